@@ -1,0 +1,1 @@
+"""difsim: a differentiable simulator of small-body contact."""

@@ -1,0 +1,50 @@
+"""The only guarded maths: norm, unit, sqrt and smooth steps with finite derivatives everywhere.
+
+Nothing is called zero because it is small: speeds of 1e-6 m/s are real motion here. Only an exact zero is
+guarded, on the sum of squares, inside and outside (double `where`), row by row: a single `where` still lets
+the NaN of the untaken branch through the chain rule.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim.typing import as_float
+
+
+def sqrt(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """√x for x > 0, and 0 with zero derivative for x ≤ 0."""
+    positive = x > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
+
+
+def norm(v: Float[Array, "*n d"]) -> Float[Array, "*n"]:
+    """|v| over the last axis; its derivative at v = 0 is 0."""
+    return sqrt(jnp.sum(v * v, axis=-1))
+
+
+def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
+    """v/|v| over the last axis; 0 with zero derivative at v = 0."""
+    length = norm(v)[..., None]
+    nonzero = length > 0
+    return jnp.where(nonzero, v / jnp.where(nonzero, length, 1.0), 0.0)
+
+
+def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """a/b, and 0 with zero derivative where b is exactly 0."""
+    nonzero = b != 0
+    return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
+
+
+def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
+    """max(x, 0) with a smooth onset: width · log(1 + exp(x/width)).
+
+    Always positive, infinitely differentiable, and above max(x, 0) by at most width · log 2 (at x = 0).
+    """
+    width = as_float(width)
+    return width * jax.nn.softplus(x / width)
+
+
+def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
+    """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width))."""
+    return jax.nn.sigmoid(x / as_float(width))

@@ -1,0 +1,28 @@
+"""Shape aliases and the converter that every physical number of a Module goes through."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Scalar = Float[Array, ""]
+Vec2 = Float[Array, "2"]
+Vec3 = Float[Array, "3"]
+Quat = Float[Array, "4"]
+Mat3 = Float[Array, "3 3"]
+
+
+def as_float(x: Any) -> Array:
+    """A floating array of `x`; an array that is floating already keeps its precision.
+
+    Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would
+    be traced again, and its gradient would silently be missing.
+    """
+    x = jnp.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
+
+
+def number(**kwargs: Any) -> Any:
+    """A Module field that holds a physical number (or an array of them), converted by `as_float`."""
+    return eqx.field(converter=as_float, **kwargs)

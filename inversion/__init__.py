@@ -1,0 +1,1 @@
+"""inversion: gradient-based inversion of forward models; knows no physics."""
