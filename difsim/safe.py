@@ -36,6 +36,12 @@ def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
 
 
+def power(x: Float[Array, "*n"], exponent: float) -> Float[Array, "*n"]:
+    """x**exponent for x > 0, and 0 with zero derivative for x ≤ 0."""
+    positive = x > 0
+    return jnp.where(positive, jnp.where(positive, x, 1.0) ** exponent, 0.0)
+
+
 def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """max(x, 0) with a smooth onset: width · log(1 + exp(x/width)).
 
@@ -48,3 +54,21 @@ def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
 def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width))."""
     return jax.nn.sigmoid(x / as_float(width))
+
+
+@jax.custom_jvp
+def _ramp_integral(u: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """∫ log(1 + exp s) ds from -∞ to u, by the dilogarithm: -Li₂(-eᵘ), inverted for u > 0."""
+    tail = -jax.scipy.special.spence(1 + jnp.exp(-jnp.abs(u)))
+    return jnp.where(u > 0, 0.5 * u**2 + jnp.pi**2 / 6 - tail, tail)
+
+
+@_ramp_integral.defjvp
+def _(primals, tangents):
+    return _ramp_integral(*primals), jax.nn.softplus(*primals) * tangents[0]
+
+
+def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
+    """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring with a smooth onset."""
+    width = as_float(width)
+    return width**2 * _ramp_integral(x / width)

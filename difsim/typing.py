@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -26,3 +27,17 @@ def as_float(x: Any) -> Array:
 def number(**kwargs: Any) -> Any:
     """A Module field that holds a physical number (or an array of them), converted by `as_float`."""
     return eqx.field(converter=as_float, **kwargs)
+
+
+def is_known(x: Any) -> bool:
+    """Whether `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
+    return not isinstance(x, jax.core.Tracer)
+
+
+def require(condition: Any, message: str) -> None:
+    """Raise `ValueError(message)` where `condition` is known and false; say nothing about traced values.
+
+    Inside `jit` a value is not known: there a wrong one shows as a status of the result.
+    """
+    if is_known(condition) and not bool(jnp.all(condition)):
+        raise ValueError(message)

@@ -1,0 +1,2 @@
+from difsim.contact.boulder import Boulder
+from difsim.contact.regolith import Regolith

@@ -1,0 +1,17 @@
+"""Stepping: solve, derivatives, events with restart, step guard, status, ledgers."""
+
+from difsim.stepping.events import Events
+from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
+from difsim.stepping.solve import Solution, simulate
+from difsim.stepping.status import Status
+
+__all__ = [
+    "AbstractMethod",
+    "Checkpointed",
+    "Events",
+    "FixedSteps",
+    "Sensitivities",
+    "Solution",
+    "Status",
+    "simulate",
+]

@@ -1,0 +1,124 @@
+"""The reduced law of a sole in a layered regolith: every unknown of paper 000 acts smoothly.
+
+The ground under a sole is an elastic spring (porous grain skeleton) in series with a plastic slider that
+yields at a strength F_y(z) and flows at a rate set by viscous and inertial resistance:
+
+    N = k_e (total penetration - z),      c₁ ż + c₂ ż² = ⟨N - F_y(z)⟩,      ż ≥ 0.
+
+z is the plastic penetration. It never recovers, so unloading is inelastic: what went into z is lost.
+
+| term | formula | source |
+|---|---|---|
+| skeleton modulus | E_m = E_p (1 - φ), φ_c = f = 1 | paper 000 Eq 35 (Kováčik 1999) |
+| elastic stiffness | k_e = 2 R E_m/(1 - ν²) | Boussinesq, rigid disc of radius R |
+| tensile strength | σ_t = (1-φ)/φ F_c/D², F_c = (3/4) π γ D | Rumpf 1962; JKR pull-off of equal spheres |
+| cohesion | c = c_f σ_t (cone's apex at σ_t) | Mohr-Coulomb |
+| bearing pressure | q = 1.3 c N_c + ρ g z N_q + .6 ρ g R N_γ, tan φ_i = c_f | Terzaghi 1943 (circle), Vesić 1973 |
+| rigid floor at h_c | q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
+| inertia | c₂ = (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = .25/μ ρ_p/ρ_g |
+| grain-size viscosity | c₁ = A (D/R) √(ρ_p q) + c_reg | μ(I) = μ_s + I, da Cruz et al. 2005 |
+| sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, paper 000 Eq 25 |
+| ploughing | (2 R z)(2 c √K_p) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
+
+Our assumptions: that these terms add; the surface energy γ = .02 J/m² (silica; ice is up to ten times more);
+the coefficient 1 of R/h; the viscosity c_reg and the yield width that keep the flow rule differentiable.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim import safe
+from difsim.typing import Scalar, Vec3, number, require
+
+
+class Regolith(eqx.Module):
+    """A layer of grains on a rigid floor, seen by one sole.
+
+    **Arguments** (all scalars, SI units): `thickness` h_c m, `grain_diameter` D_p m, `grain_density` ρ_p
+    kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
+    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m.
+
+    **Raises** `ValueError` when a value is not positive, or porosity or poisson is out of its range.
+    """
+
+    thickness: Scalar = number()
+    grain_diameter: Scalar = number()
+    grain_density: Scalar = number()
+    grain_modulus: Scalar = number()
+    friction: Scalar = number()
+    porosity: Scalar = number(default=0.75)
+    gravity: Scalar = number(default=1.7e-4)
+    poisson: Scalar = number(default=0.25)
+    surface_energy: Scalar = number(default=0.02)
+    slip_speed: Scalar = number(default=5e-3)
+    yield_width: Scalar = number(default=2.0)
+    viscosity: Scalar = number(default=10.0)
+
+    def __check_init__(self):
+        for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"):
+            value = getattr(self, name)
+            require(value > 0, f"Regolith: {name} = {value} must be positive (SI units)")
+        for name in ("slip_speed", "yield_width", "viscosity"):
+            value = getattr(self, name)
+            require(value > 0, f"Regolith: {name} = {value} must be positive: it keeps the law smooth")
+        require(
+            (self.porosity > 0) & (self.porosity < 1),
+            f"Regolith: porosity = {self.porosity} must lie between 0 and 1 (paper 000: 0.75)",
+        )
+        require(
+            (self.poisson > -1) & (self.poisson < 0.5),
+            f"Regolith: poisson = {self.poisson} must lie between -1 and 0.5",
+        )
+
+    @property
+    def bulk_density(self) -> Scalar:
+        """ρ = (1 - φ) ρ_p, kg/m³ (paper 000 Eq 32)."""
+        return (1 - self.porosity) * self.grain_density
+
+    @property
+    def tensile_strength(self) -> Scalar:
+        """σ_t, Pa: Rumpf's sum of JKR pull-off forces over a section of the packing."""
+        pull_off = 0.75 * jnp.pi * self.surface_energy * self.grain_diameter
+        return (1 - self.porosity) / self.porosity * pull_off / self.grain_diameter**2
+
+    @property
+    def cohesion(self) -> Scalar:
+        """c = c_f σ_t, Pa."""
+        return self.friction * self.tensile_strength
+
+    def stiffness(self, radius: Scalar) -> Scalar:
+        """Elastic stiffness k_e under a rigid disc of `radius` m, N/m."""
+        return 2 * radius * self.grain_modulus * (1 - self.porosity) / (1 - self.poisson**2)
+
+    def bearing_pressure(self, z: Scalar, radius: Scalar) -> Scalar:
+        """Quasi-static resistance q at plastic penetration `z` m, Pa: it diverges towards the floor."""
+        μ = self.friction
+        N_q = jnp.exp(jnp.pi * μ) * (jnp.sqrt(1 + μ**2) + μ) ** 2
+        N_c = (N_q - 1) / μ
+        N_γ = 2 * (N_q + 1) * μ
+        weight = self.bulk_density * self.gravity
+        q = 1.3 * self.cohesion * N_c + weight * (z * N_q + 0.6 * radius * N_γ)
+        # The clearance stays positive below the floor too (by 2 % of h_c), so that a trial step of the
+        # integrator that overshoots meets a steep wall and not a change of sign.
+        clearance = safe.ramp(self.thickness - z, 0.02 * self.thickness)
+        return q * (1 + radius / clearance)
+
+    def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
+        """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
+        area = jnp.pi * radius**2
+        pressure = self.bearing_pressure(z, radius)
+        strength = area * pressure
+        # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
+        excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
+        c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
+        c2 = 8 / 3 * self.friction * self.bulk_density * area
+        return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
+
+    def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
+        """Tangential force on a sole that slips with velocity `slip` m/s at penetration `z`, N."""
+        μ = self.friction
+        sqrt_passive = jnp.sqrt(1 + μ**2) + μ
+        ploughing = 2 * radius * z * 2 * self.cohesion * sqrt_passive
+        # The soil in front is felt only while the sole is pressed into it.
+        pressed = force / (force + self.yield_width)
+        return -(μ * force + ploughing * pressed) * slip / jnp.sqrt(slip @ slip + self.slip_speed**2)

@@ -1,0 +1,43 @@
+"""What every model offers: a vector field, how near the next contact is, and its ledger."""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array
+
+from difsim.typing import Scalar
+
+
+class Approach(eqx.Module):
+    """What the step guard needs: `gap` m to the nearest contact (negative inside), a bound on the `speed` m/s
+    at which any point can close it, and the `resolution` s that a contact must be resolved with."""
+
+    gap: Scalar
+    speed: Scalar
+    resolution: Scalar
+
+
+class AbstractModel(eqx.Module):
+    """A forward model: a vector field over a state (any pytree of floating arrays)."""
+
+    @abstractmethod
+    def field(self, t: Scalar, state: Any) -> Any:
+        """d state/dt, a pytree like `state`."""
+
+    @abstractmethod
+    def approach(self, t: Scalar, state: Any) -> Approach:
+        """How near the next contact is."""
+
+    @abstractmethod
+    def ledger(self, t: Scalar, state: Any) -> dict[str, Array]:
+        """The accounts that must not move: `energy` as a dict of parts in J whose sum is constant, and
+        `momentum` N s and `angular_momentum` N m s [3], each less the impulses received."""
+
+
+class AbstractImpactModel(AbstractModel):
+    """A model whose state jumps when the gap of `approach` falls to zero."""
+
+    @abstractmethod
+    def impact(self, t: Scalar, state: Any) -> Any:
+        """The state just after an impact."""

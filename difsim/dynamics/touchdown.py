@@ -1,0 +1,238 @@
+"""A lander that touches down on a layered regolith beside, or on, a boulder (paper 000 sec. 2.2-2.3).
+
+The frame is the local surface frame: z along the surface normal, the regolith's surface at z = 0.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import rotation, safe
+from difsim.body import Lander, RigidState
+from difsim.contact import Boulder, Regolith
+from difsim.contact.boulder import series_energy, series_force
+from difsim.dynamics.model import AbstractModel, Approach
+from difsim.gravity import AbstractField
+from difsim.typing import Scalar, Vec3, number, require
+
+UP = (0.0, 0.0, 1.0)
+
+
+class Accounts(eqx.Module):
+    """What has left the lander so far: energies J, impulses N s and N m s, times s of each phase."""
+
+    ground: Scalar = number(default=0.0)
+    damper: Scalar = number(default=0.0)
+    friction: Scalar = number(default=0.0)
+    flywheel: Scalar = number(default=0.0)
+    impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
+    angular_impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
+    boulder_impulse: Scalar = number(default=0.0)
+    boulder_time: Scalar = number(default=0.0)
+    regolith_time: Scalar = number(default=0.0)
+
+
+class TouchdownState(eqx.Module):
+    """Rigid motion, gear strokes [s] m, plastic penetration of each sole [n] m, accounts."""
+
+    body: RigidState
+    gear: Float[Array, "s"] = number()
+    penetration: Float[Array, "n"] = number()
+    accounts: Accounts
+
+
+class SoleForces(eqx.Module):
+    """What the regolith does to each sole: elastic closure m, normal force N, friction N, the point m where
+    they act and its slip velocity m/s, energy stored in leg and skeleton J."""
+
+    closure: Float[Array, "n"]
+    normal: Float[Array, "n"]
+    friction: Float[Array, "n 3"]
+    point: Float[Array, "n 3"]
+    slip: Float[Array, "n 3"]
+    stored: Float[Array, "n"]
+
+
+class BoulderForces(eqx.Module):
+    """The same for the boulder: at the strut's hip and foot the edge's push, at the sole the top's, and at the
+    crossing the edge's friction. `gap` m > 0 of edge and top, `normal` N of both, their friction's power W."""
+
+    gap: Float[Array, "2"]
+    normal: Float[Array, "2"]
+    force: Float[Array, "4 3"]
+    point: Float[Array, "4 3"]
+    slip: Float[Array, "2 3"]
+    friction: Float[Array, "2 3"]
+    stored: Scalar
+
+
+class Touchdown(AbstractModel):
+    """A lander, a layer of regolith, a boulder and a gravity field.
+
+    **Arguments:** `lander`; `regolith`; `boulder`; `gravity` an `AbstractField` in the surface frame;
+    `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its sole the regolith) or 1 (its sole stands
+    on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
+    unknown needs; `onset` m, smooth onset of the soles' contact.
+    """
+
+    lander: Lander
+    regolith: Regolith
+    boulder: Boulder
+    gravity: AbstractField
+    scenario: Scalar = number()
+    onset: Scalar = number(default=1e-3)
+    leg: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self):
+        require(
+            (self.scenario >= 0) & (self.scenario <= 1),
+            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
+        )
+        if not 0 <= self.leg < self.lander.legs:
+            raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
+
+    def start(self, body: RigidState) -> TouchdownState:
+        """The state before touch: gear and ground at rest."""
+        return TouchdownState(
+            body=body,
+            gear=self.lander.gear.initial(self.lander.legs),
+            penetration=jnp.zeros(self.lander.legs),
+            accounts=Accounts(),
+        )
+
+    def soles(self, state: TouchdownState) -> SoleForces:
+        """The soles on the regolith: leg spring and grain skeleton in series, less the plastic penetration."""
+        lander, ground, body = self.lander, self.regolith, state.body
+        stroke = lander.gear.strokes(state.gear, lander.legs)
+        feet = jax.vmap(body.point)(lander.feet)
+        share = jnp.ones(lander.legs).at[self.leg].set(1 - self.scenario)
+        stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.sole_radius))
+        closure = -feet[:, 2] - stroke - state.penetration
+        normal = stiffness * safe.ramp(closure, self.onset)
+        point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * jnp.asarray(UP)
+        slip = jax.vmap(body.velocity_at)(point) * jnp.asarray([1.0, 1.0, 0.0])
+        sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
+        return SoleForces(
+            closure=closure,
+            normal=normal,
+            friction=sliding(normal, state.penetration, slip, lander.sole_radius),
+            point=point,
+            slip=slip,
+            stored=stiffness * safe.ramp_integral(closure, self.onset),
+        )
+
+    def rock(self, state: TouchdownState) -> BoulderForces:
+        """One strut across the boulder's edge (weight 1 - scenario), its sole on the top (weight scenario)."""
+        lander, boulder, body, up = self.lander, self.boulder, state.body, jnp.asarray(UP)
+        k, below, above = lander.leg_stiffness, 1 - self.scenario, self.scenario
+        lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
+        hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
+        edge = boulder.cross(hip + lift, foot + lift)
+        edge_energy, slopes = jax.value_and_grad(boulder.edge_energy, argnums=(0, 1))(hip + lift, foot + lift, k)
+        closure = boulder.edge_point[2] - foot[2] - lift[2]
+        top = above * series_force(closure, k, boulder.hertz)
+        normal = jnp.stack([below * edge.weight * series_force(edge.closure, k, boulder.hertz), top])
+        # Forces act where the body carries them: without the stroke, which moves along the normal and not
+        # with the body's rotation. Only so is the work of a push the energy of the contact.
+        crossing = edge.point - lift
+        velocity = jax.vmap(body.velocity_at)(jnp.stack([crossing, foot]))
+        faces = jnp.stack([edge.normal, up])
+        slip = velocity - jnp.sum(velocity * faces, axis=1, keepdims=True) * faces
+        friction = jax.vmap(boulder.sliding)(normal, slip)
+        return BoulderForces(
+            gap=jnp.stack([-edge.closure, -closure]),
+            normal=normal,
+            force=jnp.stack([-below * slopes[0], -below * slopes[1], friction[0], top * up + friction[1]]),
+            point=jnp.stack([hip, foot, crossing, foot]),
+            slip=slip,
+            friction=friction,
+            stored=below * edge_energy + above * series_energy(closure, k, boulder.hertz),
+        )
+
+    def contact_force(self, state: TouchdownState) -> Vec3:
+        """Resultant of all contact forces on the lander, N."""
+        soles, rock = self.soles(state), self.rock(state)
+        return jnp.sum(soles.normal) * jnp.asarray(UP) + jnp.sum(
+            jnp.concatenate([soles.friction, rock.force]), axis=0
+        )
+
+    def field(self, t, state):
+        lander, body, up = self.lander, state.body, jnp.asarray(UP)
+        soles, rock = self.soles(state), self.rock(state)
+        forces = jnp.concatenate([soles.normal[:, None] * up + soles.friction, rock.force])
+        points = jnp.concatenate([soles.point, rock.point])
+        total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
+        torque = moment - jnp.cross(body.position, total)
+        weight = lander.body.mass * self.gravity.acceleration(body.position)
+        wheel = lander.flywheel.torque(t)
+
+        # The gear carries every push along the normal; friction on a slanting strut pushes too.
+        loads = soles.normal.at[self.leg].add(jnp.sum(rock.force[:, 2]))
+        gear = lander.gear.rate(state.gear, loads)
+        stroke_rate = lander.gear.strokes(gear, lander.legs)
+        flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
+            soles.normal, state.penetration, lander.sole_radius
+        )
+        # The gear's stroke slides the strut over the edge too.
+        rubbing = jnp.sum(rock.friction * (rock.slip + stroke_rate[self.leg] * up))
+        return TouchdownState(
+            body=lander.body.derivative(
+                body,
+                total + weight,
+                rotation.inverse_rotate(body.attitude, torque) + wheel,
+                lander.flywheel.stored(t),
+            ),
+            gear=gear,
+            penetration=flow,
+            accounts=Accounts(
+                ground=soles.normal @ flow,
+                damper=lander.gear.dissipation(gear),
+                friction=-jnp.sum(soles.friction * soles.slip) - rubbing,
+                flywheel=wheel @ body.spin,
+                impulse=total + weight,
+                angular_impulse=moment + jnp.cross(body.position, weight),
+                boulder_impulse=jnp.sum(rock.normal),
+                boulder_time=loaded(jnp.sum(rock.normal)),
+                regolith_time=loaded(jnp.sum(soles.normal)),
+            ),
+        )
+
+    def approach(self, t, state):
+        lander, body = self.lander, state.body
+        reach = jnp.max(safe.norm(lander.feet))
+        touching = self.soles(state).closure - 20 * self.onset
+        # The resolution is a fraction of a leg's own period with the whole lander on it.
+        return Approach(
+            gap=-jnp.max(jnp.concatenate([touching, -self.rock(state).gap])),
+            speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
+            resolution=0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness)),
+        )
+
+    def ledger(self, t, state):
+        lander, body, accounts = self.lander, state.body, state.accounts
+        soles, rock = self.soles(state), self.rock(state)
+        spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
+        momentum = lander.body.mass * body.velocity
+        return {
+            "energy": {
+                "kinetic": lander.body.kinetic_energy(body),
+                "potential": -lander.body.mass * self.gravity.potential(body.position),
+                "elastic": jnp.sum(soles.stored)
+                + rock.stored
+                + lander.gear.elastic_energy(state.gear),
+                "ground": accounts.ground,
+                "damper": accounts.damper,
+                "friction": accounts.friction,
+                "flywheel": -accounts.flywheel,
+            },
+            "momentum": momentum - accounts.impulse,
+            "angular_momentum": jnp.cross(body.position, momentum)
+            + rotation.rotate(body.attitude, spin)
+            - accounts.angular_impulse,
+        }
+
+
+def loaded(force: Scalar) -> Scalar:
+    """A smooth 0 to 1 indicator of contact: half at 1 N, so that phase lengths have derivatives."""
+    return force**2 / (force**2 + 1.0)

@@ -1,0 +1,204 @@
+"""How a trajectory is stepped and differentiated: four methods behind one interface.
+
+| method | derivatives | for |
+|---|---|---|
+| `Sensitivities` | forward, under the solver's own error control | up to some ten parameters: fits |
+| `Checkpointed` | reverse, through the adaptive steps | many parameters, smooth contact |
+| `FixedSteps` | both, through equal steps | checks against finite differences; sweeps of equal cost |
+| `Events` (events.py) | both, through located impacts | hard contact |
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from difsim.dynamics import AbstractModel
+from difsim.stepping.guard import ContactGuard, finite_norm
+from difsim.stepping.sensitivity import forward_sensitivities
+from difsim.stepping.status import Status
+
+
+class Run(eqx.Module):
+    """States [T, n] at the wanted times, status, accepted steps, mean steps per contact."""
+
+    states: Float[Array, "T n"]
+    status: Int[Array, ""]
+    steps: Int[Array, ""]
+    steps_per_contact: Float[Array, ""]
+
+
+class AbstractMethod(eqx.Module):
+    """A way to step a model and to differentiate the result."""
+
+    @abstractmethod
+    def solve(self, model: AbstractModel, state: Array, unravel: Callable, times: Array) -> Run:
+        """States of `model` at `times` from the flat `state` at `times[0]`."""
+
+
+def flat_field(unravel: Callable) -> Callable:
+    """The model's field over the flat state, as diffrax wants it."""
+
+    def field(t, y, model):
+        return jax.flatten_util.ravel_pytree(model.field(t, unravel(y)))[0]
+
+    return field
+
+
+def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: float) -> Array:
+    """Our code for a diffrax result and the number of steps that a contact got."""
+    code = jnp.where(steps_per_contact < resolve, int(Status.UNDER_RESOLVED), int(Status.OK))
+    for name, ours in (
+        ("max_steps_reached", Status.STEP_LIMIT),
+        ("dt_min_reached", Status.STEP_TOO_SMALL),
+        ("nonlinear_max_steps_reached", Status.NOT_FINITE),
+    ):
+        code = jnp.where(result == getattr(diffrax.RESULTS, name), int(ours), code)
+    return code
+
+
+def integrate(
+    field: Callable,
+    approach: Callable,
+    args: Any,
+    y0: Array,
+    times: Array,
+    *,
+    rtol: float,
+    atol: float,
+    max_steps: int,
+    resolve: float,
+    adjoint: diffrax.AbstractAdjoint,
+) -> Run:
+    """Adaptive Tsit5 behind the contact guard; `y0` may carry sensitivities as further rows."""
+    controller = diffrax.PIDController(rtol=rtol, atol=atol, norm=finite_norm, dtmin=1e-9)
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(field),
+        diffrax.Tsit5(),
+        t0=times[0],
+        t1=times[-1],
+        dt0=None,
+        y0=y0,
+        args=args,
+        saveat=diffrax.SaveAt(ts=times, controller_state=True),
+        stepsize_controller=ContactGuard(controller, approach),
+        adjoint=adjoint,
+        max_steps=max_steps,
+        throw=False,
+    )
+    per_contact = solution.controller_state.steps_per_contact
+    return Run(
+        states=solution.ys,
+        status=status_of(solution.result, per_contact, resolve),
+        steps=solution.stats["num_accepted_steps"],
+        steps_per_contact=per_contact,
+    )
+
+
+class Sensitivities(AbstractMethod):
+    """Adaptive steps; forward derivatives are further states inside the error norm.
+
+    `jax.jacfwd` over p parameters makes one solve of (1 + p) n states. A contact force that kinks leaves the
+    plain derivative through adaptive steps wrong by a tenth while the value converges; here the steps shrink
+    until the derivative is right too (docs/performance.md). Tangents are scaled by the size of what they
+    move, so parameters of any unit get the same relative accuracy. Not for reverse mode.
+
+    **Arguments:** `rtol`, `atol`; `max_steps`; `resolve`, the fewest steps per contact before the status says
+    UNDER_RESOLVED.
+    """
+
+    rtol: float = eqx.field(static=True, default=1e-8)
+    atol: float = eqx.field(static=True, default=1e-8)
+    max_steps: int = eqx.field(static=True, default=20_000)
+    resolve: float = eqx.field(static=True, default=10.0)
+
+    def solve(self, model, state, unravel, times):
+        field = flat_field(unravel)
+
+        def run(rows_field, first_row, args, y0, times):
+            return integrate(
+                rows_field,
+                lambda t, y, args: first_row(args).approach(t, unravel(y if y.ndim == 1 else y[0])),
+                args,
+                y0,
+                times,
+                rtol=self.rtol,
+                atol=self.atol,
+                max_steps=self.max_steps,
+                resolve=self.resolve,
+                adjoint=diffrax.ForwardMode(),
+            )
+
+        return forward_sensitivities(field, run, model, state, times)
+
+
+class Checkpointed(AbstractMethod):
+    """Adaptive steps; reverse derivatives through the accepted steps with binomial checkpoints.
+
+    Right for smooth contact (soft onset); through a kink or a jump the derivative is wrong while the value
+    converges. Not for forward mode.
+    """
+
+    rtol: float = eqx.field(static=True, default=1e-8)
+    atol: float = eqx.field(static=True, default=1e-8)
+    max_steps: int = eqx.field(static=True, default=4096)
+    resolve: float = eqx.field(static=True, default=10.0)
+
+    def solve(self, model, state, unravel, times):
+        return integrate(
+            flat_field(unravel),
+            lambda t, y, model: model.approach(t, unravel(y)),
+            model,
+            state,
+            times,
+            rtol=self.rtol,
+            atol=self.atol,
+            max_steps=self.max_steps,
+            resolve=self.resolve,
+            adjoint=diffrax.RecursiveCheckpointAdjoint(),
+        )
+
+
+class FixedSteps(AbstractMethod):
+    """`steps` equal Tsit5 steps in each interval of `times`; any derivative, exact for the discrete map."""
+
+    steps: int = eqx.field(static=True)
+    resolve: float = eqx.field(static=True, default=10.0)
+
+    def __check_init__(self):
+        if self.steps < 1:
+            raise ValueError(f"FixedSteps: steps = {self.steps} must be at least 1")
+
+    def solve(self, model, state, unravel, times):
+        term, solver = diffrax.ODETerm(flat_field(unravel)), diffrax.Tsit5()
+
+        def step(carry, span):
+            y, inner, touching, counts = carry
+            t0, t1 = span
+            y, _, _, inner, _ = solver.step(term, t0, t1, y, model, inner, made_jump=False)
+            now = model.approach(t1, unravel(y)).gap <= 0
+            counts = counts + jnp.stack([now, now & ~touching])
+            return (y, inner, now, counts), None
+
+        def interval(carry, ends):
+            grid = jnp.linspace(ends[0], ends[1], self.steps + 1)
+            carry, _ = jax.lax.scan(jax.checkpoint(step), carry, (grid[:-1], grid[1:]))
+            return carry, carry[0]
+
+        touching = model.approach(times[0], unravel(state)).gap <= 0
+        inner = solver.init(term, times[0], times[-1], state, model)
+        counts = jnp.stack([jnp.zeros((), int), touching.astype(int)])
+        carry = (state, inner, touching, counts)
+        (_, _, _, counts), states = jax.lax.scan(interval, carry, (times[:-1], times[1:]))
+        per_contact = jnp.where(counts[1] > 0, counts[0] / jnp.maximum(counts[1], 1), jnp.inf)
+        return Run(
+            states=jnp.concatenate([state[None], states]),
+            status=jnp.where(per_contact < self.resolve, int(Status.UNDER_RESOLVED), int(Status.OK)),
+            steps=jnp.asarray(self.steps * (times.shape[0] - 1)),
+            steps_per_contact=per_contact,
+        )

@@ -1,0 +1,84 @@
+"""`simulate`: one call for every model, one argument for how it is stepped and differentiated."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from difsim.dynamics import AbstractModel
+from difsim.stepping.methods import AbstractMethod, Sensitivities
+from difsim.stepping.status import Status, raise_unless_ok
+from difsim.typing import as_float, is_known
+
+
+class Solution(eqx.Module):
+    """A trajectory and what is to be known about it.
+
+    `times` [T] s; `states`, the model's state with a leading axis of T; `status` (a `Status` code); `ledger`,
+    the model's accounts at each time; `steps` taken; `steps_per_contact`, the mean number of accepted steps
+    between touch and lift-off (inf without contact).
+    """
+
+    times: Float[Array, "T"]
+    states: Any
+    status: Int[Array, ""]
+    ledger: dict[str, Any]
+    steps: Int[Array, ""]
+    steps_per_contact: Float[Array, ""]
+
+    @property
+    def ok(self) -> Array:
+        """Whether the status is OK."""
+        return self.status == Status.OK
+
+
+def simulate(
+    model: AbstractModel,
+    state: Any,
+    times: Float[Array, "T"],
+    *,
+    method: AbstractMethod | None = None,
+    throw: bool = True,
+) -> Solution:
+    """Follow `model` from `state` at `times[0]` through the later `times`.
+
+    `jax.jacfwd`, `jax.jvp`, `jax.vjp` and `jax.grad` of anything computed from the result are right as far as
+    the `method` says: `Sensitivities()` (the default: forward derivatives under the solver's own error
+    control), `Checkpointed()` (reverse, for many parameters), `FixedSteps(n)` (both, through equal steps),
+    `Events(n)` (hard contact: located impacts and restarts; for an `AbstractImpactModel`).
+
+    **Arguments:** `model`; `state` at `times[0]`, a pytree of floating arrays; `times` [T] s, increasing;
+    `throw`: raise `RuntimeError` when the status is not OK. Inside `jit` or `vmap` nothing can be raised: there
+    the caller reads `status`.
+
+    **Raises** `ValueError` for times that do not increase; `RuntimeError` as above.
+    """
+    times = as_float(times)
+    if times.ndim != 1 or times.shape[0] < 2:
+        raise ValueError(f"simulate: times must be a vector of at least two times, got shape {times.shape}")
+    if is_known(times) and not (np.diff(np.asarray(times)) > 0).all():
+        raise ValueError(f"simulate: times must increase; they are {times}")
+    solution = _simulate(model, state, times, method or Sensitivities())
+    if throw and is_known(solution.status):
+        raise_unless_ok(solution.status)
+    return solution
+
+
+@eqx.filter_jit
+def _simulate(model: AbstractModel, state: Any, times: Array, method: AbstractMethod) -> Solution:
+    flat, unravel = ravel_pytree(state)
+    run = method.solve(model, flat, unravel, times)
+    states = jax.vmap(unravel)(run.states)
+    finite = jnp.all(jnp.isfinite(run.states))
+    return Solution(
+        times=times,
+        states=states,
+        status=jnp.where(finite, run.status, int(Status.NOT_FINITE)),
+        ledger=jax.vmap(model.ledger)(times, states),
+        steps=run.steps,
+        steps_per_contact=run.steps_per_contact,
+    )

@@ -1,0 +1,33 @@
+"""How a solve ended: a code in the result, raised once at the outermost call."""
+
+from enum import IntEnum
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+
+class Status(IntEnum):
+    """Result codes; the larger one wins where two apply."""
+
+    OK = 0
+    UNDER_RESOLVED = 1
+    STEP_LIMIT = 2
+    STEP_TOO_SMALL = 3
+    IMPACT_LIMIT = 4
+    NOT_FINITE = 5
+
+
+REMEDY = {
+    Status.UNDER_RESOLVED: "too few steps per contact for a derivative: tighten the tolerance or the step",
+    Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
+    Status.STEP_TOO_SMALL: "the step fell below its minimum: the model is too stiff, or not smooth, here",
+    Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
+    Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
+}
+
+
+def raise_unless_ok(status: Int[Array, "*n"]) -> None:
+    """Raise `RuntimeError` with the remedy for the worst of the statuses, unless all are OK."""
+    worst = Status(int(jnp.max(status)))
+    if worst is not Status.OK:
+        raise RuntimeError(f"{worst.name}: {REMEDY[worst]} (throw=False returns the status instead)")
