@@ -48,3 +48,9 @@ def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
 def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width))."""
     return jax.nn.sigmoid(x / as_float(width))
+
+
+def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """The angle of the point (x, y) from the x axis, in (-π, π]; 0 with zero derivative at x = y = 0."""
+    nonzero = (x != 0) | (y != 0)
+    return jnp.where(nonzero, jnp.arctan2(y, jnp.where(nonzero, x, 1.0)), 0.0)
