@@ -110,7 +110,7 @@ def _nested_imports(name: str, tree: ast.Module) -> list[str]:
 
 
 def _functions_named_like_modules(modules: dict) -> list[str]:
-    """Within difsim and within inversion: one dotted name must not mean a module here and a function there."""
+    """Within difsim and within inversion: a name must not mean a module here and a function there."""
     found = []
     for package in ("difsim", "inversion"):
         inside = {name: tree for name, tree in modules.items() if name.split(".")[0] == package}

@@ -265,11 +265,18 @@ def test_surface_frame_gradients_and_jit():
     close(jax.jit(f)(x), f(x))
 
 
+def test_surface_frame_from_what_a_mesh_gives():
+    frame = rot.SurfaceFrame.from_normal(np.array(SITE), np.array(NORMAL), np.array(NORTH))
+    close(frame.matrix, rot.SurfaceFrame.from_normal(SITE, NORMAL, NORTH).matrix, 0)
+
+
 def test_surface_frame_refuses():
     with pytest.raises(ValueError, match="not along it"):
         rot.SurfaceFrame.from_normal(SITE, NORMAL, 2 * NORMAL)
     with pytest.raises(ValueError, match="nonzero normal"):
         rot.SurfaceFrame.from_normal(SITE, jnp.zeros(3), NORTH)
+    with pytest.raises(Exception, match="shape"):  # ValueError, or the type checker of the test session
+        rot.SurfaceFrame(SITE[:2], jnp.eye(3))
     for bad in (2 * np.eye(3), np.diag([1, 1, -1]), np.full((3, 3), np.nan)):
         with pytest.raises(ValueError, match="not a rotation"):
             rot.SurfaceFrame(SITE, jnp.asarray(bad))
