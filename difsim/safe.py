@@ -72,3 +72,9 @@ def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> F
     """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring with a smooth onset."""
     width = as_float(width)
     return width**2 * _ramp_integral(x / width)
+
+
+def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """The angle of the point (x, y) from the x axis, in (-π, π]; 0 with zero derivative at x = y = 0."""
+    nonzero = (x != 0) | (y != 0)
+    return jnp.where(nonzero, jnp.arctan2(y, jnp.where(nonzero, x, 1.0)), 0.0)

@@ -18,10 +18,11 @@ def as_float(x: Any) -> Array:
     """A floating array of `x`; an array that is floating already keeps its precision.
 
     Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would
-    be traced again, and its gradient would silently be missing.
+    be traced again, and its gradient would silently be missing. The array of a Python number, 3 as well as
+    3.0, is weakly typed: in float64 sessions too, a float32 state that meets it stays float32.
     """
     x = jnp.asarray(x)
-    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
 
 
 def number(**kwargs: Any) -> Any:

@@ -1,0 +1,40 @@
+# Needs only make and Python 3.11 or newer (another one: `make test PYTHON=python3.12`).
+# Every target builds .venv by itself, and again when pyproject.toml or constraints.txt change.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+# The exact versions hold for the build back-end too; which of the two names pip reads depends on its age.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+
+.PHONY: agilkia test test-full lint docs clean
+
+agilkia: .venv/.built
+	$(BIN)/difsim agilkia $(ARGS)
+
+test: .venv/.built
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+test-full: .venv/.built
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: .venv/.built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+docs: .venv/.docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf .venv site .pytest_cache .ruff_cache .hypothesis
+
+.venv/.built: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(None if sys.version_info >= (3, 11) else "difsim needs Python 3.11 or newer, but $(PYTHON) is " + v + ". Name a newer one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt -e ".[test]"
+	@touch $@
+
+.venv/.docs: .venv/.built
+	$(BIN)/pip install -q -c constraints.txt -e ".[docs]"
+	@touch $@

@@ -1,0 +1,125 @@
+"""Host only: closed triangle meshes, read from files, checked, with their mass properties.
+
+The only file that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import trimesh
+from jaxtyping import Float, Int
+
+_METRES = {"m": 1.0, "km": 1000.0}
+
+
+@dataclass(frozen=True, eq=False)
+class TriMesh:
+    """A closed surface of triangles around one body, counter-clockwise seen from outside.
+
+    `vertices` [V, 3] m, `faces` [F, 3] indices into them. Raises `ValueError` when a coordinate is not
+    finite, an index is out of range, a triangle has no area, or the surface is open, wound inconsistently, in
+    several pieces, or inside out. Self-intersection is not checked.
+    """
+
+    vertices: Float[np.ndarray, "V 3"]
+    faces: Int[np.ndarray, "F 3"]
+
+    def __post_init__(self):
+        bad = np.flatnonzero(~np.isfinite(self.vertices).all(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"{bad.size} vertices are not finite, the first is number {bad[0]}, {self.vertices[bad[0]]}: "
+                "mend the file, or drop the vertices and close the holes"
+            )
+        low, high = self.faces.min(initial=0), self.faces.max(initial=0)
+        if len(self.faces) == 0 or low < 0 or high >= len(self.vertices):
+            raise ValueError(
+                f"{len(self.faces)} faces with indices {low} to {high} do not fit "
+                f"{len(self.vertices)} vertices: give at least 4 faces with indices that start at 0"
+            )
+        if (self._trimesh.area_faces == 0).any():
+            raise ValueError(
+                f"face {np.argmin(self._trimesh.area_faces)} has no area and so no normal: "
+                "merge its vertices, which closes the gap that it fills"
+            )
+        self._check_closed()
+
+    def _check_closed(self):
+        edges, uses = np.unique(self._trimesh.edges_sorted, axis=0, return_counts=True)
+        if (uses != 2).any():
+            first = edges[np.argmax(uses != 2)]
+            raise ValueError(
+                f"the surface is not closed: {np.sum(uses != 2)} edges do not belong to exactly two faces, "
+                f"the first joins vertices {first[0]} and {first[1]}: "
+                "fill the holes (trimesh.repair.fill_holes)"
+            )
+        if not self._trimesh.is_winding_consistent:
+            raise ValueError(
+                "some faces are wound against their neighbours: "
+                "make them consistent (trimesh.repair.fix_winding)"
+            )
+        pieces = trimesh.graph.connected_components(
+            self._trimesh.face_adjacency, nodes=np.arange(len(self.faces)), min_len=1
+        )
+        if len(pieces) != 1:
+            sizes = sorted((len(piece) for piece in pieces), reverse=True)
+            raise ValueError(
+                f"the mesh has {len(pieces)} separate pieces, of {sizes[:5]} faces: a body is one closed "
+                "surface; keep the largest (trimesh.Trimesh.split), or make one TriMesh for each"
+            )
+        if self.volume <= 0:
+            raise ValueError(
+                f"the volume is {self.volume:.6g} m3, so the normals point inwards: "
+                "reverse the faces (faces[:, ::-1])"
+            )
+
+    @cached_property
+    def _trimesh(self) -> trimesh.Trimesh:
+        # About a point near by: the integrals of a body far from the origin lose digits.
+        return trimesh.Trimesh(self.vertices - self.vertices.mean(axis=0), self.faces, process=False)
+
+    @property
+    def volume(self) -> float:
+        """Volume, m3."""
+        return float(self._trimesh.volume)
+
+    @property
+    def centroid(self) -> Float[np.ndarray, "3"]:
+        """Centre of mass [3] m of the body at uniform density."""
+        return np.asarray(self._trimesh.center_mass) + self.vertices.mean(axis=0)
+
+    def inertia(self, density: float) -> Float[np.ndarray, "3 3"]:
+        """Inertia [3, 3] kg m2 about the centroid, in the axes of the mesh, at a uniform density in kg/m3.
+
+        Raises `ValueError` when the density is not a positive number.
+        """
+        if not 0 < density < np.inf:
+            raise ValueError(f"density is {density} kg/m3: give a positive finite number")
+        return density * np.asarray(self._trimesh.moment_inertia)
+
+
+def load(path: str | PathLike, unit: str) -> TriMesh:
+    """Read a mesh file (OBJ, PLY, STL, OFF, ...) whose coordinates are in `unit`, "m" or "km".
+
+    The unit is required: files do not carry it, and a wrong guess is a factor of 10⁹ in mass. Vertices with
+    exactly equal coordinates are merged, since STL and textured files repeat them at every face.
+    Raises `ValueError` for another unit and for a surface that `TriMesh` refuses, `FileNotFoundError` for a
+    missing file.
+    """
+    if unit not in _METRES:
+        raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no mesh file at {path}")
+    raw = trimesh.load_mesh(path, process=False)
+    vertices, faces = np.asarray(raw.vertices, float), np.asarray(raw.faces)
+    unique, index = np.unique(vertices, axis=0, return_inverse=True)
+    if len(unique) < len(vertices):
+        vertices, faces = unique, index[faces]
+    try:
+        return TriMesh(vertices * _METRES[unit], faces)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

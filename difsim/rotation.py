@@ -1,0 +1,256 @@
+"""Rotations: unit quaternions, rotation vectors, MRPs, and the surface frame of a landing site.
+
+A quaternion is scalar first, q = (w, u) [4], and rotates components in the body frame to components in the
+outer frame. Functions take one rotation; use `jax.vmap` for many. They assume |q| = 1 and do not enforce it:
+the integrator lets |q| drift by its tolerance, and `normalise` is the one place that takes the drift out.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from difsim import safe
+from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, number
+
+
+def rotate(q: Quat, v: Vec3) -> Vec3:
+    """Body to frame: v + 2w u×v + 2 u×(u×v)."""
+    w, u = q[0], q[1:]
+    t = 2 * jnp.cross(u, v)
+    return v + w * t + jnp.cross(u, t)
+
+
+def inverse_rotate(q: Quat, v: Vec3) -> Vec3:
+    """Frame to body."""
+    return rotate(conjugate(q), v)
+
+
+def multiply(p: Quat, q: Quat) -> Quat:
+    """p ⊗ q: first q, then p."""
+    w = p[0] * q[0] - jnp.dot(p[1:], q[1:])
+    u = p[0] * q[1:] + q[0] * p[1:] + jnp.cross(p[1:], q[1:])
+    return jnp.concatenate([w[None], u])
+
+
+def conjugate(q: Quat) -> Quat:
+    """(w, -u), the inverse of a unit quaternion."""
+    return jnp.concatenate([q[:1], -q[1:]])
+
+
+def normalise(q: Quat) -> Quat:
+    """q/|q|; 0 stays 0."""
+    return safe.unit(q)
+
+
+def derivative(q: Quat, omega_body: Vec3) -> Quat:
+    """dq/dt = ½ q ⊗ (0, ω) in 1/s, with the spin ω [3] rad/s in the body frame."""
+    return 0.5 * multiply(q, jnp.concatenate([jnp.zeros_like(omega_body[:1]), omega_body]))
+
+
+def to_matrix(q: Quat) -> Mat3:
+    """The matrix R with R v = rotate(q, v); its columns are the body axes in the frame."""
+    return jax.vmap(rotate, in_axes=(None, 0), out_axes=1)(q, jnp.eye(3, dtype=q.dtype))
+
+
+def from_matrix(r: Mat3) -> Quat:
+    """The unit quaternion of a rotation matrix, with w ≥ 0 (Shepperd, J. Guidance 1, 223, 1978).
+
+    R gives the products 4 qᵢqⱼ. Row i of them is q times 4 qᵢ; the row of the largest |qᵢ|, which is at
+    least 1/2, is used, so nothing is divided by a small number at any angle.
+    """
+    (a, b, c), (d, e, f), (g, h, i) = r
+    products = jnp.array(
+        [
+            [1 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1 - a - e + i],
+        ]
+    )
+    return _upper(safe.unit(products[jnp.argmax(jnp.diagonal(products))]))
+
+
+def from_rotation_vector(phi: Vec3) -> Quat:
+    """(cos θ/2, sin(θ/2) φ/θ) for the rotation vector φ [3] rad, θ = |φ|; smooth at φ = 0."""
+    x = jnp.dot(phi, phi)
+    small = x < 1e-2  # Below it the series in θ² are exact to rounding, in their derivatives too.
+    theta = jnp.sqrt(jnp.where(small, 1.0, x))
+    cos_series = 1 - x / 8 * (1 - x / 48 * (1 - x / 120 * (1 - x / 224)))
+    sin_series = 0.5 - x / 48 * (1 - x / 80 * (1 - x / 168 * (1 - x / 288)))
+    w = jnp.where(small, cos_series, jnp.cos(theta / 2))
+    k = jnp.where(small, sin_series, jnp.sin(theta / 2) / theta)
+    return jnp.concatenate([w[None], k * phi])
+
+
+def to_rotation_vector(q: Quat) -> Vec3:
+    """The rotation vector [3] rad with |φ| ≤ π; smooth at the identity.
+
+    At half a turn φ and -φ are the same rotation: there it jumps, and so its derivative means nothing.
+    """
+    q = _upper(q)
+    w, u = q[0], q[1:]
+    x = jnp.dot(u, u)
+    small = x < 1e-3 * w * w  # Below it the series of atan(t)/t in t² = |u|²/w² is exact to rounding.
+    s = jnp.sqrt(jnp.where(small, 1.0, x))
+    t2 = jnp.where(small, x, 0.0) / jnp.where(small, w * w, 1.0)
+    series = (1 - t2 * (1 / 3 - t2 * (1 / 5 - t2 * (1 / 7 - t2 / 9)))) / jnp.where(small, w, 1.0)
+    return 2 * jnp.where(small, series, jnp.arctan2(s, w) / s) * u
+
+
+def from_mrp(p: Vec3) -> Quat:
+    """((1 - p²), 2p)/(1 + p²) for the modified Rodrigues parameters p [3] = tan(θ/4) n."""
+    x = jnp.dot(p, p)
+    return jnp.concatenate([(1 - x)[None], 2 * p]) / (1 + x)
+
+
+def to_mrp(q: Quat) -> Vec3:
+    """u/(1 + w), of the one of q and -q with w ≥ 0: |p| ≤ 1, and p jumps to the shadow set at half a turn."""
+    q = _upper(q)
+    return q[1:] / (1 + q[0])
+
+
+def euler_231(theta: Scalar, psi: Scalar, phi: Scalar) -> Mat3:
+    """R₁(φ) R₃(ψ) R₂(θ), the passive 2-3-1 chain from the comet-fixed to a surface frame; angles in rad.
+
+    R v gives the components in the surface frame of a v whose components are comet-fixed.
+    Source: the Agilkia reconstruction, sec. 2.1, Eq 3 (the printed matrix is lost in our copy; the order and
+    the names of the angles are from the text).
+    """
+    (ct, st), (cp, sp), (cf, sf) = ((jnp.cos(a), jnp.sin(a)) for a in (theta, psi, phi))
+    zero, one = jnp.zeros_like(ct), jnp.ones_like(ct)
+    r2 = jnp.array([[ct, zero, -st], [zero, one, zero], [st, zero, ct]])
+    r3 = jnp.array([[cp, sp, zero], [-sp, cp, zero], [zero, zero, one]])
+    r1 = jnp.array([[one, zero, zero], [zero, cf, sf], [zero, -sf, cf]])
+    return r1 @ r3 @ r2
+
+
+def angles_231(r: Mat3) -> tuple[Scalar, Scalar, Scalar]:
+    """(θ, ψ, φ) rad of `euler_231`, with ψ in [-π/2, π/2].
+
+    At ψ = ±π/2 only θ ± φ is defined; θ is then 0 (or what rounding left), and φ is taken from what remains
+    of R after θ, so that the angles give R back everywhere. The derivative does not exist there.
+    """
+    theta = safe.arctan2(-r[0, 2], r[0, 0])
+    psi = safe.arctan2(r[0, 1], safe.norm(jnp.stack([r[0, 0], r[0, 2]])))
+    m = r @ jnp.array([jnp.sin(theta), jnp.zeros_like(theta), jnp.cos(theta)])  # third column of R₁(φ) R₃(ψ)
+    return theta, psi, safe.arctan2(m[1], m[2])
+
+
+def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
+    """The unit axis [3] along (cos α, sin α, sin α tan β).
+
+    α [rad]: angle of the axis' projection on the xy plane, from +x towards +y; all four quadrants, so α
+    fixes which end of the axis is meant. β [rad]: angle of the projection on the yz plane, from +y towards
+    +z; it counts modulo π, since α has given the sign of y already. At β = ±π/2 the axis is ±z.
+
+    An axis in the xz plane off x and z projects to α = 0 or π, β = ±π/2 whatever its slope: two
+    projections cannot carry it. Such a pair raises `ValueError` outside jit, and gives ±x inside.
+    Source: the Agilkia reconstruction, sec. 2.1 (α, β in the comet-fixed, αₛ, βₛ in the surface frame).
+    """
+    alpha, beta = as_float(alpha), as_float(beta)
+    ca, sa, cb, sb = jnp.cos(alpha), jnp.sin(alpha), jnp.cos(beta), jnp.sin(beta)
+    eps = 4 * jnp.finfo(ca.dtype).eps
+    if _known(sa, cb) and abs(sa) < eps and abs(cb) < eps:
+        raise ValueError(
+            f"alpha = {alpha} and beta = {beta} rad are the projections of every axis in the xz plane: "
+            "give the axis itself, or angles measured in another frame"
+        )
+    # Multiplied by |cos β|, so that nothing is infinite at β = ±π/2, where rounding must not choose the sign.
+    sign = jnp.where(jnp.where(jnp.abs(cb) < eps, sa, cb) < 0, -1.0, 1.0)
+    return safe.unit(jnp.stack([ca * cb, sa * cb, sa * sb]) * sign)
+
+
+def projections_of_axis(axis: Vec3) -> Vec2:
+    """(α, β) [2] rad in (-π, π] of an axis of any length, the inverse of `axis_from_projections`.
+
+    β is the angle of the projected vector itself, atan2(z, y). For an axis along z the projection on xy is a
+    point: α is then π/2, which gives the axis back. For an axis along x, β is 0. An axis in the xz plane
+    off both does not survive the round trip (see there).
+    """
+    x, y, z = axis
+    along_z = (x == 0) & (y == 0)
+    alpha = jnp.where(along_z, jnp.pi / 2, safe.arctan2(y, x))
+    return jnp.stack([alpha, safe.arctan2(z, y)])
+
+
+class SurfaceFrame(eqx.Module):
+    """A frame fixed to the facet of a landing site.
+
+    `origin` [3] m is its origin in the comet-fixed frame; `matrix` [3, 3] takes comet-fixed components to
+    surface components, for instance `euler_231(θ, ψ, φ)`. The site does not move in the comet, so velocities
+    and accelerations relative to the comet only rotate, as do forces and axes.
+    An attitude body to comet q becomes `multiply(from_matrix(frame.matrix), q)`.
+    Source: the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
+    """
+
+    origin: Vec3 = number()
+    matrix: Mat3 = number()
+
+    def __check_init__(self):
+        if self.origin.shape != (3,) or self.matrix.shape != (3, 3):
+            raise ValueError(
+                f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: "
+                "give (3,) and (3, 3)"
+            )
+        if not _known(self.matrix):
+            return
+        off = jnp.max(jnp.abs(self.matrix @ self.matrix.T - jnp.eye(3, dtype=self.matrix.dtype)))
+        det = jnp.linalg.det(self.matrix)
+        if not (off < jnp.sqrt(jnp.finfo(self.matrix.dtype).eps) and det > 0):
+            raise ValueError(
+                f"matrix is not a rotation (|R Rᵀ - 1| = {off:.1e}, det R = {det:.3g}): "
+                "build it with euler_231, to_matrix or SurfaceFrame.from_normal"
+            )
+
+    @classmethod
+    def from_normal(cls, origin: ArrayLike, normal: ArrayLike, heading: ArrayLike) -> "SurfaceFrame":
+        """z along the outward facet normal, x along the part of `heading` in the facet, y = z × x.
+
+        `origin` [3] m is a comet-fixed position, `normal` and `heading` [3] directions of any length.
+        Raises `ValueError` when the normal is zero or the heading is along it.
+        """
+        origin, normal, heading = as_float(origin), as_float(normal), as_float(heading)
+        z = safe.unit(normal)
+        level = heading - jnp.dot(heading, z) * z
+        if _known(z, level) and not (safe.norm(z) > 0 and safe.norm(level) > 1e-6 * safe.norm(heading)):
+            raise ValueError(
+                f"heading {heading} does not fix a direction in the facet with normal {normal}: "
+                "give a nonzero normal and a heading that is not along it"
+            )
+        x = safe.unit(level)
+        return cls(origin, jnp.stack([x, jnp.cross(z, x), z]))
+
+    def position(self, r: Vec3) -> Vec3:
+        """A comet-fixed position [3] m in the surface frame: R (r - r_p)."""
+        return self.matrix @ (r - self.origin)
+
+    def velocity(self, v: Vec3) -> Vec3:
+        """A velocity [3] m/s relative to the comet, from comet-fixed to surface components: R v."""
+        return self.matrix @ v
+
+    def direction(self, d: Vec3) -> Vec3:
+        """Any other vector (acceleration, force, axis) [3], from comet-fixed to surface components: R d."""
+        return self.matrix @ d
+
+    def comet_position(self, r: Vec3) -> Vec3:
+        """The inverse of `position`."""
+        return self.origin + self.matrix.T @ r
+
+    def comet_velocity(self, v: Vec3) -> Vec3:
+        """The inverse of `velocity`."""
+        return self.matrix.T @ v
+
+    def comet_direction(self, d: Vec3) -> Vec3:
+        """The inverse of `direction`."""
+        return self.matrix.T @ d
+
+
+def _upper(q: Quat) -> Quat:
+    """The one of q and -q, the same rotation, with w ≥ 0."""
+    return jnp.where(q[0] < 0, -q, q)
+
+
+def _known(*arrays) -> bool:
+    """Whether values can be looked at now, which they cannot while a function is traced."""
+    return not any(isinstance(a, jax.core.Tracer) for a in arrays)

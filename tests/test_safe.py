@@ -1,0 +1,90 @@
+"""The guarded maths at exactly zero, in batches with one zero row, for tiny vectors, and in float32."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import safe
+from tests.helpers import check_gradients
+
+DTYPES = [jnp.float32, jnp.float64]
+TINY = 5e-9  # m/s; a norm that calls this zero loses real motion
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("jac", [jax.jacfwd, jax.jacrev])
+def test_exactly_zero_has_zero_derivatives(dtype, jac):
+    zero = jnp.zeros(3, dtype)
+    for f in (safe.norm, safe.unit, safe.sqrt):
+        value, slope = f(zero), jac(f)(zero)
+        assert value.dtype == slope.dtype == dtype
+        assert not value.any() and not slope.any()
+    for argnum in (0, 1):
+        assert jac(safe.divide, argnum)(dtype(0), dtype(0)) == 0
+        assert jac(safe.arctan2, argnum)(dtype(0), dtype(0)) == 0
+    assert safe.divide(dtype(3), dtype(0)) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("jac", [jax.jacfwd, jax.jacrev])
+@pytest.mark.parametrize("f", [safe.norm, safe.unit])
+def test_one_zero_row_in_a_batch(f, jac, dtype):
+    rows = jnp.array([[3.0, 0.0, 4.0], [0.0, 0.0, 0.0], [TINY, 0.0, 0.0]], dtype)
+    alone = jax.vmap(jac(f))(rows)
+    together = jac(f)(rows)  # the derivative of row i by row j
+    for i in range(3):
+        np.testing.assert_allclose(together[i, ..., i, :], alone[i], rtol=1e-6)
+    assert np.isfinite(together).all()
+    np.testing.assert_allclose(safe.norm(rows), jnp.array([5, 0, TINY], dtype), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_small_is_not_zero(dtype):
+    v = jnp.array([0.0, -TINY, 0.0], dtype)
+    assert safe.norm(v) == pytest.approx(TINY, rel=1e-6)
+    np.testing.assert_allclose(safe.unit(v), jnp.array([0, -1, 0], dtype), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(safe.norm)(v), jnp.array([0, -1, 0], dtype), rtol=1e-6)
+    np.testing.assert_allclose(jax.jacrev(safe.unit)(v)[0, 0], 1 / TINY, rtol=1e-6)
+
+
+def test_where_float32_underflows():
+    """XLA flushes subnormal squares to zero: in float32, lengths and speeds must be scaled above 1e-19."""
+    assert safe.norm(jnp.full(3, 2e-19, jnp.float32)) > 0
+    assert safe.norm(jnp.full(3, 1e-20, jnp.float32)) == 0
+
+
+def test_gradients_away_from_zero():
+    v = jnp.array([0.3, -1.2, 2.0])
+    check_gradients(safe.norm, v)
+    check_gradients(safe.unit, v)
+    check_gradients(lambda x: safe.sqrt(x[2]), v)
+    check_gradients(lambda x: safe.divide(x[0], x[1]), v)
+    check_gradients(lambda x: safe.arctan2(x[0], x[1]), v)
+    check_gradients(lambda x: safe.ramp(x, 0.1), v)
+    check_gradients(lambda x: safe.step(x, 1.0), v)
+
+
+def test_sqrt_of_a_negative_number_is_zero():
+    assert safe.sqrt(jnp.array(-1.0)) == 0 and jax.grad(safe.sqrt)(-1.0) == 0
+
+
+@pytest.mark.parametrize("x,y", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -2.0), (-1.0, -1.0), (3.0, 4.0)])
+def test_arctan2_is_arctan2(x, y):
+    assert safe.arctan2(jnp.array(y), jnp.array(x)) == np.arctan2(y, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ramp_and_step(dtype):
+    width = 0.1
+    x = jnp.array([-1e3, -1.0, 0.0, 1.0, 1e3], dtype)
+    above = safe.ramp(x, width) - jnp.maximum(x, 0)
+    assert above.dtype == dtype
+    assert (above >= 0).all() and (above <= width * np.log(2) * (1 + 1e-5)).all()
+    assert above[2] == pytest.approx(width * np.log(2), rel=1e-6)
+    np.testing.assert_allclose(
+        jax.vmap(jax.grad(safe.ramp), (0, None))(x, width), safe.step(x, width), rtol=1e-5
+    )
+    np.testing.assert_allclose(safe.step(x, width)[jnp.array([0, 2, 4])], jnp.array([0, 0.5, 1], dtype))
+    second = jax.vmap(jax.grad(jax.grad(safe.ramp)), (0, None))(x, width)
+    assert np.isfinite(second).all() and second[2] == pytest.approx(0.25 / width, rel=1e-5)
