@@ -82,11 +82,17 @@ class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
         return keep, next_t0, jnp.minimum(next_t1, next_t0 + self._cap(near)), made_jump, state, result
 
 
-def finite_norm(blocks: Array) -> Array:
-    """Largest root mean square of the rows of a scaled error [rows, n]; not finite counts as 1e8.
+class FiniteNorm(eqx.Module):
+    """Size of a scaled error: the root mean square of the state [n], or the largest of the rows [1 + p, n].
 
-    A trial step that plunges deep overflows; a NaN error makes the controller reject for ever with the
-    same step, a large one makes it shrink. Rows (the state, then each sensitivity) do not dilute each other.
+    Rows (the state, then each sensitivity times `weight`) do not dilute each other. Not finite counts as 1e8:
+    a trial step that plunges deep overflows, and a NaN error makes the controller reject for ever with the
+    same step, where a large one makes it shrink.
     """
-    worst = jnp.max(jnp.sqrt(jnp.mean(jnp.atleast_2d(blocks) ** 2, axis=-1)))
-    return jnp.where(jnp.isfinite(worst), worst, 1e8)
+
+    weight: float = eqx.field(static=True, default=1.0)
+
+    def __call__(self, error: Array) -> Array:
+        rows = jnp.sqrt(jnp.mean(jnp.atleast_2d(error) ** 2, axis=-1))
+        worst = jnp.maximum(rows[0], self.weight * jnp.max(rows))
+        return jnp.where(jnp.isfinite(worst), worst, 1e8)

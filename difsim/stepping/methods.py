@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim.dynamics import AbstractModel
-from difsim.stepping.guard import ContactGuard, finite_norm
+from difsim.stepping.guard import ContactGuard, FiniteNorm
 from difsim.stepping.sensitivity import forward_sensitivities
 from difsim.stepping.status import Status
 
@@ -74,9 +74,10 @@ def integrate(
     max_steps: int,
     resolve: float,
     adjoint: diffrax.AbstractAdjoint,
+    norm: FiniteNorm,
 ) -> Run:
     """Adaptive Tsit5 behind the contact guard; `y0` may carry sensitivities as further rows."""
-    controller = diffrax.PIDController(rtol=rtol, atol=atol, norm=finite_norm, dtmin=1e-9)
+    controller = diffrax.PIDController(rtol=rtol, atol=atol, norm=norm, dtmin=1e-9)
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(field),
         diffrax.Tsit5(),
@@ -108,12 +109,13 @@ class Sensitivities(AbstractMethod):
     until the derivative is right too (docs/performance.md). Tangents are scaled by the size of what they
     move, so parameters of any unit get the same relative accuracy. Not for reverse mode.
 
-    **Arguments:** `rtol`, `atol`; `max_steps`; `resolve`, the fewest steps per contact before the status says
-    UNDER_RESOLVED.
+    **Arguments:** `rtol`, `atol`; `weight` of the sensitivities' errors beside the state's; `max_steps`;
+    `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
     """
 
     rtol: float = eqx.field(static=True, default=1e-8)
     atol: float = eqx.field(static=True, default=1e-8)
+    weight: float = eqx.field(static=True, default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
     resolve: float = eqx.field(static=True, default=10.0)
 
@@ -132,6 +134,7 @@ class Sensitivities(AbstractMethod):
                 max_steps=self.max_steps,
                 resolve=self.resolve,
                 adjoint=diffrax.ForwardMode(),
+                norm=FiniteNorm(self.weight),
             )
 
         return forward_sensitivities(field, run, model, state, times)
@@ -161,6 +164,7 @@ class Checkpointed(AbstractMethod):
             max_steps=self.max_steps,
             resolve=self.resolve,
             adjoint=diffrax.RecursiveCheckpointAdjoint(),
+            norm=FiniteNorm(),
         )
 
 
