@@ -3,7 +3,9 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 Scalar = Float[Array, ""]
@@ -26,3 +28,13 @@ def as_float(x: Any) -> Array:
 def number(**kwargs: Any) -> Any:
     """A Module field that holds a physical number (or an array of them), converted by `as_float`."""
     return eqx.field(converter=as_float, **kwargs)
+
+
+def require(condition: Any, message: str) -> None:
+    """Raise `ValueError(message)` unless `condition` holds for every element.
+
+    For `__check_init__` of Modules. A condition on traced values cannot be read, and is let through: such
+    values were checked where they were first made, and what goes wrong inside `jit` is a status.
+    """
+    if not isinstance(condition, jax.core.Tracer) and not np.all(condition):
+        raise ValueError(message)
