@@ -7,6 +7,7 @@ B. C. Carlson, Numerical computation of real or complex elliptic integrals, Nume
 algorithms 1 (R_F) and 4 (R_D).
 """
 
+import jax
 import jax.numpy as jnp
 
 from difsim.typing import Scalar, Vec3
@@ -23,12 +24,16 @@ def rf_rd(q: Vec3) -> tuple[Scalar, Vec3]:
 
     **Arguments:** `q` [3], positive, of any unit u. **Returns:** R_F in u^-1/2 and R_D [3] in u^-3/2.
     """
-    scale, sums = 1.0, jnp.zeros_like(q)
-    for _ in range(STEPS):
+
+    def duplicate(_, state: tuple) -> tuple:
+        q, scale, sums = state
         root = jnp.sqrt(q)
         duplication = root[0] * root[1] + root[1] * root[2] + root[2] * root[0]
         sums = sums + scale / (root * (q + duplication))
-        q, scale = (q + duplication) / 4, scale / 4
+        return (q + duplication) / 4, scale / 4, sums
+
+    start = q, jnp.ones((), q.dtype), jnp.zeros_like(q)
+    q, scale, sums = jax.lax.fori_loop(0, STEPS, duplicate, start)
     return _rf_series(q), scale * _rd_series(q) + 3 * sums
 
 
