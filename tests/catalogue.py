@@ -21,8 +21,8 @@ _G = 6.6743e-11
 _MASCONS = gravity.Mascons([3.0, 1.0, 2.0], [[0.1, 0.2, 0.3], [-0.4, 0.1, 0.0], [0.3, -0.3, 0.2]])
 _ELLIPSOID = gravity.Ellipsoid((0.1, -0.2, 0.3), rotation(1), (1.2, 0.7, 0.5), 1 / _G)
 
-# Bodies of about 1 m with GM about 1 m³/s² around the origin, so that one set of points serves all. The wrappers
-# wrap mascons: the ellipsoid is the slow one to compile, and once is enough.
+# Bodies of about 1 m with GM about 1 m³/s² around the origin, so that one set of points serves all. The
+# wrappers wrap mascons: the ellipsoid is the slow one to compile, and once is enough.
 FIELDS = catalogue(
     {
         "uniform": gravity.Uniform((0.3, -0.2, -1.0)),
