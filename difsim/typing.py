@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 Scalar = Float[Array, ""]
@@ -40,5 +41,5 @@ def require(condition: Any, message: str) -> None:
 
     Inside `jit` a value is not known: there a wrong one shows as a status of the result.
     """
-    if is_known(condition) and not bool(jnp.all(condition)):
+    if is_known(condition) and not np.all(condition):
         raise ValueError(message)

@@ -46,7 +46,8 @@ class RigidBody(eqx.Module):
             )
             a, b, c = np.linalg.eigvalsh(inertia)
             require(
-                a > 0, f"RigidBody: principal moments {a}, {b}, {c} kg m² must be positive: check signs and units"
+                a > 0,
+                f"RigidBody: principal moments {a}, {b}, {c} kg m² must be positive: check signs and units",
             )
             require(
                 c <= (a + b) * (1 + 1e-6),
@@ -54,9 +55,7 @@ class RigidBody(eqx.Module):
                 "exceed the sum of the other two",
             )
 
-    def derivative(
-        self, state: RigidState, force: Vec3, torque: Vec3, stored_momentum: Vec3
-    ) -> RigidState:
+    def derivative(self, state: RigidState, force: Vec3, torque: Vec3, stored_momentum: Vec3) -> RigidState:
         """Newton and Euler: m v' = F, I ω' = τ - ω × (I ω + h).
 
         **Arguments:** `force` N in the frame, `torque` N m about the centre of mass in the body frame,
@@ -73,7 +72,9 @@ class RigidBody(eqx.Module):
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """½ m v² + ½ ω·I ω, J."""
-        return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+        return (
+            0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+        )
 
 
 def solve3(matrix: Mat3, vector: Vec3) -> Vec3:

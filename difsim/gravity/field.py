@@ -1,0 +1,111 @@
+"""Gravity fields: one potential at one point; acceleration and gradient follow from it.
+
+The potential U is positive near mass, and g = +∇U (the geodesist's sign). A field is evaluated at one point;
+callers `vmap`. Fields add, and scale with a number: `3 * (field + Uniform(g))`.
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from difsim import safe
+from difsim.typing import Mat3, Scalar, Vec3, number, require
+
+
+class AbstractField(eqx.Module):
+    """A gravity field, given by its potential at one point."""
+
+    @abstractmethod
+    def potential(self, x: Vec3) -> Scalar:
+        """U(x) > 0 in m²/s² at `x` [3] in m."""
+
+    def acceleration(self, x: Vec3) -> Vec3:
+        """g = +∇U [3] in m/s² at `x` [3] in m."""
+        return jax.grad(self.potential)(x)
+
+    def gradient(self, x: Vec3) -> Mat3:
+        """∂g/∂x = ∇∇U [3,3] in 1/s² at `x` [3] in m: symmetric, with trace -4πGρ."""
+        return jax.jacfwd(jax.grad(self.potential))(x)
+
+    def __add__(self, other: "AbstractField") -> "AbstractField":
+        return Sum((self, other))
+
+    def __mul__(self, factor: object) -> "AbstractField":
+        return Scaled(self, factor)
+
+    def __rmul__(self, factor: object) -> "AbstractField":
+        return Scaled(self, factor)
+
+
+class Sum(AbstractField):
+    """The sum of several fields, U = Σ Uᵢ; `a + b` makes one.
+
+    **Arguments:** `fields`, a tuple of at least one field. **Raises:** `ValueError` when it is empty.
+    """
+
+    fields: tuple[AbstractField, ...] = eqx.field(converter=tuple)
+
+    def __check_init__(self):
+        require(len(self.fields) > 0, "Sum of no fields; give at least one, or Uniform((0, 0, 0)).")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return sum(field.potential(x) for field in self.fields)
+
+
+class Scaled(AbstractField):
+    """A field times a number, U = s U₀, as when all densities are scaled by s; `s * field` makes one."""
+
+    field: AbstractField
+    factor: Scalar = number()
+
+    def potential(self, x: Vec3) -> Scalar:
+        return self.factor * self.field.potential(x)
+
+
+class Uniform(AbstractField):
+    """The same acceleration everywhere, U = g·x (so U = 0 in the origin).
+
+    **Arguments:** `vector` [3], m/s².
+    """
+
+    vector: Vec3 = number()
+
+    def potential(self, x: Vec3) -> Scalar:
+        return jnp.dot(self.vector, x)
+
+
+class Rotating(AbstractField):
+    """A field seen from a frame in uniform rotation: U = U₀ + ½ |ω × x|², gravity and centrifugal term.
+
+    The rotation axis goes through the origin. The Coriolis term -2 ω × v has no potential, and belongs to the
+    equations of motion.
+
+    **Arguments:** `field`, gravity in the rotating frame; `omega` [3], rad/s.
+    """
+
+    field: AbstractField
+    omega: Vec3 = number()
+
+    def potential(self, x: Vec3) -> Scalar:
+        speed = jnp.cross(self.omega, x)
+        return self.field.potential(x) + 0.5 * jnp.dot(speed, speed)
+
+
+class PointMass(AbstractField):
+    """A point mass, U = GM/|x - r|.
+
+    In the very point r the field has no value; there U and all its derivatives are given as 0.
+
+    **Arguments:** `GM`, m³/s², not negative; `position` r [3], m. **Raises:** `ValueError` for a negative GM.
+    """
+
+    GM: Scalar = number()
+    position: Vec3 = number()
+
+    def __check_init__(self):
+        require(self.GM >= 0, f"PointMass: GM = {self.GM} m³/s² is negative; masses attract, give GM ≥ 0.")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return safe.divide(self.GM, safe.norm(x - self.position))

@@ -1,0 +1,172 @@
+"""Signed distances: negative inside, positive outside, one point at a time.
+
+Distances are exact outside and on the surface, and inside too but for `Union`. The normal is the gradient,
+by differentiation; on edges, corners and in centres, where no gradient exists, the derivatives are finite.
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim import safe
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, require
+
+
+class AbstractSDF(eqx.Module):
+    """A solid, given by the signed distance of one point to its surface."""
+
+    @abstractmethod
+    def distance(self, x: Vec3) -> Scalar:
+        """Signed distance in m of `x` [3] in m: negative inside, positive outside."""
+
+    def normal(self, x: Vec3) -> Vec3:
+        """Outward unit normal n̂ [3] = ∇d/|∇d| at `x` [3] in m; 0 where ∇d = 0 (the centre of a sphere)."""
+        return safe.unit(jax.grad(self.distance)(x))
+
+
+class Plane(AbstractSDF):
+    """The half-space below a plane, d = n̂·(x - p).
+
+    **Arguments:** `point` p [3], m, on the plane; `direction` [3], along the outward normal, of any length.
+    **Raises:** `ValueError` when `direction` is zero.
+    """
+
+    point: Vec3 = number()
+    direction: Vec3 = number()
+
+    def __check_init__(self):
+        require(jnp.any(self.direction != 0), "Plane: direction is zero; give the outward normal.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return jnp.dot(safe.unit(self.direction), x - self.point)
+
+
+class Sphere(AbstractSDF):
+    """A ball, d = |x - c| - R.
+
+    **Arguments:** `centre` c [3], m; `radius` R, m, positive. **Raises:** `ValueError` for R ≤ 0.
+    """
+
+    centre: Vec3 = number()
+    radius: Scalar = number()
+
+    def __check_init__(self):
+        require(self.radius > 0, f"Sphere: radius = {self.radius} m must be positive.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return safe.norm(x - self.centre) - self.radius
+
+
+class Box(AbstractSDF):
+    """A box centred in the origin, its edges along the axes (`Posed` puts it elsewhere).
+
+    **Arguments:** `half_size` [3], m, positive: half of each edge. **Raises:** `ValueError` otherwise.
+    """
+
+    half_size: Vec3 = number()
+
+    def __check_init__(self):
+        require(self.half_size > 0, f"Box: half_size = {self.half_size} m must be positive.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return _intersect(jnp.abs(x) - self.half_size)
+
+
+class Prism(AbstractSDF):
+    """A triangular prism that stands on the plane z = 0 of its frame.
+
+    Its base is equilateral, with the centroid in the origin, one corner at (0, edge/√3, 0) and the opposite
+    edge along x at y = -edge/(2√3); it reaches up to z = height.
+
+    **Arguments:** `edge`, m, of the base; `height`, m; both positive. **Raises:** `ValueError` otherwise.
+    """
+
+    edge: Scalar = number()
+    height: Scalar = number()
+
+    def __check_init__(self):
+        require(self.edge > 0, f"Prism: edge = {self.edge} m must be positive.")
+        require(self.height > 0, f"Prism: height = {self.height} m must be positive.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        above = jnp.abs(x[2] - self.height / 2) - self.height / 2
+        return _intersect(jnp.stack([self._triangle(x[:2]), above]))
+
+    def _triangle(self, x: Vec2) -> Scalar:
+        """Signed distance to the base: of each edge, the coordinates out of it and along it."""
+        out = jnp.asarray(_OUTWARD, x.dtype) @ x - self.edge / 12**0.5
+        along = jnp.abs(jnp.asarray(_ALONG, x.dtype) @ x) - self.edge / 2
+        beyond = jnp.where(along > 0, along, 0.0)  # past the end of an edge its corner is nearest
+        inside = jnp.all(out <= 0)
+        outside_distance = jnp.min(safe.norm(jnp.stack([out, beyond], axis=-1)))
+        return jnp.where(inside, jnp.max(out), outside_distance)
+
+
+_ANGLES = np.radians([-90.0, 30.0, 150.0])
+_OUTWARD = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
+_ALONG = np.stack([-np.sin(_ANGLES), np.cos(_ANGLES)], axis=1)
+
+
+def _intersect(d: Float[Array, " n"]) -> Scalar:
+    """Signed distance to an intersection of solids at right angles, from their distances.
+
+    The face itself counts as inside: there the largest distance has the gradient, while |max(d, 0)| has none.
+    """
+    positive = d > 0
+    outside = safe.norm(jnp.where(positive, d, 0.0))
+    return jnp.where(jnp.any(positive), outside, jnp.max(d))
+
+
+class Posed(AbstractSDF):
+    """A solid moved and turned: d(x) = d₀(Rᵀ(x - p)).
+
+    **Arguments:** `sdf` in its own frame; `position` p [3], m, of that frame's origin; `rotation` R [3,3],
+    from the solid's frame to the outer one (its columns are the solid's axes).
+    **Raises:** `ValueError` when R is no rotation.
+    """
+
+    sdf: AbstractSDF
+    position: Vec3 = number()
+    rotation: Mat3 = number()
+
+    def __check_init__(self):
+        proper = jnp.abs(self.rotation.T @ self.rotation - jnp.eye(3)) < 1e-5
+        require(
+            proper, f"Posed: rotation = {self.rotation} is not orthonormal; normalise the quaternion first."
+        )
+        require(jnp.linalg.det(self.rotation) > 0, "Posed: rotation is a reflection (det = -1).")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return self.sdf.distance((x - self.position) @ self.rotation)
+
+
+class Union(AbstractSDF):
+    """Several solids as one, d = min dᵢ: exact outside, a bound inside where solids overlap.
+
+    **Arguments:** `solids`, at least one. **Raises:** `ValueError` when there is none.
+    """
+
+    solids: tuple[AbstractSDF, ...] = eqx.field(converter=tuple)
+
+    def __check_init__(self):
+        require(len(self.solids) > 0, "Union of no solids; give at least one.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return jnp.min(jnp.stack([solid.distance(x) for solid in self.solids]))
+
+
+class Offset(AbstractSDF):
+    """A solid grown by a margin (shrunk by a negative one), which rounds its edges: d = d₀ - margin.
+
+    **Arguments:** `sdf`; `margin`, m.
+    """
+
+    sdf: AbstractSDF
+    margin: Scalar = number()
+
+    def distance(self, x: Vec3) -> Scalar:
+        return self.sdf.distance(x) - self.margin

@@ -1,0 +1,237 @@
+"""Normal laws: exact restitution and its inverse, integrated impacts, energy, derivatives."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from catalogue import NORMALS
+from gradients import check_finite, check_gradients, single
+from scipy.integrate import solve_ivp
+
+from difsim.contact import (
+    Hertz,
+    LinearClipped,
+    LinearCompressive,
+    LinearNormal,
+    PowerLaw,
+    PowerLawClipped,
+    Sharp,
+    Smooth,
+    effective_modulus,
+    effective_radius,
+)
+
+MASS, STIFFNESS = 1.3, 2e4
+LINEAR = [LinearNormal, LinearClipped, LinearCompressive]
+POWER = [PowerLaw, PowerLawClipped]
+
+
+def linear(law, zeta):
+    return law(STIFFNESS, 2 * zeta * np.sqrt(STIFFNESS * MASS), Sharp())
+
+
+def impact(law, mass=MASS, speed=1.0, start=0.0):
+    """Free flight into the law: realised e, greatest depth, greatest force, duration."""
+    force = jax.jit(lambda y: law.force(y[0], y[1]))
+
+    def motion(_, y):
+        return [y[1], -float(force(y)) / mass]
+
+    def leaves(_, y):
+        return y[0] - start
+
+    leaves.terminal, leaves.direction = True, -1
+    end = 10 * np.pi * np.sqrt(mass / STIFFNESS) - 4 * start / speed
+    r = solve_ivp(
+        motion, (0, end), [start, speed], "DOP853", events=leaves, rtol=1e-10, atol=1e-13, dense_output=True
+    )
+    assert r.status == 1
+    path = r.sol(np.linspace(0, r.t[-1], 2001))
+    forces = jax.vmap(force)(jnp.array(path.T))
+    return -r.y_events[0][0, 1] / speed, path[0].max(), float(forces.max()), r.t_events[0][0]
+
+
+RESTITUTIONS = [
+    (LinearNormal, 0.2, 0.5266206),
+    (LinearNormal, 0.5, 0.1630335),
+    (LinearClipped, 0.05, 0.8587581),
+    (LinearClipped, 0.2, 0.5717400),
+    (LinearClipped, 0.5, 0.2984361),
+    (LinearClipped, 0.9, 0.1552827),
+    (LinearCompressive, 0.05, 0.9266920),
+    (LinearCompressive, 0.2, 0.7561349),
+    (LinearCompressive, 0.5, 0.5462930),
+    (LinearCompressive, 0.9, 0.3940594),
+    (LinearCompressive, 1.5, 0.2749333),
+]
+
+
+@pytest.mark.parametrize(("law", "zeta", "e"), RESTITUTIONS)
+def test_linear_restitution_numbers(law, zeta, e):
+    np.testing.assert_allclose(linear(law, zeta).restitution(MASS), e, atol=5.1e-8)
+    back = law.from_restitution(linear(law, zeta).restitution(MASS), STIFFNESS, MASS, Sharp())
+    np.testing.assert_allclose(back.damping, linear(law, zeta).damping, rtol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [1, 1.5, 2])
+@pytest.mark.parametrize(("asked", "realised"), [(0.3, 0.397140), (0.6, 0.632291), (0.9, 0.902026)])
+def test_clipping_a_power_law_raises_its_restitution(asked, realised, exponent):
+    free = PowerLaw.from_restitution(asked, STIFFNESS, exponent, MASS, Sharp())
+    np.testing.assert_allclose(free.restitution(MASS), asked, rtol=1e-12)
+    clipped = PowerLawClipped(free.stiffness, free.damping, exponent, Sharp())
+    np.testing.assert_allclose(clipped.restitution(MASS), realised, atol=5.1e-7)
+
+
+@pytest.mark.parametrize("e", [1e-3, 0.05, 0.3, 0.6, 0.9, 0.999, 1.0])
+def test_maps_and_inverses(e):
+    laws = [law.from_restitution(e, STIFFNESS, MASS, Sharp()) for law in LINEAR]
+    laws += [law.from_restitution(e, STIFFNESS, p, MASS, Sharp()) for law in POWER for p in (1, 1.5, 2)]
+    for law in laws:
+        np.testing.assert_allclose(law.restitution(MASS), e, rtol=1e-12)
+
+    # ... and the derivative of the round trip is 1, the way a fit of e needs it.
+    def round_trip(e):
+        some = [law.from_restitution(e, STIFFNESS, MASS, 1e-3) for law in LINEAR]
+        some += [law.from_restitution(e, STIFFNESS, 1.5, MASS, 1e-3) for law in POWER]
+        return jnp.stack([law.restitution(MASS) for law in some])
+
+    np.testing.assert_allclose(jax.jacfwd(round_trip)(jnp.array(e)), 1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("e", [0.3, 0.8])
+@pytest.mark.parametrize("law", LINEAR)
+def test_linear_impact_realises_the_restitution(law, e):
+    made = law.from_restitution(e, STIFFNESS, MASS, Sharp())
+    realised, depth, _, _ = impact(made, speed=0.7)
+    np.testing.assert_allclose(realised, e, atol=1e-7)
+    if law is LinearCompressive:
+        np.testing.assert_allclose(depth, made.max_depth(MASS, 0.7), rtol=1e-5)
+
+
+@pytest.mark.parametrize("speed", [0.1, 2.0])
+@pytest.mark.parametrize("exponent", [1, 1.5, 2])
+@pytest.mark.parametrize("law", POWER)
+def test_power_law_impact_realises_the_restitution_at_any_speed(law, exponent, speed):
+    made = law.from_restitution(0.6, 1e6, exponent, MASS, Sharp())
+    np.testing.assert_allclose(impact(made, speed=speed)[0], 0.6, atol=1e-6)
+
+
+def test_overdamped_clipped_impact():
+    law = linear(LinearClipped, 1.5)
+    np.testing.assert_allclose(impact(law)[0], law.restitution(MASS), atol=1e-7)
+    assert linear(LinearNormal, 1.5).restitution(MASS) == 0
+
+
+# Aluminium, R = .1 m, v = 1 m/s: against its like, a wall of aluminium, a rigid wall.
+HERTZ = [
+    ([70e9, 70e9], [0.1, 0.1], 0.5, (2.069916e-4, 3.414913e4, 6.092333e-4)),
+    ([70e9, 70e9], [0.1], 1.0, (2.377710e-4, 5.945708e4, 6.998253e-4)),
+    ([70e9], [0.1], 1.0, (1.801967e-4, 7.845409e4, 5.303684e-4)),
+]
+
+
+@pytest.mark.parametrize(("modulus", "radius", "share", "numbers"), HERTZ, ids=["pair", "wall", "rigid wall"])
+def test_hertz_closed_forms(modulus, radius, share, numbers):
+    mass = share * 2700 * 4 / 3 * np.pi * 0.1**3
+    law = Hertz(effective_modulus(modulus, [0.3] * len(modulus)), effective_radius(radius), Sharp())
+    ours = law.max_depth(mass, 1.0), law.max_force(mass, 1.0), law.duration(mass, 1.0)
+    np.testing.assert_allclose(ours, numbers, rtol=3e-7)
+    e, *integrated = impact(law, mass)
+    np.testing.assert_allclose(e, 1, atol=1e-8)
+    np.testing.assert_allclose(integrated, numbers, rtol=1e-5)
+
+
+def test_smooth_onset_conserves_the_energy_and_tends_to_the_sharp_one():
+    e, *_ = impact(Hertz(1e6, 0.1, 2e-3), start=-0.08)
+    np.testing.assert_allclose(e, 1, atol=1e-8)
+    errors = []
+    for width in (1e-4, 1e-5):
+        law = PowerLawClipped.from_restitution(0.6, 1e6, 1.5, MASS, width)
+        errors.append(abs(impact(law, start=-40 * width)[0] - 0.6))
+    assert errors[0] < 0.02 and errors[1] < errors[0] / 5
+
+
+@pytest.mark.parametrize("law", NORMALS)
+def test_force_at_rest_is_the_slope_of_the_energy(law):
+    depth = jnp.array([-0.02, -1e-3, 1e-4, 1e-3, 0.02])
+    slope = jax.vmap(jax.grad(law.elastic_energy))(depth)
+    force = jax.vmap(law.force)(depth, jnp.zeros(5))
+    np.testing.assert_allclose(force, slope, rtol=1e-12)
+    assert np.all(force >= 0) and np.all(np.diff(force) >= 0)
+
+
+@pytest.mark.parametrize("law", NORMALS)
+def test_damping_takes_energy(law):
+    depth = jnp.linspace(-0.01, 0.02, 31)
+    for rate in (-0.3, 0.3):
+        excess = jax.vmap(law.force)(depth, jnp.full(31, rate)) - jax.vmap(law.force)(depth, jnp.zeros(31))
+        assert np.all(excess * rate >= 0)
+
+
+STATES = jnp.array([[d, v] for d in (-1.0, -0.01, 0.0, 1e-9, 0.01) for v in (-0.2, 0.0, 1e-6, 0.2)])
+
+
+@pytest.mark.parametrize("law", NORMALS)
+def test_derivatives(law):
+    """Finite when separated, touching, at rest and far; equal to differences away from kinks."""
+
+    def force_and_energy(law, states):
+        depth, rate = states.T
+        return jax.vmap(law.force)(depth, rate), jax.vmap(law.elastic_energy)(depth)
+
+    check_finite(force_and_energy, law, STATES)
+    check_gradients(force_and_energy, law, jnp.array([[-0.002, 0.1], [0.012, 0.1], [0.01, -0.03]]))
+    if law.onset.is_smooth:
+        check_gradients(force_and_energy, law, jnp.array([[0.0, 0.1], [-0.001, 0.2]]), step=1e-5)
+
+
+@pytest.mark.parametrize("law", NORMALS)
+def test_float32(law):
+    for depth, rate in STATES:
+        ours = single(law).force(single(depth), single(rate))
+        assert ours.dtype == jnp.float32
+        np.testing.assert_allclose(ours, law.force(depth, rate), rtol=1e-4, atol=1e-3)
+
+
+def test_which_laws_jump_at_touch():
+    jumping = {p.id for p in NORMALS if p.values[0].jumps}
+    names = ("linear", "linear clipped", "linear compressive", "power 1")
+    assert jumping == {f"{name}, sharp" for name in names}
+    for param in NORMALS:
+        law = param.values[0]
+        jump = law.force(jnp.array(1e-12), jnp.array(0.3)) - law.force(jnp.array(-1e-12), jnp.array(0.3))
+        assert law.jumps == bool(abs(jump) > 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LinearNormal(-1.0, 1.0, 1e-3), "stiffness"),
+        (lambda: LinearClipped(1.0, -1.0, 1e-3), "damping"),
+        (lambda: LinearCompressive(1.0, 1.0, 0.0), "Sharp"),
+        (lambda: PowerLaw(1.0, 1.0, 0.5, 1e-3), "exponent"),
+        (lambda: PowerLaw.from_restitution(1.1, 1.0, 1.5, 1.0, 1e-3), "restitution"),
+        (lambda: PowerLawClipped.from_restitution(0.0, 1.0, 1.5, 1.0, 1e-3), "restitution"),
+        (lambda: Hertz(0.0, 1.0, 1e-3), "effective_modulus"),
+        (lambda: Smooth(-1.0), "width"),
+        (lambda: effective_modulus([1e9], [0.6]), "0.5"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_numbers_do_not_retrace_and_construction_is_traceable():
+    traces = []
+
+    @eqx.filter_jit
+    def force(law):
+        traces.append(None)
+        return law.force(jnp.array(0.01), jnp.array(0.0))
+
+    for stiffness in (1e3, 2e3):
+        force(PowerLaw(stiffness, 1.0, 1.5, 1e-3))
+    assert len(traces) == 1
+    jax.jit(lambda k: LinearNormal.from_restitution(0.5, k, 1.0, 1e-3).restitution(1.0))(1e3)

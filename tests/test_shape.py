@@ -1,0 +1,163 @@
+"""Signed distances against sampled surfaces, and their derivatives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from catalogue import SHAPES, rotation
+from gradients import check_finite, check_gradients, single
+
+from difsim.shape import Box, Offset, Plane, Posed, Prism, Sphere, Union
+
+POINTS = jnp.array(np.random.default_rng(7).uniform(-1.5, 1.5, size=(400, 3)))
+
+
+def triangles(corners, faces):
+    """Points all over triangular faces, about 5 mm apart: barycentric grids."""
+    n = 250
+    i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+    weights = np.stack([i, j, n - i - j], axis=-1)[i + j <= n] / n
+    return np.concatenate([weights @ np.asarray(corners, float)[list(face)] for face in faces])
+
+
+def box_surface(half_size):
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    faces = []
+    for axis, stride in enumerate((4, 2, 1)):
+        a, b = [s for s in (4, 2, 1) if s != stride]
+        for base in (0, stride):
+            faces += [(base, base + a, base + b), (base + a + b, base + a, base + b)]
+        assert np.ptp(signs[[base, base + a, base + b], axis]) == 0
+    return triangles(signs * half_size, faces)
+
+
+def prism_surface(edge, height):
+    angles = np.radians([90, 210, 330])
+    base = edge / np.sqrt(3) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    corners = [[*p, z] for z in (0, height) for p in base]
+    sides = [f for i, j in ((0, 1), (1, 2), (2, 0)) for f in ((i, j, i + 3), (j, i + 3, j + 3))]
+    return triangles(corners, [(0, 1, 2), (3, 4, 5), *sides])
+
+
+@pytest.mark.parametrize(
+    ("sdf", "surface", "inside"),
+    [
+        (
+            Box((0.5, 0.8, 0.3)),
+            box_surface((0.5, 0.8, 0.3)),
+            lambda p: np.all(abs(p) < (0.5, 0.8, 0.3), axis=1),
+        ),
+        (
+            Prism(1.2, 0.6),
+            prism_surface(1.2, 0.6),
+            lambda p: (
+                (p[:, 2] > 0)
+                & (p[:, 2] < 0.6)
+                & (p[:, 1] > -1.2 / np.sqrt(12))
+                & (p[:, 1] < 1.2 / np.sqrt(3) - np.sqrt(3) * abs(p[:, 0]))
+            ),
+        ),
+    ],
+    ids=["box", "prism"],
+)
+def test_distance_equals_the_nearest_of_many_surface_points(sdf, surface, inside):
+    points = np.asarray(POINTS)[:150]
+    nearest = np.array([np.sqrt(((surface - p) ** 2).sum(axis=1).min()) for p in points])
+    distance = np.asarray(jax.vmap(sdf.distance)(POINTS[:150]))
+    np.testing.assert_array_equal(distance < 0, inside(points))
+    # The nearest sample is never nearer than the surface, and at most a sample spacing beside its foot.
+    spacing = 0.007
+    assert np.all(nearest >= abs(distance) - 1e-12)
+    assert np.all(nearest <= np.sqrt(distance**2 + spacing**2))
+
+
+@pytest.mark.parametrize("sdf", SHAPES)
+def test_gradient_is_a_unit_vector(sdf):
+    normal = jax.vmap(jax.grad(sdf.distance))(POINTS)
+    np.testing.assert_allclose(np.linalg.norm(normal, axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(sdf.normal)(POINTS), normal, atol=1e-12)
+
+
+@pytest.mark.parametrize("sdf", SHAPES)
+def test_exact_outside(sdf):
+    """The foot of a point, x - d ∇d, is on the surface."""
+    distance, normal = jax.vmap(sdf.distance)(POINTS), jax.vmap(sdf.normal)(POINTS)
+    foot = POINTS - distance[:, None] * normal
+    on_surface = jax.vmap(sdf.distance)(foot)[distance > 0]
+    np.testing.assert_allclose(on_surface, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sdf", SHAPES)
+def test_derivatives(sdf):
+    check_gradients(lambda sdf, x: jax.vmap(sdf.distance)(x), sdf, POINTS[:8])
+
+
+@pytest.mark.parametrize(
+    ("sdf", "x"),
+    [
+        (Sphere((0, 0, 0), 1.0), (0, 0, 0)),
+        (Box((1, 2, 3)), (0, 0, 0)),
+        (Box((1, 2, 3)), (1, 2, 0.5)),
+        (Box((1, 2, 3)), (1, 2, 3)),
+        (Box((1, 2, 3)), (1.5, 2, 3)),
+        (Prism(1.0, 0.2), (0, 0, 0)),
+        (Prism(1.0, 0.2), (0, 0, 0.1)),
+        (Prism(1.0, 0.2), (0, 1 / np.sqrt(3), 0.2)),
+        (Prism(1.0, 0.2), (0, 1.0, 0.2)),
+        (Prism(1.0, 0.2), (0, -1 / np.sqrt(12), 0.2)),
+        (Union((Sphere((-1, 0, 0), 1.0), Sphere((1, 0, 0), 1.0))), (0, 0, 0)),
+    ],
+)
+def test_derivatives_are_finite_on_edges_corners_and_centres(sdf, x):
+    check_finite(lambda sdf, x: (sdf.distance(x), sdf.normal(x)), sdf, jnp.array(x, float))
+
+
+@pytest.mark.parametrize(
+    ("sdf", "x", "normal"),
+    [
+        (Box((1, 2, 3)), (1, 0.5, 0.5), (1, 0, 0)),
+        (Box((1, 2, 3)), (0.2, 0.5, -3), (0, 0, -1)),
+        (Prism(1.0, 0.2), (0.1, 0.1, 0.2), (0, 0, 1)),
+        (Prism(1.0, 0.2), (0.1, -1 / np.sqrt(12), 0.1), (0, -1, 0)),
+        (Sphere((0, 0, 0), 1.0), (0, 1, 0), (0, 1, 0)),
+        (Plane((0, 0, 0), (0, 0, 5)), (3, 4, 0), (0, 0, 1)),
+    ],
+)
+def test_on_a_face_the_distance_is_zero_and_the_normal_is_whole(sdf, x, normal):
+    x = jnp.array(x, float)
+    np.testing.assert_allclose(sdf.distance(x), 0, atol=1e-15)
+    np.testing.assert_allclose(jax.grad(sdf.distance)(x), normal, atol=1e-14)
+
+
+def test_posed_and_offset():
+    R, p = rotation(6), np.array([0.3, -0.2, 0.1])
+    box = Box((0.5, 0.8, 0.3))
+    for x in POINTS[:20]:
+        moved = Posed(box, p, R).distance(jnp.array(R @ np.asarray(x) + p))
+        np.testing.assert_allclose(moved, box.distance(x), atol=1e-13)
+        np.testing.assert_allclose(Offset(box, 0.1).distance(x), box.distance(x) - 0.1, atol=1e-15)
+
+
+@pytest.mark.parametrize("sdf", SHAPES)
+def test_float32(sdf):
+    for x in POINTS[:5]:
+        d = single(sdf).distance(single(x))
+        assert d.dtype == jnp.float32
+        np.testing.assert_allclose(d, sdf.distance(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Plane((0, 0, 0), (0, 0, 0)), "direction"),
+        (lambda: Sphere((0, 0, 0), 0.0), "radius"),
+        (lambda: Box((1, -1, 1)), "half_size"),
+        (lambda: Prism(-1.0, 1.0), "edge"),
+        (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), 2 * np.eye(3)), "orthonormal"),
+        (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), -np.eye(3)), "reflection"),
+        (lambda: Union(()), "no solids"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
