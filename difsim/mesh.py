@@ -58,8 +58,7 @@ class TriMesh:
             )
         if not self._trimesh.is_winding_consistent:
             raise ValueError(
-                "some faces are wound against their neighbours: "
-                "make them consistent (trimesh.repair.fix_winding)"
+                "some faces are wound against their neighbours: make them consistent (trimesh.repair.fix_winding)"
             )
         pieces = trimesh.graph.connected_components(
             self._trimesh.face_adjacency, nodes=np.arange(len(self.faces)), min_len=1

@@ -190,8 +190,7 @@ class SurfaceFrame(eqx.Module):
     def __check_init__(self):
         if self.origin.shape != (3,) or self.matrix.shape != (3, 3):
             raise ValueError(
-                f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: "
-                "give (3,) and (3, 3)"
+                f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: give (3,) and (3, 3)"
             )
         if not _known(self.matrix):
             return

@@ -216,9 +216,7 @@ def test_mindlin_stiffness_and_no_energy_from_a_sticking_impact():
 
 
 N_AND_SLIP = [
-    (jnp.array(N), jnp.array(v))
-    for N in (0.0, 1e-9, 2.0)
-    for v in ([0, 0, 0.0], [1e-6, 0, 0], [0.01, -0.02, 0.0])
+    (jnp.array(N), jnp.array(v)) for N in (0.0, 1e-9, 2.0) for v in ([0, 0, 0.0], [1e-6, 0, 0], [0.01, -0.02, 0.0])
 ]
 
 

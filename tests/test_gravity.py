@@ -64,9 +64,7 @@ def test_gradient_is_symmetric_and_obeys_laplace_and_poisson(semi_axes):
         points = jnp.array(factor * directions * semi_axes @ rotation(2) + [0.5, 0, 0])
         gradient = np.asarray(jax.vmap(body.gradient)(points))
         size = np.abs(gradient).max()
-        np.testing.assert_allclose(
-            np.trace(gradient, axis1=1, axis2=2) / (4 * np.pi), trace, atol=1e-10 * size
-        )
+        np.testing.assert_allclose(np.trace(gradient, axis1=1, axis2=2) / (4 * np.pi), trace, atol=1e-10 * size)
         np.testing.assert_allclose(gradient, gradient.swapaxes(1, 2), atol=1e-10 * size)
 
 

@@ -82,9 +82,7 @@ def test_ramp_and_step(dtype):
     assert above.dtype == dtype
     assert (above >= 0).all() and (above <= width * np.log(2) * (1 + 1e-5)).all()
     assert above[2] == pytest.approx(width * np.log(2), rel=1e-6)
-    np.testing.assert_allclose(
-        jax.vmap(jax.grad(safe.ramp), (0, None))(x, width), safe.step(x, width), rtol=1e-5
-    )
+    np.testing.assert_allclose(jax.vmap(jax.grad(safe.ramp), (0, None))(x, width), safe.step(x, width), rtol=1e-5)
     np.testing.assert_allclose(safe.step(x, width)[jnp.array([0, 2, 4])], jnp.array([0, 0.5, 1], dtype))
     second = jax.vmap(jax.grad(jax.grad(safe.ramp)), (0, None))(x, width)
     assert np.isfinite(second).all() and second[2] == pytest.approx(0.25 / width, rel=1e-5)

@@ -72,9 +72,7 @@ class RigidBody(eqx.Module):
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """½ m v² + ½ ω·I ω, J."""
-        return (
-            0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
-        )
+        return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
 
 
 def solve3(matrix: Mat3, vector: Vec3) -> Vec3:

@@ -12,7 +12,7 @@ from difsim.contact.friction import (
 )
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
-from difsim.contact.power import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
+from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
 

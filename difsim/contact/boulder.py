@@ -34,7 +34,7 @@ def series_force(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
 @series_force.defjvp
 def _(primals, tangents):
     # The implicit derivative of the cubic; regular at x = 0, where that of x itself is not.
-    closure, stiffness, hertz = primals
+    _, stiffness, hertz = primals
     dg, dk, dκ = tangents
     ratio, x = hertz / stiffness, _root(*primals)
     dratio = dκ / stiffness - ratio * dk / stiffness

@@ -32,9 +32,7 @@ def check(law: Any) -> None:
     """Raise `ValueError` unless stiffness k > 0 and damping c ≥ 0."""
     name = type(law).__name__
     require(law.stiffness > 0, f"{name}: stiffness = {law.stiffness} must be positive.")
-    require(
-        law.damping >= 0, f"{name}: damping = {law.damping} is negative; a damper takes energy, give c ≥ 0."
-    )
+    require(law.damping >= 0, f"{name}: damping = {law.damping} is negative; a damper takes energy, give c ≥ 0.")
 
 
 def check_restitution(e: ArrayLike) -> Scalar:
@@ -89,9 +87,7 @@ def _arc(z: Scalar) -> Scalar:
     for n in range(11):  # (0.05/2)^11 is below rounding
         term = term * near * (n + 1) / (2 * n + 3)
         series = series + term
-    arc = jnp.where(
-        z < 1, jnp.arccos(under) / jnp.sqrt(1 - under**2), jnp.arccosh(over) / jnp.sqrt(over**2 - 1)
-    )
+    arc = jnp.where(z < 1, jnp.arccos(under) / jnp.sqrt(1 - under**2), jnp.arccosh(over) / jnp.sqrt(over**2 - 1))
     return jnp.where(jnp.abs(1 - z) < 0.05, series, arc)
 
 
@@ -105,8 +101,6 @@ def _inverse_decay(h: Scalar) -> Scalar:
     for _ in range(6):
         arc = _arc(z)
         off_critical = jnp.abs(1 - z) > 1e-4  # h' = (arc - ζ)/(1 - ζ²), and 2/3 + 2(1 - ζ)/5 near ζ = 1
-        slope = jnp.where(
-            off_critical, (arc - z) / jnp.where(off_critical, 1 - z**2, 1.0), 2 / 3 + 0.4 * (1 - z)
-        )
+        slope = jnp.where(off_critical, (arc - z) / jnp.where(off_critical, 1 - z**2, 1.0), 2 / 3 + 0.4 * (1 - z))
         z = z + (h - z * arc) / slope
     return z

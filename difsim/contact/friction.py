@@ -61,9 +61,7 @@ class StickSlip(eqx.Module):
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
-        require(
-            self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0."
-        )
+        require(self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0.")
         require(self.speed > 0, f"StickSlip: speed = {self.speed} m/s must be positive.")
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3, stick_force: Vec3) -> Vec3:
@@ -162,9 +160,7 @@ class MindlinSpring(AbstractTangentialSpring):
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"MindlinSpring: coefficient = {self.coefficient} is negative.")
-        require(
-            self.effective_modulus > 0, f"MindlinSpring: G* = {self.effective_modulus} Pa must be positive."
-        )
+        require(self.effective_modulus > 0, f"MindlinSpring: G* = {self.effective_modulus} Pa must be positive.")
         require(self.effective_radius > 0, f"MindlinSpring: R* = {self.effective_radius} m must be positive.")
 
     def stiffness(self, depth: Scalar) -> Scalar:

@@ -146,9 +146,7 @@ class LinearCompressive(AbstractNormal):
         check(self)
 
     @classmethod
-    def from_restitution(
-        cls, e: ArrayLike, stiffness: ArrayLike, mass: ArrayLike, onset
-    ) -> "LinearCompressive":
+    def from_restitution(cls, e: ArrayLike, stiffness: ArrayLike, mass: ArrayLike, onset) -> "LinearCompressive":
         """The law that returns `e` for a (reduced) `mass` in kg."""
         return cls(
             stiffness,

@@ -90,9 +90,7 @@ class Touchdown(AbstractModel):
             f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
         )
         if not 0 <= self.leg < self.lander.legs:
-            raise ValueError(
-                f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs"
-            )
+            raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
     def start(self, body: RigidState) -> TouchdownState:
         """The state before touch: gear and ground at rest."""
@@ -131,9 +129,7 @@ class Touchdown(AbstractModel):
         lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
         hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
         edge = boulder.cross(hip + lift, foot + lift)
-        edge_energy, slopes = jax.value_and_grad(boulder.edge_energy, argnums=(0, 1))(
-            hip + lift, foot + lift, k
-        )
+        edge_energy, slopes = jax.value_and_grad(boulder.edge_energy, argnums=(0, 1))(hip + lift, foot + lift, k)
         closure = boulder.edge_point[2] - foot[2] - lift[2]
         top = above * series_force(closure, k, boulder.hertz)
         normal = jnp.stack([below * edge.weight * series_force(edge.closure, k, boulder.hertz), top])

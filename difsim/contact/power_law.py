@@ -119,9 +119,7 @@ class Hertz(AbstractNormal):
             self.effective_modulus > 0,
             f"Hertz: effective_modulus = {self.effective_modulus} Pa, must be > 0.",
         )
-        require(
-            self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0."
-        )
+        require(self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0.")
 
     @property
     def jumps(self) -> bool:
