@@ -10,7 +10,6 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import safe
 from difsim.body.rigid import RigidBody
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -40,19 +39,20 @@ class AbstractGear(eqx.Module):
 
 
 class CentralDamper(AbstractGear):
-    """One damper for all legs with a stroke stop: D s' = Σ N - stop(s); it does not return by itself.
+    """One damper for all legs with a stroke stop: D s' = Σ N - κ ⟨s - s_stop⟩²; it does not return by itself.
 
-    **Arguments:** `damping` D N s/m, `stroke` m where the stop begins, `stop_stiffness` N/m, `stop_width` m
-    of the stop's smooth onset.
+    The stop is a rubber buffer (force quadratic in its compression): smooth where it begins, and without the
+    tail of a softplus, under which the stroke would creep back for ever.
+
+    **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
 
     damping: Scalar = number()
     stroke: Scalar = number()
-    stop_stiffness: Scalar = number(default=1e5)
-    stop_width: Scalar = number(default=1e-3)
+    stop_stiffness: Scalar = number(default=1e7)
 
     def __check_init__(self):
-        for name in ("damping", "stroke", "stop_stiffness", "stop_width"):
+        for name in ("damping", "stroke", "stop_stiffness"):
             value = getattr(self, name)
             require(value > 0, f"CentralDamper: {name} = {value} must be positive (SI units)")
 
@@ -63,14 +63,14 @@ class CentralDamper(AbstractGear):
         return jnp.zeros(1)
 
     def rate(self, state, loads):
-        stop = self.stop_stiffness * safe.ramp(state - self.stroke, self.stop_width)
+        stop = self.stop_stiffness * jnp.maximum(state - self.stroke, 0.0) ** 2
         return (jnp.sum(loads, keepdims=True) - stop) / self.damping
 
     def dissipation(self, rate):
         return self.damping * rate @ rate
 
     def elastic_energy(self, state):
-        return self.stop_stiffness * jnp.sum(safe.ramp_integral(state - self.stroke, self.stop_width))
+        return self.stop_stiffness / 3 * jnp.sum(jnp.maximum(state - self.stroke, 0.0) ** 3)
 
 
 class MaxwellLegs(AbstractGear):

@@ -111,7 +111,7 @@ class Experiment(eqx.Module):
             "spin": body.spin[2],
             "spin_4s": middle.body.spin[2],
             "spin_after_rundown": safe.norm(body.spin + left / jnp.diag(inertia)),
-            "ground_energy": accounts.ground,
+            "ground_energy": accounts.ground + accounts.friction,
             "damper_energy": accounts.damper,
             "friction_energy": accounts.friction,
             "kinetic_energy": model.lander.body.kinetic_energy(body),
