@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from difsim.typing import Scalar, number
 
 from .outcome import Calls, Status
-from .problem import Problem
+from .problem import Problem, strong
 from .sweeps import map_batched
 
 
@@ -61,101 +61,87 @@ def levenberg_marquardt(problem: Problem, x: Float[Array, " n"], stops: Stops) -
     **Arguments:** `x` [n]: start; a NaN one costs nothing and ends as FAILED. **Returns:** Search.
     **Source:** Madsen, Nielsen and Tingleff, Methods for non-linear least squares problems (2004), alg. 3.16.
     """
-    mask = problem.free_mask
-    eps = jnp.finfo(x.dtype).eps
+    mask, dtype, n = problem.free_mask, x.dtype, x.size
+    eps, tiny = jnp.finfo(dtype).eps, jnp.finfo(dtype).tiny
 
-    def residual(s):
-        evaluation = problem.evaluate(s)
-        return evaluation.residual, (evaluation.residual, evaluation.misfit)
-
-    def linearise(s):
-        jacobian, (r, misfit) = jax.jacfwd(residual, has_aux=True)(s)
-        return jacobian, r, misfit
+    def linearise(x):
+        """dr/ds: in s rather than x, where it would vanish at a bound."""
+        return jax.jacfwd(lambda s: problem.evaluate(s).residual)(problem.fold(x))
 
     def normal(search):
-        """J^T J, J^T r in x; what is held has a zero column."""
+        """J^T J and J^T r in x; what is held has a zero column."""
         dsdx = jax.jvp(problem.fold, (search.x,), (jnp.ones_like(x),))[1]
         j = search.jacobian * jnp.where(mask, dsdx, 0.0)[None, :]
         return j.T @ j, j.T @ search.residual
 
-    rows, structure = jax.eval_shape(linearise, x)[1].shape[0], x.dtype
-    nothing = (
-        jnp.zeros((rows, x.size), structure),
-        jnp.zeros(rows, structure),
-        jnp.array(jnp.inf, structure),
-    )
-    tried = jnp.all(jnp.isfinite(x))
-    jacobian, r, misfit = jax.lax.cond(tried, lambda: linearise(problem.fold(x)), lambda: nothing)
-    valid = jnp.isfinite(misfit) & jnp.all(jnp.isfinite(jacobian))
-    misfit = jnp.where(valid, misfit, jnp.inf)
-    start = Search(
-        x=x,
-        residual=r,
-        jacobian=jacobian,
-        misfit=misfit,
-        damping=jnp.array(1.0, structure),
-        growth=jnp.array(2.0, structure),
-        status=jnp.where(valid, Status.RUNNING, Status.FAILED).astype(int),
-        iteration=jnp.array(0),
-        calls=jnp.where(tried, jnp.array([0, 1, 0]) + jnp.array([0, 0, 1]) * ~valid, 0),
-        history=jnp.full(stops.iterations + 1, jnp.nan, structure).at[0].set(misfit),
-    )
-    a, g = normal(start)
-    start = eqx.tree_at(lambda s: s.damping, start, 1e-3 * jnp.max(jnp.diag(a)) + eps)
-    small = jnp.where(misfit < stops.target, Status.TARGET, Status.GRADIENT)
-    done = (misfit < stops.target) | (jnp.max(jnp.abs(g)) <= stops.gradient)
-    start = eqx.tree_at(lambda s: s.status, start, jnp.where(valid & done, small, start.status).astype(int))
-
     def step(search):
         a, g = normal(search)
-        held = jnp.where(mask, 0.0, 1.0)  # a unit diagonal where the column is zero
         # Rounding of J^T J is eps of its largest element: less damping than that is no damping at all.
         damping = jnp.maximum(search.damping, 10 * eps * jnp.max(jnp.diag(a)))
+        held = jnp.where(mask, 0.0, 1.0)  # a unit diagonal where the column is zero
         factor = jax.scipy.linalg.cho_factor(a + jnp.diag(damping + held))
         dx = -jax.scipy.linalg.cho_solve(factor, g)
         # Two radians (or sigmas) at a time: further than that, a folded interval only repeats itself.
         dx = dx * jnp.minimum(1.0, 2.0 / (jnp.max(jnp.abs(dx)) + eps))
         predicted = -(2.0 * g @ dx + dx @ a @ dx)
+
         new_x = search.x + dx
-        s = problem.fold(new_x)
-        trial = problem.evaluate(s)
+        trial = problem.evaluate(problem.fold(new_x))
         better = trial.misfit < search.misfit
-        jacobian = jax.lax.cond(better, lambda: linearise(s)[0], lambda: search.jacobian)
+        jacobian = jax.lax.cond(better, lambda: linearise(new_x), lambda: search.jacobian)
         differentiable = jnp.all(jnp.isfinite(jacobian))
         accepted = better & differentiable
         failed = ~trial.ok | ~differentiable
 
-        found = jnp.where(trial.ok, search.misfit - trial.misfit, -jnp.inf)
-        gain = found / jnp.maximum(predicted, jnp.finfo(x.dtype).tiny)
+        first = search.iteration == 0  # no step yet: the start itself is the trial
+        found = jnp.where(trial.ok & ~first, search.misfit - trial.misfit, -jnp.inf)
+        gain = found / jnp.maximum(predicted, tiny)
         shrink = jnp.maximum(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3)
+        misfit = jnp.where(accepted, trial.misfit, search.misfit)
         new = Search(
             x=jnp.where(accepted, new_x, search.x),
             residual=jnp.where(accepted, trial.residual, search.residual),
             jacobian=jnp.where(accepted, jacobian, search.jacobian),
-            misfit=jnp.where(accepted, trial.misfit, search.misfit),
+            misfit=misfit,
             damping=damping * jnp.where(accepted, shrink, search.growth),
             growth=jnp.where(accepted, 2.0, 2.0 * search.growth),
             status=search.status,
             iteration=search.iteration + 1,
-            calls=search.calls + jnp.stack([jnp.array(1), better.astype(int), failed.astype(int)]),
-            history=search.history,
+            calls=search.calls + jnp.stack([jnp.array(True), better, failed]).astype(int),
+            history=search.history.at[search.iteration].set(misfit),
         )
-        history = search.history.at[new.iteration].set(new.misfit)
+        a, g = normal(new)
+        started = eqx.tree_at(lambda s: s.damping, new, 1e-3 * jnp.max(jnp.diag(a)) + tiny)
+        new = jax.tree.map(lambda yes, no: jnp.where(first, yes, no), started, new)
 
         negligible = stops.misfit * search.misfit + stops.floor
-        gradient = jnp.max(jnp.abs(normal(new)[1]))
         vanished = jnp.max(jnp.abs(dx)) <= stops.step * (jnp.max(jnp.abs(search.x)) + 1.0)
         ends = (  # the first that holds
-            (new.misfit < stops.target, Status.TARGET),
-            (accepted & (gradient <= stops.gradient), Status.GRADIENT),
+            (first & ~accepted, Status.FAILED),
+            (misfit < stops.target, Status.TARGET),
+            (accepted & (jnp.max(jnp.abs(g)) <= stops.gradient), Status.GRADIENT),
+            (first, Status.RUNNING),
             (vanished & failed, Status.BLOCKED),
             ((predicted <= negligible) & (jnp.abs(found) <= negligible), Status.MISFIT),
             (vanished, Status.STEP),
-            (new.iteration >= stops.iterations, Status.LIMIT),
+            (search.iteration >= stops.iterations, Status.LIMIT),
         )
         status = jnp.select([e[0] for e in ends], [jnp.array(int(e[1])) for e in ends], jnp.array(0))
-        return eqx.tree_at(lambda s: (s.status, s.history), new, (status.astype(int), history))
+        return eqx.tree_at(lambda s: s.status, new, status.astype(int))
 
+    start = Search(
+        x=x,
+        residual=jnp.zeros(problem.rows, dtype),
+        jacobian=jnp.zeros((problem.rows, n), dtype),
+        misfit=jnp.array(jnp.inf, dtype),
+        damping=jnp.array(1.0, dtype),
+        growth=jnp.array(2.0, dtype),
+        status=jnp.where(jnp.all(jnp.isfinite(x)), Status.RUNNING, Status.FAILED).astype(int),
+        iteration=jnp.array(0),
+        calls=jnp.zeros(3, int),
+        history=jnp.full(stops.iterations + 1, jnp.nan, dtype),
+    )
+    # The start is the first trial of the loop, so that simulator and sensitivities are compiled once each.
     return jax.lax.while_loop(lambda search: search.status == Status.RUNNING, step, start)
 
 
@@ -252,7 +238,7 @@ def fit(
         chosen = _apart(np.asarray(s)[:, np.asarray(problem.free_mask)], misfit, keep - len(x))
         x += [np.asarray(problem.unfold(s[i])) for i in chosen]
     x += [np.full(n, np.nan)] * (keep - len(x))  # always `keep` rows: one compilation
-    found = polish(problem, jnp.asarray(np.stack(x), problem.held.dtype), stops or Stops())
+    found = polish(problem, jnp.asarray(np.stack(x), problem.held.dtype), strong(stops or Stops()))
     calls = calls + Calls(*np.asarray(found.calls).sum(axis=0))
     best = jax.tree.map(lambda leaf: np.asarray(leaf)[int(np.argmin(found.misfit))], found)
     return _report(problem, best, found, calls, throw)

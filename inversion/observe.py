@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
@@ -45,7 +46,7 @@ class Observation(eqx.Module):
         difference = prediction - self.value
         if self.cholesky is None:
             return jnp.ravel(difference / self.sigma)
-        return jnp.linalg.solve(self.cholesky, difference)
+        return jax.scipy.linalg.solve_triangular(self.cholesky, difference, lower=True)
 
 
 def _checked_sigma(sigma: Array, value: Array) -> Array:

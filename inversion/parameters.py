@@ -279,6 +279,7 @@ class Discrete(AbstractInterval):
 
     def check(self, value: float) -> float:
         snapped = self.nearest(value) if np.isfinite(value) else np.nan
-        if not abs(snapped - value) <= 1e-9 * abs(snapped):
+        # 1e-6: `.6` is one of the values in float32, too.
+        if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")
         return snapped

@@ -1,6 +1,7 @@
 """An inversion: parameters with priors, a simulator, and data."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -25,6 +26,11 @@ class Evaluation(eqx.Module):
     predictions: dict[str, Array]
 
 
+def strong(tree: Any) -> Any:
+    """`tree` without weak types: 1.0 and np.float64(1.0) would each compile their own function."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf, tree)
+
+
 class Problem(eqx.Module):
     """Parameters, a simulator and data: r(x) of the unknowns, whose sum of squares a fit makes smallest.
 
@@ -44,15 +50,18 @@ class Problem(eqx.Module):
     data: Observations
     free_mask: Bool[Array, " n"]
     held: Float[Array, " n"]  # physical values of what is not free; NaN where a Discrete is not yet decided
-    names: tuple[str, ...] = eqx.field(static=True)  # the unknowns in order, one coordinate each
+    names: tuple[str, ...] = eqx.field(
+        static=True
+    )  # the unknowns in order, one coordinate each: a dict is sorted by jit
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
-        self.parameters, self.predict, self.data = dict(parameters), predict, data
+        self.parameters = {name: strong(parameter) for name, parameter in parameters.items()}
+        self.predict, self.data = predict, strong(data)
         self.names = tuple(k for k, v in parameters.items() if isinstance(v, AbstractUnknown))
         if not self.names:
             raise ValueError("Problem: every parameter is Fixed: nothing to find")
         self.free_mask = jnp.asarray([not isinstance(parameters[k], Discrete) for k in self.names])
-        self.held = jnp.full(len(self.names), jnp.nan)
+        self.held = strong(jnp.full(len(self.names), jnp.nan))
 
     @property
     def unknowns(self) -> tuple[AbstractUnknown, ...]:
@@ -99,6 +108,11 @@ class Problem(eqx.Module):
                 "or problem.relax()"
             )
 
+    @property
+    def rows(self) -> int:
+        """Length of the residual: data, then priors."""
+        return self.data.size + sum(q.prior_residual(jnp.zeros(())).size for q in self.unknowns)
+
     # Coordinates: x unbounded, s scaled by the prior, p physical (parameters.py).
 
     def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -129,9 +143,10 @@ class Problem(eqx.Module):
 
     def values(self, x: Float[Array, " n"]) -> dict[str, Array]:
         """Physical values of all parameters, the fixed and the held ones included."""
-        return self._named(self.physical(self.fold(x)))
+        return self.named(self.physical(self.fold(x)))
 
-    def _named(self, p: Float[Array, " n"]) -> dict[str, Array]:
+    def named(self, p: Float[Array, " n"]) -> dict[str, Array]:
+        """All parameters by name, of the physical values p of the unknowns."""
         found = {name: p[i] for i, name in enumerate(self.names)}
         return {k: v.value if isinstance(v, Fixed) else found[k] for k, v in self.parameters.items()}
 
@@ -140,7 +155,7 @@ class Problem(eqx.Module):
     def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
         """One simulation at prior-scaled s; a failed or non-finite one is marked, never weighed."""
         p = self.physical(s)
-        predictions, ok = self.predict(self._named(p))
+        predictions, ok = self.predict(self.named(p))
         rows = [q.prior_residual(q.scaled(p[i])) for i, q in enumerate(self.unknowns)]
         residual = jnp.concatenate([self.data.residual(predictions), *rows])
         ok = jnp.asarray(ok) & jnp.all(jnp.isfinite(residual))

@@ -125,7 +125,8 @@ def test_one_compilation_serves_all_nodes_and_data(key):
         return toys.mixture(p)
 
     problem, _ = toys.mixed(predict)
-    inversion.fit(problem.relax(), key=key, starts=8, keep=2)
+    every = {"E": 1e9, "c": 0.2, "s": 1.0}
+    inversion.fit(problem.hold(every), key=key, starts=8, keep=2)
     first = len(traces)
     for assignment in ({"E": 1e8}, {"E": 1e7, "c": 0.2}, {"E": 1e9, "c": 1.0, "s": 2.0}):
         held = problem.hold(assignment).relax()
@@ -159,3 +160,10 @@ def test_refused(key):
         inversion.fit(toys.linear(), key=key, starts=4, keep=9)
     with pytest.raises(ValueError, match="nothing to find"):
         inversion.fit(toys.linear().hold({"a": 0.0, "b": 0.0}), key=key)
+
+
+def test_holding_does_not_change_the_type_that_is_compiled():
+    # 1.0, np.float64(1.0) and a held value must all be of one type, weak types included.
+    problems = toys.linear(), toys.linear(a=Bounded(np.float64(-3.0), 4)), toys.linear().hold({"a": 1.0})
+    leaves = [[(x.aval, x.weak_type) for x in jax.tree.leaves(p) if hasattr(x, "aval")] for p in problems]
+    assert leaves[0] == leaves[1] == leaves[2]
