@@ -1,5 +1,17 @@
 """inversion: gradient-based inversion of forward models; knows no physics."""
 
+from .branch import Node as Node
+from .branch import Tree as Tree
+from .branch import branch_and_bound as branch_and_bound
+from .branch import enumerate_leaves as enumerate_leaves
+from .evolution import Evolution as Evolution
+from .evolution import confidence as confidence
+from .evolution import differential_evolution as differential_evolution
+from .identifiability import Identifiability as Identifiability
+from .identifiability import Profile as Profile
+from .identifiability import compatible_values as compatible_values
+from .identifiability import identify as identify
+from .identifiability import profile as profile
 from .leastsq import Fit as Fit
 from .leastsq import Stops as Stops
 from .leastsq import fit as fit
