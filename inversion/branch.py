@@ -71,7 +71,9 @@ class Tree:
     def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
         """Whether the incumbent's misfit is that of the best of all `leaves`, within a tolerance."""
         best = min(leaf.misfit for leaf in leaves)
-        return self.incumbent is not None and self.incumbent.misfit <= best * (1.0 + relative) + absolute
+        return self.incumbent is not None and bool(
+            abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
+        )
 
 
 def branch_and_bound(
@@ -93,8 +95,8 @@ def branch_and_bound(
     **Arguments:** `solve`: (problem of the node, guess) -> what has misfit, values, calls; the guess is the
     parent's solution moved to the node's values, None at the root; it must not raise where every simulation
     fails (misfit infinite). `order`: names of all Discrete parameters, first branched first;
-    `tolerance`: prune from incumbent - tolerance on; `max_nodes`: stop after so many; `checkpoint`: solved
-    nodes are kept there by assignment. **Returns:** Tree.
+    `tolerance`: prune from incumbent - tolerance on; `max_nodes`: branch no more once so many are solved;
+    `checkpoint`: solved nodes are kept there by assignment. **Returns:** Tree.
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
