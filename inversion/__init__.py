@@ -1,1 +1,30 @@
 """inversion: gradient-based inversion of forward models; knows no physics."""
+
+from .branch import Node as Node
+from .branch import Tree as Tree
+from .branch import branch_and_bound as branch_and_bound
+from .branch import enumerate_leaves as enumerate_leaves
+from .evolution import Evolution as Evolution
+from .evolution import confidence as confidence
+from .evolution import differential_evolution as differential_evolution
+from .identifiability import Identifiability as Identifiability
+from .identifiability import Profile as Profile
+from .identifiability import compatible_values as compatible_values
+from .identifiability import identify as identify
+from .identifiability import profile as profile
+from .leastsq import Fit as Fit
+from .leastsq import Stops as Stops
+from .leastsq import fit as fit
+from .observe import Observation as Observation
+from .observe import Observations as Observations
+from .outcome import Calls as Calls
+from .outcome import Status as Status
+from .parameters import Bounded as Bounded
+from .parameters import Discrete as Discrete
+from .parameters import Fixed as Fixed
+from .parameters import Gaussian as Gaussian
+from .parameters import Log as Log
+from .problem import Problem as Problem
+from .sweeps import Checkpoint as Checkpoint
+from .sweeps import map_batched as map_batched
+from .sweeps import sweep as sweep

@@ -1,0 +1,199 @@
+"""Branch and bound over Discrete parameters: relax, branch, bound, prune, and prove it by enumeration."""
+
+import heapq
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from tqdm import tqdm
+
+from .outcome import Calls
+from .problem import Problem
+from .sweeps import Checkpoint
+
+
+class Solved(Protocol):
+    """What a solver of one node returns: a Fit or an Evolution, for example."""
+
+    misfit: float
+    values: dict[str, float]
+    calls: Calls
+
+
+Solve = Callable[[Problem, Mapping[str, float] | None], Solved]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One subproblem: the discrete values it holds (the others relaxed), and what was found there.
+
+    `misfit`: infinite where no simulation was valid; `bound`: the misfit, or the parent's bound where no
+    simulation was valid, for that proves nothing of the leaves below; `status`: "open", "branched",
+    "pruned", "leaf" (everything held), "failed" (a leaf without a valid simulation).
+    """
+
+    assignment: dict[str, float]
+    misfit: float
+    bound: float
+    values: dict[str, float]
+    parent: int | None
+    status: str
+    calls: Calls
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All nodes in the order they were solved, and the best leaf.
+
+    `bound_gap`: incumbent misfit minus the lowest bound that was not followed to its leaves (0 when closed);
+    `violations`: nodes whose misfit is below their parent's, each a proof that the parent's was no bound.
+    """
+
+    nodes: tuple[Node, ...]
+    incumbent: Node | None
+    bound_gap: float
+    violations: int
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.status == "leaf")
+
+    @property
+    def nodes_visited(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def calls(self) -> Calls:
+        return sum((node.calls for node in self.nodes), Calls())
+
+    def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
+        """Whether the incumbent's misfit is that of the best of all `leaves`, within a tolerance."""
+        best = min(leaf.misfit for leaf in leaves)
+        return self.incumbent is not None and bool(
+            abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
+        )
+
+
+def branch_and_bound(
+    problem: Problem,
+    solve: Solve,
+    *,
+    order: Sequence[str] | None = None,
+    tolerance: float = 0.0,
+    max_nodes: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = False,
+) -> Tree:
+    """The best leaf, without solving all: best-first, pruned where the relaxed misfit is above the incumbent.
+
+    A relaxed minimum is a lower bound of all leaves below it: min over the hull <= min over the values. It is
+    only as good as the solver: a local minimum is no bound. So count `violations`, and where the leaves
+    are affordable prove the answer with `enumerate_leaves`.
+
+    **Arguments:** `solve`: (problem of the node, guess) -> what has misfit, values, calls; the guess is the
+    parent's solution moved to the node's values, None at the root; it must not raise where every simulation
+    fails (misfit infinite). `order`: names of all Discrete parameters, first branched first;
+    `tolerance`: prune from incumbent - tolerance on; `max_nodes`: branch no more once so many are solved;
+    `checkpoint`: solved nodes are kept there by assignment. **Returns:** Tree.
+    **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
+    **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
+    """
+    order = _discrete(problem) if order is None else tuple(order)
+    if sorted(order) != sorted(_discrete(problem)):
+        raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
+    nodes: list[Node] = []
+    incumbent: int | None = None
+    heap: list[tuple[float, int]] = []
+    violations = 0
+
+    with tqdm(disable=not progress, desc="branch and bound") as bar:
+
+        def visit(assignment, parent):
+            nonlocal incumbent, violations
+            guess = None
+            if parent is not None and np.isfinite(nodes[parent].misfit):
+                guess = nodes[parent].values | assignment
+            node = _solve_node(problem, solve, assignment, guess, checkpoint)
+            if parent is not None:
+                inherited = node.bound if np.isfinite(node.misfit) else nodes[parent].bound
+                node = replace(node, parent=parent, bound=inherited)
+            index = len(nodes)
+            nodes.append(node)
+            bar.update()
+            # Tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
+            if parent is not None and node.misfit < nodes[parent].bound * (1.0 - 1e-6) - 1e-9:
+                violations += 1
+            if node.status == "leaf" and (incumbent is None or node.misfit < nodes[incumbent].misfit):
+                incumbent = index
+                bar.set_postfix(best=node.misfit)
+            elif node.status == "open":
+                heapq.heappush(heap, (node.bound, index))
+
+        visit({}, None)
+        while heap and (max_nodes is None or len(nodes) < max_nodes):
+            bound, index = heapq.heappop(heap)
+            if incumbent is not None and bound >= nodes[incumbent].misfit - tolerance:
+                nodes[index] = replace(nodes[index], status="pruned")
+                continue
+            nodes[index] = replace(nodes[index], status="branched")
+            held = nodes[index].assignment
+            name = order[len(held)]
+            for value in np.asarray(problem.parameters[name].values).tolist():
+                visit(held | {name: value}, index)
+
+    unfollowed = [node.bound for node in nodes if node.status in ("open", "pruned")]
+    best = np.inf if incumbent is None else nodes[incumbent].misfit
+    gap = max(0.0, best - min(unfollowed)) if unfollowed else 0.0
+    return Tree(tuple(nodes), None if incumbent is None else nodes[incumbent], gap, violations)
+
+
+def enumerate_leaves(
+    problem: Problem, solve: Solve, *, checkpoint: Checkpoint | None = None, progress: bool = False
+) -> tuple[Node, ...]:
+    """Every combination of the discrete values solved: the proof of a branch and bound, see `Tree.agrees`.
+
+    **Arguments:** as `branch_and_bound`; the guess is None. A checkpoint must not be shared with it: a leaf
+    taken over from the tree would prove nothing. **Returns:** leaves.
+    **Raises:** ValueError without Discrete parameters.
+    """
+    names = _discrete(problem)
+    choices = [np.asarray(problem.parameters[name].values).tolist() for name in names]
+    combinations = list(itertools.product(*choices))
+    return tuple(
+        _solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint)
+        for values in tqdm(combinations, disable=not progress, desc="leaves")
+    )
+
+
+def _discrete(problem: Problem) -> tuple[str, ...]:
+    """Discrete parameters that the caller has not held already."""
+    held = np.asarray(problem.held)
+    names = tuple(name for name in problem.discrete if np.isnan(held[problem.names.index(name)]))
+    if not names:
+        raise ValueError("no Discrete parameter is undecided: use fit")
+    return names
+
+
+def _solve_node(
+    problem: Problem,
+    solve: Solve,
+    assignment: dict[str, float],
+    guess: Mapping[str, float] | None,
+    checkpoint: Checkpoint | None,
+) -> Node:
+    def compute():
+        found = solve(problem.hold(assignment).relax(), guess)
+        values = [found.values[name] for name in sorted(problem.parameters)]
+        return {"misfit": found.misfit, "values": np.asarray(values), "calls": np.asarray(found.calls)}
+
+    key = "node-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
+    stored = compute() if checkpoint is None else checkpoint.get_or(key, compute)
+    misfit = float(stored["misfit"])
+    status = "open"
+    if len(assignment) == len(_discrete(problem)):
+        status = "leaf" if np.isfinite(misfit) else "failed"
+    values = dict(zip(sorted(problem.parameters), stored["values"].tolist(), strict=True))
+    bound = misfit if np.isfinite(misfit) else -np.inf
+    return Node(assignment, misfit, bound, values, None, status, Calls(*stored["calls"].tolist()))

@@ -1,0 +1,157 @@
+"""Differential evolution: the papers' baseline, and the fallback where derivatives are unusable."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from tqdm import tqdm
+
+from difsim.typing import Scalar
+
+from .leastsq import latin_hypercube
+from .outcome import Calls, Status
+from .problem import Problem
+from .sweeps import map_batched
+
+Objective = Callable[[Problem, dict[str, Array]], Array]
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """The best member: all `values`, its objective as `misfit`, the best objective of each generation."""
+
+    values: dict[str, float]
+    misfit: float
+    calls: Calls
+    generations: int
+    status: Status
+    history: np.ndarray
+
+
+def differential_evolution(
+    problem: Problem,
+    key: Array,
+    *,
+    objective: Objective | None = None,
+    population: int = 100,
+    crossover: float = 0.8,
+    weight: float = 0.47,
+    stop: float = 1e-4,
+    max_generations: int = 500,
+    stall: int | None = None,
+    batch_size: int | None = None,
+    throw: bool = True,
+    progress: bool = False,
+) -> Evolution:
+    """The smallest objective by DE/rand/1/bin: v = u_a + F (u_b - u_c), crossed with a member.
+
+    Members live in the unit cube of prior probabilities; what leaves it is reflected. One generation is one
+    compiled call, and failed simulations have an infinite objective.
+
+    **Arguments:** `objective`: (problem, predictions) -> scalar, the same function each time, or None for the
+    misfit with its priors; `population`: NP; `crossover`: CR; `weight`: F; `stop`: an objective that is low
+    enough; `stall`: generations without a better best before giving up; `batch_size`: see `map_batched`.
+    **Returns:** Evolution, with status TARGET (`stop` was reached), STALLED, LIMIT or FAILED.
+    **Raises:** ValueError for undecided Discrete parameters or settings out of range; RuntimeError when every
+    simulation failed (unless throw=False).
+    **Source:** Storn and Price (1997); CR, F, NP and stop of Cui et al. (paper 000), sect. 4.2.
+    """
+    problem.require_decided()
+    if population < 4:
+        raise ValueError(f"population {population} must be at least 4: a trial needs three other members")
+    if not (0.0 <= crossover <= 1.0 and 0.0 < weight <= 2.0):
+        raise ValueError(f"crossover {crossover} must be in [0, 1] and weight {weight} in (0, 2]")
+    key, first = jax.random.split(key)
+    members = latin_hypercube(first, population, len(problem.names)).astype(problem.held.dtype)
+    costs = _first(problem, objective, members, batch_size)
+    failed = int(np.sum(~np.isfinite(costs)))
+    history, status, since = [float(costs.min())], Status.RUNNING, 0
+    with tqdm(total=max_generations, disable=not progress, desc="differential evolution") as bar:
+        while status == Status.RUNNING:
+            if history[-1] < stop:
+                status = Status.TARGET
+            elif stall is not None and since >= stall:
+                status = Status.STALLED
+            elif len(history) > max_generations:
+                status = Status.LIMIT
+            else:
+                key, this = jax.random.split(key)
+                members, costs, lost = _generation(
+                    problem, objective, this, members, costs, crossover, weight, batch_size
+                )
+                failed += int(lost)
+                history.append(float(costs.min()))
+                since = 0 if history[-1] < history[-2] else since + 1
+                bar.update()
+                bar.set_postfix(best=history[-1])
+    if not np.isfinite(history[-1]):
+        status = Status.FAILED
+        if throw:
+            raise RuntimeError(
+                f"differential_evolution: all {population * len(history)} simulations failed: narrow the "
+                "priors, or look at problem.evaluate at one point"
+            )
+    best = members[jnp.argmin(costs)]
+    return Evolution(
+        values={k: float(v) for k, v in problem.named(problem.physical(problem.quantile(best))).items()},
+        misfit=history[-1],
+        calls=Calls(population * len(history), 0, failed),
+        generations=len(history) - 1,
+        status=status,
+        history=np.asarray(history),
+    )
+
+
+def confidence(samples: Float[np.ndarray, "samples ..."], z: float = 1.96) -> tuple[np.ndarray, np.ndarray]:
+    """mean -+ z sigma / sqrt(n): the interval of the mean of n optimiser restarts.
+
+    It shrinks with the number of restarts and says nothing of the data: an uncertainty of the optimiser, not
+    of the parameters (use `identify` and `profile` for those).
+
+    **Arguments:** `samples` [n, ...]: one row a restart. **Returns:** lower and upper ends [...].
+    **Raises:** ValueError for fewer than two. **Source:** Cui et al. (paper 000), Eqs 46-47.
+    """
+    samples = np.asarray(samples, float)
+    if samples.ndim == 0 or len(samples) < 2:
+        raise ValueError(f"confidence: a spread needs at least two samples, got shape {samples.shape}")
+    half = z * samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
+    return samples.mean(axis=0) - half, samples.mean(axis=0) + half
+
+
+def _cost(problem: Problem, objective: Objective | None, u: Float[Array, " n"]) -> Scalar:
+    evaluation = problem.evaluate(problem.quantile(u))
+    cost = evaluation.misfit if objective is None else objective(problem, evaluation.predictions)
+    return jnp.where(evaluation.ok & jnp.isfinite(cost), cost, jnp.inf)
+
+
+@eqx.filter_jit
+def _first(problem, objective, members, batch_size):
+    return map_batched(lambda u: _cost(problem, objective, u), members, batch_size)
+
+
+@eqx.filter_jit
+def _generation(problem, objective, key, members, costs, crossover, weight, batch_size):
+    count, n = members.shape
+    mask = problem.free_mask
+
+    def trial(key, i):
+        pick, point, cross = jax.random.split(key, 3)
+        # Three different members other than i: drawn from the count - 1 others, shifted past i.
+        others = jax.random.choice(pick, count - 1, (3,), replace=False)
+        a, b, c = members[others + (others >= i)]
+        mutant = jnp.abs(a + weight * (b - c))
+        mutant = jnp.clip(1.0 - jnp.abs(1.0 - mutant), 0.0, 1.0)  # reflected at both ends
+        # At least one free component comes from the mutant, else the trial is the member again.
+        forced = jax.random.categorical(point, jnp.where(mask, 0.0, -jnp.inf))
+        crossed = (jax.random.uniform(cross, (n,)) < crossover) | (jnp.arange(n) == forced)
+        return jnp.where(crossed & mask, mutant, members[i])
+
+    trials = jax.vmap(trial)(jax.random.split(key, count), jnp.arange(count))
+    found = map_batched(lambda u: _cost(problem, objective, u), trials, batch_size)
+    better = found <= costs  # an equal one replaces: plateaus are crossed
+    members = jnp.where(better[:, None], trials, members)
+    return members, jnp.where(better, found, costs), jnp.sum(~jnp.isfinite(found))

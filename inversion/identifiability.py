@@ -1,0 +1,228 @@
+"""What the data say: Fisher information before a fit is quoted, profiles of the likelihood after it."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .branch import Node
+from .leastsq import Fit, Stops, covariance, levenberg_marquardt
+from .outcome import Calls
+from .problem import Problem, strong
+from .sweeps import map_batched
+
+FIXED = "fixed by the data"
+ONE_SIDED = "bounded on one side"
+NOT_FIXED = "not fixed: the prior came back"
+THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Misfit along one parameter, all others fitted again at each value.
+
+    `grid` in the parameter's unit, `misfit` (infinite where nothing was valid), `best`: the lowest misfit
+    known; `interval`: where misfit - best < 3.84, an end is None where the grid or
+    the simulator stops before it is reached.
+    """
+
+    name: str
+    grid: np.ndarray
+    misfit: np.ndarray
+    best: float
+    interval: tuple[float | None, float | None]
+    calls: Calls
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """What the data alone fix, in prior-scaled coordinates, for the free parameters `names`.
+
+    `fisher` [k, k] = J^T J of the data rows; `eigenvalues` descending with `directions` [k, k] in columns (1
+    over the root of an eigenvalue is the width of the data along its direction, in prior scales);
+    `rank`: singular values of J above `threshold` of the largest; `informed`: directions in which the data
+    are sharper than the prior; `condition`: of J; `correlations` [k, k] of data and prior together;
+    `shrinkage`: posterior standard deviation over the prior's; `verdicts`: one text a parameter.
+    """
+
+    names: tuple[str, ...]
+    fisher: np.ndarray
+    eigenvalues: np.ndarray
+    directions: np.ndarray
+    rank: int
+    informed: int
+    condition: float
+    threshold: float
+    correlations: np.ndarray
+    shrinkage: dict[str, float]
+    verdicts: dict[str, str]
+
+
+def identify(
+    problem: Problem, fit: Fit, profiles: Mapping[str, Profile] | None = None, threshold: float = 1e-6
+) -> Identifiability:
+    """Which parameters, and which combinations of them, the data fix at a fit.
+
+    A verdict comes from the parameter's profile where one is given, else from the linearised interval
+    s -+ 1.96 sigma of the data alone: both ends inside the prior's range fix it, one end bounds it. A
+    Gaussian prior came back where the data alone are no sharper than it is.
+
+    **Arguments:** `fit`: of the same problem, held in the same way; `threshold`: see `Identifiability`
+    (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
+    **Raises:** ValueError when the fit belongs to other free parameters, or failed.
+    """
+    if fit.names != problem.free or not np.isfinite(fit.misfit):
+        raise ValueError(
+            f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"
+        )
+    unknowns = [problem.parameters[name] for name in fit.names]
+    s = np.asarray(problem.fold(jnp.asarray(fit.x)))
+    scale = np.asarray(problem.scale(jnp.asarray(s)))
+    mask = np.asarray(problem.free_mask)
+    s, scale = s[mask], scale[mask]
+    jacobian = fit.jacobian[: problem.data.size] * scale
+    fisher = jacobian.T @ jacobian
+    eigenvalues, directions = np.linalg.eigh(fisher)
+    eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), directions[:, ::-1]
+    spread, rank = covariance(jacobian, threshold)
+    width = np.array([q.prior_width for q in unknowns])
+    # Directions compared with the prior in units in which the prior is round.
+    informed = int(np.sum(np.linalg.eigvalsh(fisher * np.outer(width, width)) > 1.0))
+    posterior = np.linalg.inv(fisher + np.diag(width**-2))
+    sigma = np.sqrt(np.diag(posterior))
+    verdicts = {}
+    for i, (name, q) in enumerate(zip(fit.names, unknowns, strict=True)):
+        lower, upper = q.limits
+        half = 1.96 * np.sqrt(spread[i, i])
+        ends = int(s[i] - half > lower) + int(s[i] + half < upper)
+        if profiles is not None and name in profiles:
+            ends = sum(end is not None for end in profiles[name].interval)
+        if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
+            ends = 0
+        verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+    smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
+    return Identifiability(
+        names=fit.names,
+        fisher=fisher,
+        eigenvalues=eigenvalues,
+        directions=directions,
+        rank=rank,
+        informed=informed,
+        condition=float(np.sqrt(eigenvalues[0] / smallest)) if smallest > 0 else np.inf,
+        threshold=threshold,
+        correlations=posterior / np.outer(sigma, sigma),
+        shrinkage=dict(zip(fit.names, (sigma / width).tolist(), strict=True)),
+        verdicts=verdicts,
+    )
+
+
+def profile(
+    problem: Problem,
+    fit: Fit,
+    name: str,
+    grid: Sequence[float] | np.ndarray | None = None,
+    points: int = 21,
+    stops: Stops | None = None,
+) -> Profile:
+    """The misfit at each value of one parameter, the others fitted again: the likelihood without linearising.
+
+    Two chains walk from the fit upwards and downwards at once, each value starting from its neighbour's
+    solution; one compiled call. A profile below the fit's own misfit shows that the fit was a local one.
+
+    **Arguments:** `name`: a free parameter; `grid`: its values, ascending, or None for `points` within four
+    standard deviations of the fit and within the prior's range (all of it where the deviation is infinite).
+    **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
+    """
+    if name not in problem.free or fit.names != problem.free:
+        raise ValueError(f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}")
+    values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
+    if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
+        raise ValueError(f"profile: grid {values} must have three or more values, ascending")
+    i = problem.names.index(name)
+    for value in values:
+        # A relaxed Discrete is profiled over its hull: between its values, so not checked against them.
+        getattr(problem.parameters[name], "hull", problem.parameters[name]).check(float(value))
+    up = values[values >= fit.values[name]]
+    down = values[values < fit.values[name]][::-1]
+    chains = np.full((2, values.size), np.nan)  # a NaN is skipped: chains of any length share one shape
+    chains[0, : up.size], chains[1, : down.size] = up, down
+    x = jnp.asarray(problem.unfold(problem.scaled(fit.values)))
+    misfit, counts = _walk(problem, x, jnp.asarray(chains, x.dtype), jnp.array(i), strong(stops or Stops()))
+    misfit = np.concatenate([np.asarray(misfit[1])[: down.size][::-1], np.asarray(misfit[0])[: up.size]])
+    best = min(fit.misfit, misfit.min())
+    s = np.asarray(jax.vmap(problem.parameters[name].scaled)(jnp.asarray(values, x.dtype)))
+    # The fit itself is a point of the profile, and usually between those of the grid.
+    there = np.searchsorted(s, float(problem.scaled(fit.values)[i]))
+    s = np.insert(s, there, problem.scaled(fit.values)[i])
+    ends = _crossings(s, np.insert(misfit, there, fit.misfit) - best)
+    physical = problem.parameters[name].physical
+    interval = tuple(None if end is None else float(physical(jnp.asarray(end, x.dtype))) for end in ends)
+    calls = Calls(*np.asarray(counts).sum(axis=0).tolist())
+    return Profile(name, values, misfit, float(best), interval, calls)
+
+
+@eqx.filter_jit
+def _walk(problem: Problem, x: Float[Array, " n"], chains: Float[Array, "2 points"], i: Array, stops: Stops):
+    """Misfit [2, points] along both chains of held values, and calls [2, 3]."""
+
+    def point(carry, value):
+        def solve():
+            mask, held = problem.free_mask.at[i].set(False), problem.held.at[i].set(value)
+            there = eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held))
+            found = levenberg_marquardt(there, carry, stops)
+            # A failed neighbour is no place to start from: keep the last valid one.
+            return jnp.where(jnp.isfinite(found.misfit), found.x, carry), (found.misfit, found.calls)
+
+        def skip():
+            return carry, (jnp.array(jnp.inf, x.dtype), jnp.zeros(3, int))
+
+        return jax.lax.cond(jnp.isfinite(value), solve, skip)
+
+    def chain(values):
+        _, (misfit, calls) = jax.lax.scan(point, x, values)
+        return misfit, calls.sum(axis=0)
+
+    return map_batched(chain, chains)
+
+
+def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:
+    """Which values of each Discrete parameter occur in a leaf whose misfit is within 3.84 of the best.
+
+    **Arguments:** `leaves`: all of them (`enumerate_leaves`); of a Tree, only values above the threshold that
+    were solved are known to be excluded. **Returns:** name -> values, ascending.
+    """
+    best = min(leaf.misfit for leaf in leaves)
+    near = [leaf.assignment for leaf in leaves if leaf.misfit <= best + threshold]
+    return {name: tuple(sorted({leaf[name] for leaf in near})) for name in leaves[0].assignment}
+
+
+def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndarray:
+    q, i = problem.parameters[name], problem.names.index(name)
+    s = problem.scaled(fit.values)
+    reach = 4.0 * fit.sigma[name] / max(float(problem.scale(s)[i]), np.finfo(float).tiny)
+    lower, upper = np.maximum(q.limits[0], s[i] - reach), np.minimum(q.limits[1], s[i] + reach)
+    if not (np.isfinite(lower) and np.isfinite(upper)):
+        raise ValueError(f"profile: {name!r} has no finite standard deviation: give a grid")
+    return np.asarray(jax.vmap(q.physical)(jnp.linspace(lower, upper, points)))
+
+
+def _crossings(s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
+    """Where rise = 3.84 first on either side of the minimum, linear in the root: exact for a parabola."""
+    root = np.sqrt(np.maximum(rise, 0.0))
+    least = int(np.argmin(root))
+
+    def first(indices):
+        for before, after in itertools.pairwise(indices):
+            if root[after] >= np.sqrt(THRESHOLD):
+                if not np.isfinite(root[after]):  # the simulator's limit, not the data's
+                    return None
+                fraction = (np.sqrt(THRESHOLD) - root[before]) / (root[after] - root[before])
+                return float(s[before] + fraction * (s[after] - s[before]))
+        return None
+
+    return first(list(range(least, -1, -1))), first(list(range(least, len(s))))

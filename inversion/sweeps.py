@@ -1,0 +1,141 @@
+"""Batches: many simulations in one compiled call, on all devices; stores that survive being killed."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax.sharding import Mesh, PartitionSpec
+from tqdm import tqdm
+
+
+def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
+    """fn of each row of xs: in turn on each device, the rows shared out over `jax.devices()`.
+
+    In turn rather than vmapped: a vmapped adaptive solve takes as many steps as its slowest member, and its
+    members share one step control. To use the cores of a CPU as devices, the entry point sets
+    XLA_FLAGS=--xla_force_host_platform_device_count=2.
+
+    **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows
+    to vmap together (`jax.lax.map`). **Returns:** pytree of arrays [rows, ...].
+    **Raises:** ValueError when the arrays have different numbers of rows, or none.
+    """
+    rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
+    if len(rows) != 1 or 0 in rows:
+        raise ValueError(
+            f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one"
+        )
+    (count,) = rows
+    devices = np.array(jax.devices())[: min(count, len(jax.devices()))]
+    padding = -count % devices.size  # the last row again: it is a valid input, its results are dropped
+
+    def pad(leaf):
+        return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
+
+    rowwise = PartitionSpec("rows")
+    mapped = jax.shard_map(
+        lambda part: jax.lax.map(fn, part, batch_size=batch_size),
+        mesh=Mesh(devices, ("rows",)),
+        in_specs=rowwise,
+        out_specs=rowwise,
+        check_vma=False,  # loops inside fn start from constants, which are not marked as varying by row
+    )
+    return jax.tree.map(lambda leaf: leaf[:count], mapped(jax.tree.map(pad, xs)))
+
+
+_map_compiled = eqx.filter_jit(map_batched)
+
+
+class Checkpoint:
+    """Finished pieces of long work, kept in a folder: killed at any time, nothing finished is lost.
+
+    Each piece is one file, written beside its place and renamed into it, so that a file is whole or absent.
+
+    **Arguments:** `folder`; `fingerprint`: a text that changes with whatever the results depend on (model,
+    data, settings): each has its own subfolder, so a changed one starts afresh and deletes nothing.
+    """
+
+    def __init__(self, folder: str | Path, fingerprint: str):
+        self.folder = Path(folder) / hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def get_or(self, key: str, compute: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The arrays stored under `key`, or those that `compute()` returns, once they are stored."""
+        path = self._path(key)
+        if not path.exists():
+            arrays = {name: np.asarray(value) for name, value in compute().items()}
+            # One temporary name per writer: two processes may finish the same piece.
+            with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False) as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(file.name, path)
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(stored)
+
+    def __contains__(self, key: str) -> bool:
+        return self._path(key).exists()
+
+    def _path(self, key: str) -> Path:
+        if not re.fullmatch(r"[\w.=,+-]+", key):
+            raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
+        return self.folder / f"{key}.npz"
+
+
+def sweep(
+    function: Callable[[dict[str, Any]], dict[str, Any]],
+    cases: Mapping[str, Any],
+    chunk: int = 64,
+    checkpoint: Checkpoint | None = None,
+    batch_size: int | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """`function` of every case, chunk by chunk, each chunk one compiled call on all devices.
+
+    **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
+    [cases, ...]; `chunk`: cases a call, and what is lost at most when killed; `checkpoint`: where finished
+    chunks are kept, together with the cases they belong to; `batch_size`: see `map_batched`.
+    **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an
+    output `y` are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, or an
+    output with the name of an input.
+    """
+    inputs = {name: np.asarray(value) for name, value in cases.items()}
+    lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        raise ValueError(f"sweep: cases have lengths {lengths}: all need the same, at least one")
+    if chunk < 1:
+        raise ValueError(f"sweep: chunk {chunk} must be at least 1")
+    count = next(iter(lengths.values()))
+    parts = []
+    for start in tqdm(range(0, count, chunk), disable=not progress, desc="sweep"):
+        # The last chunk is filled up with its last case: one shape, one compilation.
+        rows = np.minimum(np.arange(start, start + min(chunk, count)), count - 1)
+        part = {name: value[rows] for name, value in inputs.items()}
+
+        def compute(part=part):
+            return _map_compiled(function, part, batch_size)
+
+        result = compute() if checkpoint is None else checkpoint.get_or(_chunk_key(part), compute)
+        parts.append({name: np.asarray(value) for name, value in result.items()})
+    outputs = {name: np.concatenate([part[name] for part in parts])[:count] for name in parts[0]}
+    if clash := sorted(outputs.keys() & inputs.keys()):
+        raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")
+    table = inputs | outputs
+    return xr.Dataset({k: (("case", *(f"{k}_{i}" for i in range(v.ndim - 1))), v) for k, v in table.items()})
+
+
+def _chunk_key(part: Mapping[str, np.ndarray]) -> str:
+    """A name for the cases themselves: other cases under the same fingerprint are never mixed up."""
+    digest = hashlib.sha256()
+    for name in sorted(part):
+        digest.update(f"{name}{part[name].dtype}{part[name].shape}".encode())
+        digest.update(np.ascontiguousarray(part[name]).tobytes())
+    return f"chunk-{digest.hexdigest()[:24]}"

@@ -1,0 +1,188 @@
+"""Branch and bound against full enumeration, and differential evolution on the same problems."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import toys
+
+import inversion
+from inversion import Bounded, Checkpoint, Observation, Observations, Problem
+
+
+@pytest.fixture(scope="module")
+def solve():
+    def run(problem, guess):
+        guesses = [] if guess is None else [guess]
+        key = jax.random.PRNGKey(1)
+        return inversion.fit(problem, key=key, starts=32, keep=4, guesses=guesses, throw=False)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def leaves(solve):
+    return inversion.enumerate_leaves(toys.mixed()[0], solve)
+
+
+def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
+    problem, truth = toys.mixed()
+    tree = inversion.branch_and_bound(problem, solve)
+    assert len(leaves) == 18 > tree.nodes_visited
+    assert tree.agrees(leaves)
+    assert tree.bound_gap == 0.0 and tree.violations == 0
+    assert tree.incumbent.assignment == {k: truth[k] for k in ("E", "c", "s")}
+    assert tree.calls.forward < sum(leaf.calls.forward for leaf in leaves)
+    for node in tree.nodes[1:]:
+        assert node.bound >= tree.nodes[node.parent].bound * (1 - 1e-6) - 1e-9
+    # Everything that was not followed is no better than the incumbent.
+    assert all(n.bound >= tree.incumbent.misfit for n in tree.nodes if n.status == "pruned")
+
+
+def test_any_order_gives_the_same_answer(solve, leaves):
+    tree = inversion.branch_and_bound(toys.mixed()[0], solve, order=("s", "c", "E"))
+    assert tree.agrees(leaves) and list(tree.nodes[-1].assignment) == ["s", "c", "E"]
+
+
+def test_stopped_early_leaves_a_gap(solve):
+    tree = inversion.branch_and_bound(toys.mixed()[0], solve, max_nodes=1)
+    assert tree.incumbent is None and tree.bound_gap == np.inf
+    assert not tree.agrees(tree.nodes)
+
+
+def test_finished_nodes_are_not_solved_again(solve, tmp_path):
+    solved = []
+
+    def counting(problem, guess):
+        solved.append(problem.free)
+        return solve(problem, guess)
+
+    problem, _ = toys.mixed()
+    run = functools.partial(inversion.branch_and_bound, problem, counting)
+    first = run(checkpoint=Checkpoint(tmp_path, "model 1"))
+    count = len(solved)
+    assert count == first.nodes_visited
+    again = run(checkpoint=Checkpoint(tmp_path, "model 1"))
+    assert len(solved) == count and again == first
+    run(checkpoint=Checkpoint(tmp_path, "model 2"))
+    assert len(solved) == 2 * count
+
+
+def test_a_relaxed_node_without_a_valid_simulation_hides_no_leaf(key):
+    # Only the listed values of c can be simulated: every relaxed node fails, the leaves do not.
+    def predict(p):
+        listed = jnp.min(jnp.abs(p["c"] - jnp.array([0.2, 0.6, 1.0]))) < 1e-12
+        return toys.mixture(p)[0], listed
+
+    problem, truth = toys.mixed(predict)
+    problem = problem.hold({"E": 1e8, "s": 2.0})
+
+    def solve(node, guess):
+        return inversion.fit(node, key=key, starts=8, keep=2, throw=False)
+
+    tree = inversion.branch_and_bound(problem, solve)
+    assert tree.nodes[0].misfit == np.inf
+    assert tree.incumbent.assignment == {"c": truth["c"]}
+
+
+def test_evolution_solves_the_nodes_as_in_the_paper(key, leaves):
+    def solve(node, guess):
+        return inversion.differential_evolution(node, key, population=20, stall=15, throw=False)
+
+    problem, truth = toys.mixed()
+    tree = inversion.branch_and_bound(problem.hold({"E": 1e8, "s": 2.0}), solve)
+    assert tree.incumbent.assignment == {"c": truth["c"]}
+    assert tree.agrees(
+        [leaf for leaf in leaves if leaf.assignment | {"E": 1e8, "s": 2.0} == leaf.assignment], relative=1e-2
+    )
+    assert tree.calls.jacobian == 0
+
+
+def test_compatible_values(leaves):
+    found = inversion.compatible_values(leaves)
+    assert 1e8 in found["E"] and 0.6 in found["c"] and 2.0 in found["s"]
+    assert found["E"] == (1e8,)
+    assert inversion.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
+
+
+def test_branch_and_bound_refuses(solve):
+    with pytest.raises(ValueError, match="use fit"):
+        inversion.branch_and_bound(toys.linear(), solve)
+    with pytest.raises(ValueError, match="order"):
+        inversion.branch_and_bound(toys.mixed()[0], solve, order=("E",))
+
+
+def test_evolution_finds_the_global_minimum(key):
+    for k in jax.random.split(key, 2):
+        found = inversion.differential_evolution(toys.multimodal(), k, population=24)
+        assert found.status == inversion.Status.TARGET and found.misfit < 1e-4
+        np.testing.assert_allclose(found.values["x"], 2.0, atol=0.01)
+    assert (np.diff(found.history) <= 0).all()
+    assert found.calls.forward == 24 * (found.generations + 1)
+
+
+def test_evolution_matches_least_squares_with_priors_and_held_values(key):
+    problem = toys.mixed()[0].hold({"E": 1e9, "c": 1.0, "s": 1.0})
+    fit = inversion.fit(problem, key=key, starts=16, keep=4)
+    found = inversion.differential_evolution(problem, key, population=24, stall=12, max_generations=100)
+    np.testing.assert_allclose(found.misfit, fit.misfit, rtol=1e-4)
+    assert found.values["E"] == 1e9
+    assert found.calls.forward > 5 * (fit.calls.forward + 3 * fit.calls.jacobian)
+
+
+def test_evolution_with_its_own_objective_and_failures(key):
+    log = []
+
+    def predict(p):
+        jax.debug.callback(lambda p: log.append(float(p)), p["p"])
+        return toys.cliff(p)
+
+    def relative(problem, predictions):
+        measured = problem.data["y"].value
+        return jnp.abs(predictions["y"] - measured) / measured
+
+    problem = Problem({"p": Bounded(0.0, 4.0)}, predict, Observations({"y": Observation(0.8, 0.1)}))
+    found = inversion.differential_evolution(
+        problem, key, objective=relative, population=20, stop=0.0, max_generations=10
+    )
+    jax.effects_barrier()
+    assert found.status == inversion.Status.LIMIT
+    assert found.calls.forward == len(log) == 20 * 11
+    assert found.calls.failed == sum(p > 1.0 for p in log) > 0
+    np.testing.assert_allclose(found.misfit, abs(found.values["p"] - 0.8) / 0.8, rtol=1e-9)
+
+
+def test_evolution_compiles_once_for_all_leaves(key):
+    traces = []
+
+    def predict(p):
+        traces.append(1)
+        return toys.mixture(p)
+
+    problem, _ = toys.mixed(predict)
+    for i, assignment in enumerate(({}, {"E": 1e8}, {"E": 1e7, "c": 0.2, "s": 2.0})):
+        node = problem.hold(assignment).relax()
+        inversion.differential_evolution(node, key, population=8, max_generations=3)
+        first = len(traces) if i == 0 else first
+    assert len(traces) == first
+
+
+def test_evolution_refuses(key):
+    with pytest.raises(ValueError, match="population 3"):
+        inversion.differential_evolution(toys.linear(), key, population=3)
+    with pytest.raises(ValueError, match="crossover"):
+        inversion.differential_evolution(toys.linear(), key, crossover=1.5)
+    with pytest.raises(ValueError, match="undecided"):
+        inversion.differential_evolution(toys.mixed()[0], key)
+
+
+def test_confidence_is_that_of_the_mean():
+    samples = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]])
+    lower, upper = inversion.confidence(samples)
+    half = 1.96 * np.sqrt(5.0 / 3.0) / 2.0
+    np.testing.assert_allclose(lower, [2.5 - half, 25.0 - 10.0 * half])
+    np.testing.assert_allclose(upper, [2.5 + half, 25.0 + 10.0 * half])
+    with pytest.raises(ValueError, match="two samples"):
+        inversion.confidence(samples[:1])

@@ -1,0 +1,169 @@
+"""Least squares against closed forms, at bounds, through failures, and without compiling twice."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import toys
+
+import inversion
+from inversion import Bounded, Gaussian, Log, Observation, Observations, Problem
+
+
+def test_linear_problem_is_solved_exactly(key):
+    best, covariance, misfit = toys.closed_form()
+    fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
+    np.testing.assert_allclose([fit.values["a"], fit.values["b"]], best, rtol=1e-7)
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-9)
+    np.testing.assert_allclose(fit.misfit, misfit, rtol=1e-9)
+    np.testing.assert_allclose(fit.misfit, np.sum(fit.residual**2), rtol=1e-12)
+    np.testing.assert_allclose(fit.jacobian, toys.DESIGN / toys.SIGMA[:, None], rtol=1e-9)
+    np.testing.assert_allclose(fit.sigma["b"], np.sqrt(covariance[1, 1]), rtol=1e-9)
+    assert fit.status.converged
+    assert np.all(np.diff(fit.history) <= 0)
+
+
+def test_gaussian_priors_are_rows_of_the_residual(key):
+    prior = Gaussian(0.2, 0.05)
+    fit = inversion.fit(toys.linear(a=prior, b=Gaussian(0.0, 10.0)), key=key, starts=4, keep=1)
+    w = np.vstack([toys.DESIGN / toys.SIGMA[:, None], np.diag([1 / 0.05, 0.1])])
+    y = np.concatenate([toys.MEASURED / toys.SIGMA, [0.2 / 0.05, 0.0]])
+    covariance = np.linalg.inv(w.T @ w)
+    np.testing.assert_allclose([fit.values["a"], fit.values["b"]], covariance @ w.T @ y, rtol=1e-7)
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-9)
+    assert fit.residual.shape == (5,)
+
+
+def test_full_covariance_of_a_vector(key):
+    c = np.array([[0.04, 0.01, 0.0], [0.01, 0.09, 0.02], [0.0, 0.02, 0.25]])
+    data = Observations({"y": Observation(toys.MEASURED, covariance=c)})
+    problem = Problem({"a": Bounded(-3.0, 4.0), "b": Bounded(-3.0, 4.0)}, toys.line, data)
+    fit = inversion.fit(problem, key=key, starts=4, keep=1)
+    inverse = np.linalg.inv(c)
+    np.testing.assert_allclose(
+        fit.covariance, np.linalg.inv(toys.DESIGN.T @ inverse @ toys.DESIGN), rtol=1e-9
+    )
+
+
+def test_rosenbrock(key):
+    fit = inversion.fit(toys.rosenbrock(), key=key, starts=16, keep=4)
+    np.testing.assert_allclose([fit.values["x"], fit.values["y"]], 1.0, rtol=1e-6)
+    assert fit.misfit < 1e-12
+
+
+def test_optimum_on_a_bound(key):
+    fit = inversion.fit(toys.linear(a=Bounded(-3.0, 0.5)), key=key, starts=8, keep=2)
+    w = toys.DESIGN / toys.SIGMA[:, None]
+    b = w[:, 1] @ (toys.MEASURED / toys.SIGMA - 0.5 * w[:, 0]) / (w[:, 1] @ w[:, 1])
+    np.testing.assert_allclose([fit.values["a"], fit.values["b"]], [0.5, b], rtol=1e-5)
+    assert fit.status.converged
+    assert np.isfinite(fit.jacobian).all()
+
+
+def test_a_warm_start_on_the_wrong_bound_leaves_it(key):
+    _, _, misfit = toys.closed_form()
+    fit = inversion.fit(toys.linear(), key=key, starts=0, keep=1, guesses=[{"a": -3.0, "b": 4.0}])
+    np.testing.assert_allclose(fit.misfit, misfit, rtol=1e-7)
+
+
+def test_screened_starts_find_the_global_minimum(key):
+    single = [
+        inversion.fit(toys.multimodal(), key=k, starts=1, keep=1).misfit for k in jax.random.split(key, 12)
+    ]
+    assert sum(m > 0.1 for m in single) >= 3  # local minima are real
+    for k in jax.random.split(key, 12):
+        assert inversion.fit(toys.multimodal(), key=k, starts=32, keep=4).misfit < 1e-10
+
+
+def test_failed_simulations_are_counted_and_never_returned(key):
+    fit = inversion.fit(toys.truncated(), key=key, starts=16, keep=4)
+    np.testing.assert_allclose(fit.values["p"], 0.8, rtol=1e-6)
+    assert fit.calls.failed >= 12  # three quarters of the screened interval cannot be simulated
+    assert all(np.isfinite(fit.history))
+
+
+def test_only_failed_simulations_raise_or_are_reported(key):
+    def predict(p):
+        return {"y": p["p"]}, jnp.array(False)
+
+    problem = Problem({"p": Bounded(0.0, 1.0)}, predict, Observations({"y": Observation(0.5, 0.1)}))
+    with pytest.raises(RuntimeError, match="no start gave a valid simulation"):
+        inversion.fit(problem, key=key, starts=4, keep=2)
+    fit = inversion.fit(problem, key=key, starts=4, keep=2, throw=False)
+    assert fit.status == inversion.Status.FAILED and fit.misfit == np.inf
+    assert np.isnan(list(fit.values.values())).all()
+
+
+def test_calls_are_those_that_reach_the_simulator(key):
+    log = []
+
+    def predict(p):
+        # The callback has no derivative: it sees primal values, once a call.
+        jax.debug.callback(lambda p: log.append(float(p)), jax.lax.stop_gradient(p["x"]))
+        return toys.valley(p)
+
+    data = Observations({"r": Observation(np.zeros(2), 1.0)})
+    problem = Problem({"x": Bounded(-2.0, 2.0), "y": Bounded(-2.0, 3.0)}, predict, data)
+    fit = inversion.fit(problem, key=key, starts=16, keep=3)
+    jax.effects_barrier()
+    assert fit.calls.forward + fit.calls.jacobian == len(log)
+    assert fit.calls.jacobian < fit.calls.forward
+
+
+def test_target_stops_early(key):
+    full = inversion.fit(toys.rosenbrock(), key=key, starts=8, keep=2)
+    early = inversion.fit(toys.rosenbrock(), key=key, starts=8, keep=2, stops=inversion.Stops(target=0.5))
+    assert early.status == inversion.Status.TARGET and early.misfit < 0.5
+    assert early.calls.jacobian < full.calls.jacobian
+
+
+def test_one_compilation_serves_all_nodes_and_data(key):
+    traces = []
+
+    def predict(p):
+        traces.append(1)
+        return toys.mixture(p)
+
+    problem, _ = toys.mixed(predict)
+    every = {"E": 1e9, "c": 0.2, "s": 1.0}
+    inversion.fit(problem.hold(every), key=key, starts=8, keep=2)
+    first = len(traces)
+    for assignment in ({"E": 1e8}, {"E": 1e7, "c": 0.2}, {"E": 1e9, "c": 1.0, "s": 2.0}):
+        held = problem.hold(assignment).relax()
+        fit = inversion.fit(held, key=key, starts=8, keep=2, stops=inversion.Stops(target=1e-3))
+        assert {k: fit.values[k] for k in assignment} == assignment
+        assert set(fit.names) == set(held.free) == set(problem.names) - set(assignment)
+    other, _ = toys.mixed(predict)
+    other = Problem(other.parameters | {"h": Bounded(0.2, 0.9)}, predict, other.data)
+    inversion.fit(other.relax(), key=key, starts=8, keep=2)
+    assert len(traces) == first
+
+
+def test_bounds_are_reached_at_finite_x():
+    problem = toys.linear(a=Bounded(1.0, 2.0), b=Log(1e-4, 1e-1))
+    for x, a, b in ((-np.pi / 2, 1.0, 1e-4), (0.0, 1.5, 10**-2.5), (np.pi / 2, 2.0, 1e-1)):
+        values = problem.values(jnp.array([x, x]))
+        np.testing.assert_allclose([values["a"], values["b"]], [a, b], rtol=1e-12)
+    inside = {"a": 1.7, "b": 3e-3}
+    np.testing.assert_allclose(
+        list(problem.values(problem.unfold(problem.scaled(inside))).values()),
+        list(inside.values()),
+        rtol=1e-12,
+    )
+
+
+def test_refused(key):
+    problem, _ = toys.mixed()
+    with pytest.raises(ValueError, match="undecided"):
+        inversion.fit(problem, key=key)
+    with pytest.raises(ValueError, match="keep=9"):
+        inversion.fit(toys.linear(), key=key, starts=4, keep=9)
+    with pytest.raises(ValueError, match="nothing to find"):
+        inversion.fit(toys.linear().hold({"a": 0.0, "b": 0.0}), key=key)
+
+
+def test_holding_does_not_change_the_type_that_is_compiled():
+    # 1.0, np.float64(1.0) and a held value must all be of one type, weak types included.
+    problems = toys.linear(), toys.linear(a=Bounded(np.float64(-3.0), 4)), toys.linear().hold({"a": 1.0})
+    leaves = [[(x.aval, x.weak_type) for x in jax.tree.leaves(p) if hasattr(x, "aval")] for p in problems]
+    assert leaves[0] == leaves[1] == leaves[2]

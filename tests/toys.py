@@ -1,0 +1,89 @@
+"""Small problems with known answers, shared by the tests of `inversion`."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from inversion import Bounded, Discrete, Gaussian, Log, Observation, Observations, Problem
+
+DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
+MEASURED = np.array([1.0, 2.0, 0.7])
+SIGMA = np.array([0.1, 0.2, 0.3])
+
+
+def always():
+    return jnp.array(True)
+
+
+def line(p):
+    return {"y": jnp.asarray(DESIGN) @ jnp.stack([p["a"], p["b"]])}, always()
+
+
+def linear(a=None, b=None):
+    """Two parameters, three data: y = DESIGN (a, b)."""
+    data = Observations({"y": Observation(MEASURED, SIGMA, unit="m")})
+    return Problem({"a": a or Bounded(-3.0, 4.0), "b": b or Bounded(-3.0, 4.0)}, line, data)
+
+
+def closed_form():
+    w = DESIGN / SIGMA[:, None]
+    covariance = np.linalg.inv(w.T @ w)
+    best = covariance @ w.T @ (MEASURED / SIGMA)
+    misfit = np.sum((w @ best - MEASURED / SIGMA) ** 2)
+    return best, covariance, misfit
+
+
+def valley(p):
+    return {"r": jnp.stack([10.0 * (p["y"] - p["x"] ** 2), 1.0 - p["x"]])}, always()
+
+
+def rosenbrock():
+    """Minimum 0 at (1, 1), at the end of a curved valley."""
+    data = Observations({"r": Observation(np.zeros(2), 1.0)})
+    return Problem({"x": Bounded(-2.0, 2.0), "y": Bounded(-2.0, 3.0)}, valley, data)
+
+
+def ripples(p):
+    return {"r": jnp.stack([0.3 * (p["x"] - 2.0), 2.0 * jnp.sin(2.5 * (p["x"] - 2.0))])}, always()
+
+
+def multimodal():
+    """Minimum 0 at x = 2 among some seven local minima."""
+    data = Observations({"r": Observation(np.zeros(2), 1.0)})
+    return Problem({"x": Bounded(-4.0, 5.0)}, ripples, data)
+
+
+def cliff(p):
+    # No simulation beyond p > 1; the best valid value, 0.8, is near its edge.
+    return {"y": jnp.where(p["p"] > 1.0, jnp.nan, p["p"])}, always()
+
+
+def truncated():
+    return Problem(
+        {"p": Bounded(0.0, 4.0, unit="m")}, cliff, Observations({"y": Observation(0.8, 0.1, unit="m")})
+    )
+
+
+def mixture(p):
+    """Three numbers from two continuous and three discrete parameters."""
+    strength = jnp.log10(p["E"])
+    return {
+        "speed": p["h"] * p["c"] + 0.3 * (strength - 8.0),
+        "spin": p["h"] ** 2 - p["c"] + 0.2 * (strength - 8.0) ** 2,
+        "force": p["m"] + 2.0 * strength + p["c"],
+        "stroke": p["m"] * p["s"] + p["h"],
+    }, always()
+
+
+def mixed(predict=mixture):
+    """18 leaves; noise-free data from h = .5, m = 1.2, E = 1e8, c = .6, s = 2."""
+    truth = {"h": 0.5, "m": 1.2, "E": 1e8, "c": 0.6, "s": 2.0}
+    made, _ = mixture({k: jnp.array(v) for k, v in truth.items()})
+    data = Observations({k: Observation(v, 0.05) for k, v in made.items()})
+    parameters = {
+        "h": Bounded(0.1, 1.0),
+        "m": Gaussian(1.0, 0.3),
+        "E": Discrete((1e7, 1e8, 1e9), unit="Pa", relaxed=Log),
+        "c": Discrete((0.2, 0.6, 1.0)),
+        "s": Discrete((1.0, 2.0)),
+    }
+    return Problem(parameters, predict, data), truth
