@@ -53,9 +53,7 @@ def _checked_sigma(sigma: Array, value: Array) -> Array:
     if sigma.shape not in ((), value.shape):
         raise ValueError(f"Observation: sigma has shape {sigma.shape}, value {value.shape}: they must match")
     if not (np.isfinite(sigma).all() and (sigma > 0).all()):
-        raise ValueError(
-            f"Observation: sigma {sigma} must be positive and finite: leave out what has no weight"
-        )
+        raise ValueError(f"Observation: sigma {sigma} must be positive and finite: leave out what has no weight")
     return jnp.broadcast_to(sigma, value.shape)
 
 

@@ -147,9 +147,7 @@ class Log(AbstractInterval):
         if self.lower <= 0:
             raise ValueError(f"Log: lower {self.lower} is not positive: use Bounded for a range through zero")
         if self.lower >= self.upper:
-            raise ValueError(
-                f"Log: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed"
-            )
+            raise ValueError(f"Log: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed")
 
     def physical(self, s: Scalar) -> Scalar:
         return self.lower * jnp.exp(s * jnp.log(self.upper / self.lower))

@@ -30,9 +30,7 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     """
     rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
     if len(rows) != 1 or 0 in rows:
-        raise ValueError(
-            f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one"
-        )
+        raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
     (count,) = rows
     devices = np.array(jax.devices())[: min(count, len(jax.devices()))]
     padding = -count % devices.size  # the last row again: it is a valid input, its results are dropped

@@ -46,9 +46,7 @@ def rank_deficient():
         softened = jnp.minimum(p["c"], 0.6)  # beyond .6 everything looks alike
         return {"ab": p["a"] * p["b"], "c": softened, "e": p["e"]}, jnp.array(True)
 
-    data = Observations(
-        {"ab": Observation(1.0, 0.05), "c": Observation(0.55, 0.1), "e": Observation(0.3, 2.0)}
-    )
+    data = Observations({"ab": Observation(1.0, 0.05), "c": Observation(0.55, 0.1), "e": Observation(0.3, 2.0)})
     unit = Bounded(0.0, 1.0)
     parameters = {
         "a": Bounded(0.2, 5.0),
@@ -88,9 +86,7 @@ def test_profile_ends_where_the_simulator_does(key):
     fit = inversion.fit(problem, key=key, starts=8, keep=2)
     found = inversion.profile(problem, fit, "p", [0.5, 0.7, 0.9, 0.999, 1.1, 1.2])
     assert np.isinf(found.misfit[-2:]).all() and np.isfinite(found.misfit[:-2]).all()
-    np.testing.assert_allclose(
-        found.interval, [0.8 - 0.1 * np.sqrt(3.84), 0.8 + 0.1 * np.sqrt(3.84)], rtol=1e-6
-    )
+    np.testing.assert_allclose(found.interval, [0.8 - 0.1 * np.sqrt(3.84), 0.8 + 0.1 * np.sqrt(3.84)], rtol=1e-6)
 
 
 def test_profiles_do_not_compile_again(key):

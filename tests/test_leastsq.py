@@ -40,9 +40,7 @@ def test_full_covariance_of_a_vector(key):
     problem = Problem({"a": Bounded(-3.0, 4.0), "b": Bounded(-3.0, 4.0)}, toys.line, data)
     fit = inversion.fit(problem, key=key, starts=4, keep=1)
     inverse = np.linalg.inv(c)
-    np.testing.assert_allclose(
-        fit.covariance, np.linalg.inv(toys.DESIGN.T @ inverse @ toys.DESIGN), rtol=1e-9
-    )
+    np.testing.assert_allclose(fit.covariance, np.linalg.inv(toys.DESIGN.T @ inverse @ toys.DESIGN), rtol=1e-9)
 
 
 def test_rosenbrock(key):
@@ -67,9 +65,7 @@ def test_a_warm_start_on_the_wrong_bound_leaves_it(key):
 
 
 def test_screened_starts_find_the_global_minimum(key):
-    single = [
-        inversion.fit(toys.multimodal(), key=k, starts=1, keep=1).misfit for k in jax.random.split(key, 12)
-    ]
+    single = [inversion.fit(toys.multimodal(), key=k, starts=1, keep=1).misfit for k in jax.random.split(key, 12)]
     assert sum(m > 0.1 for m in single) >= 3  # local minima are real
     for k in jax.random.split(key, 12):
         assert inversion.fit(toys.multimodal(), key=k, starts=32, keep=4).misfit < 1e-10

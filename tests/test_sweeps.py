@@ -23,9 +23,7 @@ def test_map_batched_keeps_rows_in_order():
     xs = {"a": jnp.arange(7.0), "b": jnp.arange(14.0).reshape(7, 2)}
     got = map_batched(lambda row: row["a"] + row["b"].sum(), xs)
     np.testing.assert_allclose(got, np.arange(7.0) + np.arange(14.0).reshape(7, 2).sum(axis=1))
-    np.testing.assert_allclose(
-        map_batched(lambda x: x**2, jnp.arange(5.0), batch_size=2), np.arange(5.0) ** 2
-    )
+    np.testing.assert_allclose(map_batched(lambda x: x**2, jnp.arange(5.0), batch_size=2), np.arange(5.0) ** 2)
     with pytest.raises(ValueError, match="rows"):
         map_batched(lambda row: row, {"a": jnp.zeros(2), "b": jnp.zeros(3)})
 

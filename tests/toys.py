@@ -58,9 +58,7 @@ def cliff(p):
 
 
 def truncated():
-    return Problem(
-        {"p": Bounded(0.0, 4.0, unit="m")}, cliff, Observations({"y": Observation(0.8, 0.1, unit="m")})
-    )
+    return Problem({"p": Bounded(0.0, 4.0, unit="m")}, cliff, Observations({"y": Observation(0.8, 0.1, unit="m")}))
 
 
 def mixture(p):

@@ -3,7 +3,7 @@
 from difsim.stepping.events import Events
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
 from difsim.stepping.solve import Solution, simulate
-from difsim.stepping.status import Status
+from difsim.stepping.status import Status, raise_unless_ok
 
 __all__ = [
     "AbstractMethod",
@@ -13,5 +13,6 @@ __all__ = [
     "Sensitivities",
     "Solution",
     "Status",
+    "raise_unless_ok",
     "simulate",
 ]

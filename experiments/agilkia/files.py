@@ -112,7 +112,7 @@ def _check(path: Path, where: str, table: Mapping[str, Any], needed: Mapping, op
     for key in table:
         if key not in needed and key not in optional:
             raise ValueError(f"{path}: [{where}] has no key {key!r}; it has {sorted({*needed, *optional})}")
-    for key, kind in needed.items():
+    for key in needed:
         if key not in table:
             raise ValueError(f"{path}: [{where}] lacks {key!r}; data/philae.toml shows what it means")
     for key, value in table.items():
@@ -153,13 +153,12 @@ def read_observations(path: Path) -> DataSet:
         keys = {"value": (int, float, list), "sigma": (int, float, list)}
         _check(path, f"observables.{name}", {k: entry[k] for k in entry if k in keys}, keys, {})
         if extra := set(entry) - {"value", "sigma", "source", "fitted"}:
-            raise ValueError(f"{path}: [observables.{name}] has no key {sorted(extra)}; it has value, sigma, "
-                             "source, fitted")
+            raise ValueError(
+                f"{path}: [observables.{name}] has no key {sorted(extra)}; it has value, sigma, source, fitted"
+            )
         is_fitted = entry.get("fitted", True)
         if is_fitted and name in REPORTED_ONLY:
-            raise ValueError(
-                f"{path}: {name} cannot be fitted: a maximum over time has no smooth derivative; set fitted = false"
-            )
+            raise ValueError(f"{path}: {name} cannot be fitted: its derivative is not smooth; set fitted = false")
         try:
             observation = Observation(
                 entry["value"], entry["sigma"], unit=OBSERVABLES[name], source=entry.get("source", "")

@@ -92,7 +92,9 @@ class Experiment(eqx.Module):
 
     def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
         """Observables of `p`, in the units of `files.OBSERVABLES`."""
-        model, solution = self.follow(p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon]))
+        model, solution = self.follow(
+            p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
+        )
         return self.observe(model, solution), solution.ok
 
     def observe(self, model: Touchdown, solution: Solution) -> dict[str, Array]:
@@ -104,7 +106,9 @@ class Experiment(eqx.Module):
         inertia = model.lander.body.inertia
         left = model.lander.flywheel.stored(self.horizon)
         contact = accounts.boulder_time + accounts.regolith_time
-        ground_push = accounts.impulse - model.lander.body.mass * self.horizon * self.gravity.acceleration(jnp.zeros(3))
+        ground_push = accounts.impulse - model.lander.body.mass * self.horizon * self.gravity.acceleration(
+            jnp.zeros(3)
+        )
         return {
             "rebound_speed": safe.norm(body.velocity),
             "rebound_velocity": self.frame.comet_velocity(body.velocity),
@@ -136,7 +140,9 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
     body = lander["lander"] | data.lander
     inertia = np.asarray(body["inertia_kg_m2"], float)
     if inertia.shape not in ((3,), (3, 3)):
-        raise ValueError(f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor")
+        raise ValueError(
+            f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor"
+        )
     feet, hips = (np.asarray(body[key], float) for key in ("feet_m", "hips_m"))
     if feet.ndim != 2 or feet.shape[1] != 3 or len(feet) < 3:
         raise ValueError(f"feet_m has shape {feet.shape}: give three or more feet [x, y, z] in m")

@@ -1,0 +1,317 @@
+"""What the study writes: result.nc, summary.json, and the table that it prints."""
+
+import datetime
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from difsim import safe
+from difsim.stepping import Solution, raise_unless_ok
+from experiments.agilkia.baseline import Restarts
+from experiments.agilkia.files import OBSERVABLES, DataSet
+from experiments.agilkia.solve import PROFILED, Answer
+from inversion import Discrete, Gaussian, Log, Node, compatible_values
+from inversion.identifiability import FIXED, NOT_FIXED, ONE_SIDED
+
+AXES = ("x", "y", "z")
+
+
+def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
+    """Time series of the best fit, its observables (forces included), and its energy split at the end."""
+    experiment = answer.problem.predict
+    horizon = float(experiment.horizon)
+    fine = min(2.0, 0.5 * horizon)
+    times = np.concatenate([np.arange(0, fine, 0.005), np.linspace(fine, horizon, 81)])
+    values = {k: jnp.asarray(v) for k, v in answer.fit.values.items()}
+    model, solution = experiment.follow(values, jnp.asarray(times))
+    raise_unless_ok(solution.status)
+
+    @jax.jit
+    @jax.vmap
+    def contact(state):
+        soles, rock = model.soles(state), model.rock(state)
+        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), soles.normal
+
+    force, boulder, soles = contact(solution.states)
+    body = solution.states.body
+    series = {
+        "position": (("time", "axis"), body.position, "m"),
+        "velocity": (("time", "axis"), body.velocity, "m/s"),
+        "spin": (("time", "axis"), body.spin, "rad/s"),
+        "force": (("time", "axis"), force, "N"),
+        "boulder_force": (("time",), boulder, "N"),
+        "sole_force": (("time", "foot"), soles, "N"),
+        "penetration": (("time", "foot"), solution.states.penetration, "m"),
+        "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),
+    } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.ledger["energy"].items()}
+    result = xr.Dataset(
+        {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
+        coords={"time": ("time", times, {"unit": "s"}), "axis": list(AXES)},
+    )
+    observed, _ = experiment(values)
+    observed = {k: np.asarray(v) for k, v in observed.items()}
+    observed["peak_force"] = np.linalg.norm(np.asarray(force), axis=1).max()
+    return result, observed, _energy(solution)
+
+
+def _energy(solution: Solution) -> dict[str, float]:
+    """Where the initial energy is at the end, J; the flywheel's work is its own row."""
+    parts = {k: np.asarray(v) for k, v in solution.ledger["energy"].items()}
+    total = sum(parts.values())
+    split = {f"{k}_J": float(v[-1] - (v[0] if k == "potential" else 0.0)) for k, v in parts.items()}
+    return split | {
+        "initial_J": float(parts["kinetic"][0]),
+        "ledger_error_J": float(np.abs(total - total[0]).max()),
+        "steps": int(solution.steps),
+        "steps_per_contact": float(solution.steps_per_contact),
+    }
+
+
+def _expand(name: str, value: Any) -> list[tuple[str, float]]:
+    value = np.asarray(value, float)
+    return (
+        [(name, float(value))]
+        if value.ndim == 0
+        else [(f"{name}_{a}", float(v)) for a, v in zip(AXES, value, strict=True)]
+    )
+
+
+def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
+    """value, lo95, hi95 (None where open), unit, verdict of every unknown."""
+    rows, near = {}, compatible_values(answer.leaves)
+    for name, q in answer.problem.parameters.items():
+        value = answer.fit.values[name]
+        if isinstance(q, Discrete):
+            kept = near.get(name, ())
+            verdict = (FIXED, ONE_SIDED, NOT_FIXED)[(len(kept) > 1) + (len(kept) == len(q.labels))]
+            lo, hi = (min(kept), max(kept)) if verdict != NOT_FIXED else (None, None)
+        else:
+            verdict = answer.identifiability.verdicts[name]
+            lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
+            if verdict == NOT_FIXED:
+                lo = hi = None
+        rows[name] = {"value": value, "lo95": lo, "hi95": hi, "unit": q.unit, "verdict": verdict}
+    return rows
+
+
+def _linear(answer: Answer, name: str, value: float) -> tuple[float | None, float | None]:
+    half = 1.96 * answer.fit.sigma.get(name, np.inf)
+    return (value - half, value + half) if np.isfinite(half) else (None, None)
+
+
+def observable_rows(data: DataSet, simulated: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+    """simulated, observed, sigma, unit, fitted of every observable; observed None where there is none."""
+    rows = {}
+    for name, unit in OBSERVABLES.items():
+        known = data.all.get(name)
+        sigma = None if known is None or known.sigma is None else np.broadcast_to(known.sigma, known.value.shape)
+        for i, (label, value) in enumerate(_expand(name, simulated[name])):
+            rows[label] = {
+                "simulated": value,
+                "observed": None if known is None else float(np.ravel(known.value)[i]),
+                "sigma": None if sigma is None else float(np.ravel(sigma)[i]),
+                "unit": unit,
+                "fitted": name in data.fitted,
+            }
+    return rows
+
+
+def summarise(
+    answer: Answer,
+    data: DataSet,
+    simulated: dict,
+    energy: dict,
+    evolved: Restarts,
+    descended: Restarts,
+    jacobian_cost: float,
+    seconds: float,
+) -> dict[str, Any]:
+    """The content of summary.json."""
+    identified, tree = answer.identifiability, answer.tree
+    return {
+        "data_set": data.name,
+        "scenario": "ab"[round(answer.fit.values["scenario"])],
+        "status": "ok" if answer.fit.status.converged else answer.fit.status.name.lower(),
+        "misfit": answer.fit.misfit,
+        "parameters": parameter_rows(answer),
+        "observables": observable_rows(data, simulated),
+        "energy": energy,
+        "fisher_rank": identified.rank,
+        "fisher_informed": identified.informed,
+        "fisher_condition": identified.condition,
+        "unknowns": len(identified.names),
+        "simulator_calls": answer.calls.forward,
+        "jacobian_calls": answer.calls.jacobian,
+        "failed_calls": answer.calls.failed,
+        "jacobian_cost": jacobian_cost,
+        "forward_equivalents": answer.calls.forward + jacobian_cost * answer.calls.jacobian,
+        "search_seconds": answer.seconds,
+        "wall_seconds": seconds,
+        "branch": {
+            "nodes_visited": tree.nodes_visited,
+            "leaves": len(answer.leaves),
+            "bound_gap": tree.bound_gap,
+            "bound_violations": tree.violations,
+            "incumbent_misfit": tree.incumbent.misfit,
+            "enumeration_misfit": min(leaf.misfit for leaf in answer.leaves),
+            # Half a unit of chi-squared: no data could tell the two apart.
+            "agrees_with_enumeration": bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5)),
+        },
+        "baseline": comparison(evolved, descended, jacobian_cost),
+    }
+
+
+def comparison(evolved: Restarts, descended: Restarts, jacobian_cost: float) -> dict[str, Any]:
+    """Differential evolution and gradients on the paper's objective: cost of one restart, and its spread."""
+    runs = len(evolved.objective)
+    ours = descended.calls.forward + jacobian_cost * descended.calls.jacobian
+    return {
+        "misfit": float(np.median(evolved.objective)),
+        "simulator_calls": evolved.calls.forward / runs,
+        "wall_seconds": float(np.median(evolved.seconds)),
+        "restarts": runs,
+        "success": evolved.success,
+        "intervals_eq_46": {k: list(v) for k, v in evolved.intervals().items()},
+        "gradient": {
+            "misfit": float(np.median(descended.objective)),
+            "simulator_calls": descended.calls.forward / runs,
+            "jacobian_calls": descended.calls.jacobian / runs,
+            "forward_equivalents": ours / runs,
+            "wall_seconds": float(np.median(descended.seconds)),
+            "success": descended.success,
+        },
+        "ratio_forward_equivalents": evolved.calls.forward / ours,
+        "ratio_wall": float(np.median(evolved.seconds) / np.median(descended.seconds)),
+    }
+
+
+def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, evolved: Restarts) -> xr.Dataset:
+    """result.nc: everything above as arrays with names and units, enough to draw all pictures again."""
+    names = list(answer.fit.names)
+    rows = [summary["parameters"][n] for n in names]
+    seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
+    unknown = [answer.problem.parameters[n] for n in names]
+    ends = np.asarray([_prior_ends(q) for q in unknown])
+    points = len(next(iter(answer.profiles.values())).grid)
+    empty = np.full(points, np.nan)
+    nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
+    per_parameter = {
+        "value": nan(r["value"] for r in rows),
+        "lo95": nan(r["lo95"] for r in rows),
+        "hi95": nan(r["hi95"] for r in rows),
+        "unit_of": np.asarray([r["unit"] for r in rows]),
+        "verdict": np.asarray([r["verdict"] for r in rows]),
+        "log_scale": np.asarray([isinstance(q, Log) for q in unknown]),
+        "prior_lo": ends[:, 0],
+        "prior_hi": ends[:, 1],
+    }
+    result = series.assign_coords(parameter=names, parameter_2=names, observable=list(seen))
+    result = result.assign({k: ("parameter", v) for k, v in per_parameter.items()})
+    profiles = [answer.profiles.get(n) for n in names]
+    result = result.assign(
+        covariance=(("parameter", "parameter_2"), answer.fit.covariance),
+        profile_value=(("parameter", "point"), np.stack([empty if p is None else p.grid for p in profiles])),
+        profile_misfit=(("parameter", "point"), np.stack([empty if p is None else p.misfit for p in profiles])),
+        misfit=((), min(p.best for p in answer.profiles.values())),
+        simulated=("observable", nan(v["simulated"] for v in seen.values())),
+        observed=("observable", nan(v["observed"] for v in seen.values())),
+        sigma=("observable", nan(v["sigma"] for v in seen.values())),
+        fitted=("observable", np.asarray([v["fitted"] for v in seen.values()])),
+        observable_unit=("observable", np.asarray([v["unit"] for v in seen.values()])),
+        node_parent=("node", np.asarray([-1 if n.parent is None else n.parent for n in answer.tree.nodes])),
+        node_misfit=("node", np.asarray([n.misfit for n in answer.tree.nodes])),
+        node_status=("node", np.asarray([n.status for n in answer.tree.nodes])),
+        node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
+        leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
+        leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
+        restart_objective=("restart", evolved.objective),
+        restart_value=(("restart", "parameter"), np.stack([evolved.values[n] for n in names], axis=1)),
+    )
+    return result.assign_attrs(
+        name=data.name,
+        scenario=summary["scenario"],
+        status=summary["status"],
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        machine=f"{platform.machine()}, {jax.default_backend()}, jax {jax.__version__}",
+        sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
+        summary=json.dumps(summary),
+    )
+
+
+def _prior_ends(q: Any) -> tuple[float, float]:
+    if isinstance(q, Gaussian):
+        return float(q.mean - 2 * q.sigma), float(q.mean + 2 * q.sigma)
+    return float(q.physical(jnp.asarray(0.0))), float(q.physical(jnp.asarray(1.0)))
+
+
+def _label(answer: Answer, assignment: dict[str, float]) -> str:
+    parts = []
+    for name, value in assignment.items():
+        q = answer.problem.parameters[name]
+        index = int(np.argmin(np.abs(np.asarray(q.values) - value)))
+        parts.append(f"{name.replace('_', ' ')} {q.labels[index]}")
+    return ", ".join(parts)
+
+
+def _last_decision(answer: Answer, node: Node) -> str:
+    if node.parent is None:
+        return "relaxed"
+    new = {k: v for k, v in node.assignment.items() if k not in answer.tree.nodes[node.parent].assignment}
+    return _label(answer, new)
+
+
+def table(summary: dict[str, Any]) -> str:
+    """The answer as text."""
+    lines = [
+        f"Agilkia from Philae's rebound, data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
+        "",
+    ]
+    lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
+    paper = summary["baseline"]["intervals_eq_46"]
+    for name, row in summary["parameters"].items():
+        ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
+        interval = "" if row["verdict"] == NOT_FIXED else f"{ends[0]} ... {ends[1]}"
+        lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
+    lines += ["", f"{'observable':24s}{'simulated':>11s}{'observed':>11s}{'sigma':>9s}  unit"]
+    for name, row in summary["observables"].items():
+        if row["observed"] is not None:
+            note = "" if row["fitted"] else "   (reported, not fitted)"
+            numbers = f"{row['simulated']:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
+            lines.append(f"{name:24s}{numbers}  {row['unit']}{note}")
+    e, b, base = summary["energy"], summary["branch"], summary["baseline"]
+    lines += [
+        "",
+        f"energy: {e['initial_J']:.2f} J -> ground {e['ground_J']:.2f}, friction {e['friction_J']:.2f}, damper "
+        f"{e['damper_J']:.2f}, kinetic {e['kinetic_J']:.2f} J; ledger closes to {e['ledger_error_J']:.1e} J",
+        f"identifiability: rank {summary['fisher_rank']} of {summary['unknowns']} (discrete relaxed), sharper "
+        f"than the prior in {summary['fisher_informed']} directions, condition {summary['fisher_condition']:.1e}",
+        f"branch and bound: {b['nodes_visited']} nodes for {b['leaves']} leaves, gap {b['bound_gap']:.2g}, "
+        f"misfit {b['incumbent_misfit']:.2f}, enumeration {b['enumeration_misfit']:.2f}, "
+        f"{b['bound_violations']} bounds violated",
+        f"search: {summary['simulator_calls']} simulations + {summary['jacobian_calls']} with sensitivities (each "
+        f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
+        f"{summary['search_seconds']:.0f} s",
+        f"paper's objective on the best leaf, {base['restarts']} restarts: evolution "
+        f"{base['simulator_calls']:.0f} calls, {base['wall_seconds']:.1f} s, w {base['misfit']:.1e}, success {base['success']:.0%}; "
+        f"gradients "
+        f"{base['gradient']['forward_equivalents']:.0f} forward equivalents, "
+        f"{base['gradient']['wall_seconds']:.1f} s, w {base['gradient']['misfit']:.1e}, "
+        f"success {base['gradient']['success']:.0%}: {base['ratio_forward_equivalents']:.1f} times fewer, "
+        f"{base['ratio_wall']:.1f} times faster",
+        "the paper's interval (Eqs 46-48) is the spread of those restarts: "
+        + "; ".join(f"{k} {paper[k][0]:.3g} ... {paper[k][1]:.3g}" for k in PROFILED if np.isfinite(paper[k][0])),
+    ]
+    return "\n".join(lines)
+
+
+def write(folder: Path, summary: dict[str, Any], result: xr.Dataset) -> None:
+    """summary.json and result.nc. A NaN is written as null: none reaches the table."""
+    clean = json.loads(json.dumps(summary), parse_constant=lambda _: None)
+    (folder / "summary.json").write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
+    result.to_netcdf(folder / "result.nc", engine="h5netcdf")

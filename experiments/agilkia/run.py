@@ -1,0 +1,105 @@
+"""`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+import xarray as xr
+from tqdm import tqdm
+
+from experiments.agilkia import pictures, report
+from experiments.agilkia.baseline import descend, evolve, jacobian_cost, paper_problem, restarts
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.scenario import problem
+from experiments.agilkia.solve import NodeSolver, invert
+from inversion import Checkpoint
+
+
+@dataclass
+class Agilkia:
+    """Fit the surface at Agilkia to Philae's first touchdown: branch and bound over the discrete unknowns,
+    gradients for the others, and an honest statement of what the data fix."""
+
+    data: Literal["published", "paper"] = "published"
+    """Which built-in observations to fit; they are never mixed."""
+    lander: Path = DATA / "philae.toml"
+    """Lander, site and unknowns (TOML; units are in its keys: m, kg, N, s, Pa, degrees)."""
+    observations: Path | None = None
+    """Your own observations instead of --data (TOML; m/s, J, m, rad/s, s, N)."""
+    out: Path = Path("results/agilkia")
+    """Folder for summary.json, result.nc and the pictures."""
+    stage: Literal["all", "pictures"] = "all"
+    """"all", or "pictures": draw them again from OUT/result.nc."""
+    seed: int = 0
+    """Seed of all random starts."""
+    starts: Annotated[int, tyro.conf.arg(metavar="N")] = 96
+    """Simulations that are screened before the searches of a node."""
+    keep: Annotated[int, tyro.conf.arg(metavar="N")] = 2
+    """Searches of a node by least squares, from the best screened points."""
+    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 3
+    """Restarts of the baseline (the paper used 100)."""
+    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 60
+    """Generations after which a restart of the baseline gives up."""
+    quick: bool = False
+    """A smoke test in a minute: fewer starts, generations and one restart. Its answer is not to be quoted."""
+    keep_checkpoint: bool = False
+    """Keep OUT/checkpoint after a complete run (an interrupted run always resumes from it)."""
+
+    def __post_init__(self):
+        for name in ("starts", "keep", "restarts", "generations"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
+        if self.quick:
+            self.starts, self.keep, self.restarts, self.generations = 16, 2, 1, 3
+
+
+def run(options: Agilkia) -> None:
+    """Build, solve, report."""
+    started = time.perf_counter()
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.stage == "pictures":
+        result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
+        pictures.draw(result, options.out)
+        return
+    lander = read_lander(options.lander)
+    data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
+    inverse = problem(lander, data)
+    # The data with which an interrupted run may go on: a change in any of it starts afresh.
+    settings = (options.seed, options.starts, options.keep, options.generations)
+    checkpoint = Checkpoint(
+        options.out / "checkpoint", json.dumps([lander, data.initial, data.lander, settings]) + repr(data.fitted)
+    )
+    solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
+    answer = invert(inverse, solver, checkpoint, progress=True)
+
+    held = {k: answer.fit.values[k] for k in inverse.discrete}
+    paper = paper_problem(lander).hold(held)
+    seeds = range(options.seed, options.seed + options.restarts)
+    with tqdm(total=3, desc="baseline") as bar:
+        cost = jacobian_cost(inverse.hold(held))
+        bar.update()
+        descended = restarts(paper, descend, seeds, checkpoint, "gradient")
+        bar.update()
+        evolved = restarts(
+            paper,
+            lambda p, seed: evolve(p, seed, options.generations, stall=30),
+            seeds,
+            checkpoint,
+            "evolution",
+        )
+        bar.update()
+
+    series, simulated, energy = report.trajectory(answer)
+    seconds = time.perf_counter() - started
+    summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost, seconds)
+    result = report.dataset(answer, data, series, summary, evolved)
+    report.write(options.out, summary, result)
+    pictures.draw(result, options.out)
+    print(report.table(summary))
+    print(f"\nwritten to {options.out}/ in {time.perf_counter() - started:.0f} s")
+    if not options.keep_checkpoint:
+        shutil.rmtree(options.out / "checkpoint", ignore_errors=True)

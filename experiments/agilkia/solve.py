@@ -1,0 +1,146 @@
+"""The inversion of the main job: branch and bound, proof by enumeration, strict fit, identifiability."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+
+from difsim.stepping import AbstractMethod
+from experiments.agilkia.scenario import STRICT
+from inversion import (
+    Calls,
+    Checkpoint,
+    Fit,
+    Identifiability,
+    Node,
+    Problem,
+    Profile,
+    Stops,
+    Tree,
+    branch_and_bound,
+    enumerate_leaves,
+    fit,
+    identify,
+    profile,
+)
+
+ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
+PROFILED = ("thickness", "grain_diameter", "grain_density")
+# The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
+SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=20)
+STRICT_STOPS = Stops(misfit=1e-6, step=1e-6, iterations=30)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the inversion found.
+
+    `tree` and `leaves` (all of them, solved on their own), the best leaf's strict `fit`, the relaxed `fit` that
+    the `profiles` start from, `identifiability` of the relaxed problem (nothing held), calls and seconds of
+    the search by branch and bound alone.
+    """
+
+    problem: Problem
+    tree: Tree
+    leaves: tuple[Node, ...]
+    fit: Fit
+    identifiability: Identifiability
+    profiles: dict[str, Profile]
+    calls: Calls
+    seconds: float
+
+
+class NodeSolver:
+    """Solves a node by screened multi-start least squares; the root, on which all bounds rest, four times.
+
+    Solutions of earlier nodes are screened with the random starts: their continuous unknowns are often good
+    elsewhere in the tree, and a forward simulation is cheap beside a search.
+    """
+
+    def __init__(self, seed: int, starts: int, keep: int, root_searches: int = 4, stops: Stops = SEARCH_STOPS):
+        self.seed, self.starts, self.keep = seed, starts, keep
+        self.root_searches, self.stops = root_searches, stops
+        self.solutions: list[dict[str, float]] = []
+
+    def __call__(self, node: Problem, guess: Mapping[str, float] | None) -> Fit:
+        at_root = guess is None and set(node.discrete) <= set(node.free)
+        found = [
+            fit(
+                node,
+                key=jax.random.PRNGKey(self.seed + 1000 * i),
+                starts=self.starts,
+                keep=self.keep,
+                guesses=[] if guess is None else [guess],
+                candidates=self.solutions,
+                stops=self.stops,
+                throw=False,
+            )
+            for i in range(self.root_searches if at_root else 1)
+        ]
+        self.solutions += [f.values for f in found if np.isfinite(f.misfit)]
+        best = min(found, key=lambda f: f.misfit)
+        return replace(best, calls=sum((f.calls for f in found), Calls()))
+
+
+def with_method(problem: Problem, method: AbstractMethod) -> Problem:
+    """The same inversion, nothing held, with its touchdowns stepped by another method."""
+    return Problem(problem.parameters, replace(problem.predict, method=method), problem.data)
+
+
+def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool) -> Answer:
+    """Branch and bound with its proof, the strict fit of the best leaf, and what the data fix.
+
+    The interval of a parameter is a profile over the relaxed problem, in which friction, grain modulus and
+    scenario are free too: it holds every leaf's interval, and is not conditional on the best leaf.
+
+    **Raises** `RuntimeError` when no leaf has a valid simulation.
+    """
+    started = time.perf_counter()
+    tree = branch_and_bound(problem, solver, order=ORDER, checkpoint=checkpoint, progress=progress)
+    seconds = time.perf_counter() - started
+    if tree.incumbent is None:
+        raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
+    # A solver that has seen nothing of the tree, and a store of its own: else it would prove nothing.
+    fresh = NodeSolver(solver.seed + 1, solver.starts, solver.keep, stops=solver.stops)
+    leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint), progress=progress)
+    best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
+
+    exact = with_method(problem, STRICT)
+    answer = fit(
+        exact.hold(best.assignment),
+        key=jax.random.PRNGKey(0),
+        starts=0,
+        keep=1,
+        guesses=[best.values],
+        stops=STRICT_STOPS,
+    )
+    relaxed = problem.relax()
+    root = fit(
+        relaxed,
+        key=jax.random.PRNGKey(0),
+        starts=0,
+        keep=2,
+        guesses=[tree.nodes[0].values, best.values],
+        stops=SEARCH_STOPS,
+    )
+    profiles = {}
+    for name in PROFILED:
+        q = problem.parameters[name]
+        grid = np.asarray(jax.vmap(q.physical)(np.linspace(0.0, 1.0, 11)))
+        profiles[name] = profile(relaxed, root, name, grid=grid, stops=SEARCH_STOPS)
+    return Answer(
+        problem=exact.hold(best.assignment),
+        tree=tree,
+        leaves=leaves,
+        fit=answer,
+        identifiability=identify(relaxed, root, profiles, threshold=1e-4),
+        profiles=profiles,
+        calls=tree.calls,
+        seconds=seconds,
+    )
+
+
+def _beside(checkpoint: Checkpoint) -> Checkpoint:
+    return Checkpoint(checkpoint.folder, "enumeration")

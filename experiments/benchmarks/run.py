@@ -1,0 +1,47 @@
+"""`difsim benchmark NAME`: ratios against a peer on the same work in one run."""
+
+import datetime
+import json
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import tyro
+
+from experiments.benchmarks import agilkia, gradients
+
+
+@dataclass
+class Benchmark:
+    """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
+
+    name: tyro.conf.Positional[Literal["agilkia", "gradients"]]
+    """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
+    objective. gradients: derivative error and cost against tolerance, on the touchdown."""
+    out: Path = Path("results/benchmark")
+    """Folder for benchmark_NAME.json."""
+    seeds: int = 10
+    """Seeds (agilkia) or random points of the prior (gradients)."""
+
+
+def run(options: Benchmark) -> None:
+    """Run one benchmark, print its rows and write them with machine and date."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = {"agilkia": agilkia.rows, "gradients": gradients.rows}[options.name](options.seeds, options.out)
+    stamp = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",
+        "date": datetime.date.today().isoformat(),
+    }
+    _print(rows)
+    path = options.out / f"benchmark_{options.name}.json"
+    path.write_text(json.dumps([row | stamp for row in rows], indent=1) + "\n")
+    print(f"\nwritten to {path}")
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        ours, peer = row["ours"], row["peer"]
+        print(f"{row['work']:64s}{ours:>12.4g}{peer:>12.4g}{row['ratio']:>10.3g}  {row['unit']}")
