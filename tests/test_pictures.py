@@ -2,11 +2,12 @@ import matplotlib.image
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.figure import Figure
 
-from experiments.agilkia.pictures import draw
+from experiments.agilkia import diagrams, pictures
 
 NAMES = ["thickness", "grain_diameter", "grain_density", "edge_offset", "tilt_x", "heading"]
-PICTURES = ["touchdown.png", "fit.png", "parameters.png", "tree.png"]
+FILES = ["touchdown.png", "fit.png", "parameters.png", "tree.png"]
 
 
 def series():
@@ -120,33 +121,57 @@ def result():
 
 
 def check(result, folder):
-    paths = draw(result, folder)
-    assert [p.name for p in paths] == PICTURES
+    paths = pictures.draw(result, folder)
+    assert [p.name for p in paths] == FILES
     for path in paths:
         pixels = matplotlib.image.imread(path)[..., :3]
         assert pixels.shape[1] >= 1200
         assert pixels.min() < 0.1  # there is ink
 
 
-def test_all_pictures_are_written_also_from_the_file(result, tmp_path):
-    result.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "result.nc", engine="h5netcdf") as again:
-        check(again, tmp_path / "pictures")
+def test_all_pictures_are_written(result, tmp_path):
+    check(result, tmp_path / "pictures")
 
 
 @pytest.mark.parametrize(
-    "prefix",
-    ["restart_", "leaf_", "node_", "profile_", "covariance", "energy_", "force", "sole", "simulated", "value"],
+    "parts",
+    [
+        ("restart_", "profile_", "simulated"),
+        ("leaf_", "covariance", "energy_", "sole_"),
+        ("node_", "force", "value"),
+    ],
 )
-def test_a_missing_part_is_no_crash(result, tmp_path, prefix):
-    check(result.drop_vars([name for name in result if name.startswith(prefix)]), tmp_path)
+def test_a_missing_part_is_no_crash(result, tmp_path, parts):
+    check(result.drop_vars([name for name in result if name.startswith(parts)]), tmp_path)
+    check(xr.Dataset(attrs=result.attrs), tmp_path)
 
 
-def test_numbers_that_are_missing_are_not_drawn(result, tmp_path):
-    check(result.map(lambda v: v * np.nan if v.dtype == float else v), tmp_path / "all")
-    check(late(result), tmp_path / "late")
+def test_numbers_that_are_missing_are_no_crash(result, tmp_path):
+    check(result.map(lambda v: v * np.nan if v.dtype == float else v), tmp_path)
+    failed = {name: v.where(v["time"] < 0.5) for name, v in result.items() if "time" in v.dims}
+    check(result.assign(failed), tmp_path)
 
 
-def late(result):
-    """A simulation that failed at 0.5 s."""
-    return result.assign({n: v.where(v["time"] < 0.5) for n, v in result.items() if "time" in v.dims})
+def test_a_nan_is_not_drawn_as_a_value(result):
+    drawn = pictures._residuals(result).axes[0].lines
+    dots = [line for line in drawn if line.get_marker() not in ("None", None, "")]
+    assert np.isnan([line.get_xdata() for line in dots]).sum() == 1  # which matplotlib leaves out
+    diameter = diagrams.pairs(result).axes[5].lines
+    assert np.isnan(max((line.get_ydata() for line in diameter), key=len)[-1])
+
+
+def test_the_ellipse_holds_95_percent_in_the_logarithm():
+    ax, spread = Figure().subplots(), np.array([[0.2, 0.1], [0.1, 0.3]])
+    ax.set(xscale="log", xlim=(1e-5, 1.0), ylim=(-3.0, 5.0))
+    diagrams._ellipse(ax, np.array([4e-3, 2.0]), spread, [True, False])
+    x, y = ax.patches[0].get_xy().T
+    away = np.stack([np.log(x / 4e-3), y - 2.0])
+    np.testing.assert_allclose(np.einsum("ip,ij,jp->p", away, np.linalg.inv(spread), away), 5.991, rtol=1e-9)
+    diagrams._ellipse(ax, np.array([4e-3, 2.0]), 1e12 * spread, [True, False])
+    assert ax.patches[1].get_xy().min(axis=0) == pytest.approx([1e-5, -3.0])  # clipped to the prior
+
+
+def test_a_parent_stands_over_the_middle_of_its_children():
+    x, depth = diagrams._places(np.array([-1, 0, 0, 1, 1])).T
+    assert depth.tolist() == [0, 1, 1, 2, 2]
+    assert x.tolist() == [1.25, 0.5, 2.0, 0.0, 1.0]

@@ -23,6 +23,8 @@ from experiments.agilkia.style import (
     heading,
     label_right,
     last,
+    note,
+    number,
 )
 
 CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
@@ -49,46 +51,56 @@ def _touchdown(result: xr.Dataset) -> Figure:
     figure = Figure(figsize=(8, 11), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
     figure.suptitle(heading(result, "Best-fit touchdown"))
-    time = result["time"].values if "time" in result else np.array([0.0, 1.0])
-    window = (float(time[0]), float(time[-1]))
-    axes[3].set_xlabel("time since the start [s]")
-    if not absent(axes[0], result, "force"):
-        window = _force_panel(axes[0], result, time)
-    if window[1] < time[-1]:
-        axes[3].set_xlabel(
-            f"time since the start [s]   (not shown: {window[1]:.2f} s to {time[-1]:.3g} s, "
-            "where the force is below 1 % of its peak)"
-        )
-    axes[0].set_xlim(window)
-    for ax, name, colours in ((axes[1], "velocity", (BLUE, ORANGE, GREEN)), (axes[2], "spin", (BLUE,))):
-        if absent(ax, result, name):
-            continue
-        values, unit = result[name].values, result[name].attrs["unit"]
-        size = np.linalg.norm(values, axis=1)
-        curves = {"speed": (size, BLACK)}
-        if name == "spin":
-            curves = {"magnitude": (size, BLACK), "about the body axis": (values[:, 2], BLUE)}
-        else:
-            curves |= {f"${a}$": (values[:, i], colours[i]) for i, a in enumerate("xyz")}
-        for curve, colour in curves.values():
-            ax.plot(time, curve, color=colour)
-        seen = np.vstack([c[time <= window[1]] for c, _ in curves.values()])
-        low, high = np.nanmin([0.0, np.nanmin(seen)]), np.nanmax(seen)
-        ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-        ends = [(last(c[time <= window[1]]), f"{k} → {last(c):.3g} {unit}", q) for k, (c, q) in curves.items()]
-        label_right(ax, ends)
-        ax.axhline(0.0, color=GREY, linewidth=0.6)
-        ax.set_ylabel(f"{name} [{unit}]")
-        frame = ", surface frame" if name == "velocity" else ""
-        what = {"velocity": "Speed", "spin": "Rate of rotation"}[name]
-        end = f"at {time[-1]:.3g} s"
-        ax.set_title(f"{what}: {size[0]:.3g} {unit} at the start, {last(size):.3g} {unit} {end}{frame}")
-    _energy_panel(axes[3], result, time, window)
+    moving = [result[name] for name in ("force", "velocity", "spin") if name in result]
+    if not moving:
+        for ax in axes:
+            note(ax, "no time series in this result")
+        return figure
+    # A simulation that failed has no values from some time on.
+    known = np.any([np.isfinite(v).all("axis") for v in moving], axis=0)
+    series = result.isel(time=known) if known.any() else result
+    time = series["time"].values
+    until = float(time[-1])
+    if not absent(axes[0], series, "force"):
+        until = _force_panel(axes[0], series, time)
+    text = "time since the start [s]"
+    if until < time[-1]:
+        text += f"\n(not shown: {until:.2f} s to {time[-1]:.3g} s, where the force is below 1 % of its peak)"
+    if time[-1] < result["time"].values[-1]:
+        text += f"\n(there are no values after {time[-1]:.3g} s)"
+    axes[3].set_xlabel(text)
+    axes[0].set_xlim(time[0], until)
+    shown = time <= until
+    if not absent(axes[1], series, "velocity"):
+        velocity = series["velocity"].values
+        curves = {"speed": (np.linalg.norm(velocity, axis=1), BLACK)}
+        curves |= {
+            f"${a}$": (velocity[:, i], c)
+            for i, (a, c) in enumerate(zip("xyz", (BLUE, ORANGE, GREEN), strict=True))
+        }
+        _curves_panel(axes[1], "Speed", curves, time, shown, "m/s")
+        axes[1].set_ylabel("velocity, surface frame [m/s]")
+    if not absent(axes[2], series, "spin"):
+        spin = series["spin"].values
+        curves = {"magnitude": (np.linalg.norm(spin, axis=1), BLACK), "about the body axis": (spin[:, 2], BLUE)}
+        _curves_panel(axes[2], "Rate of rotation", curves, time, shown, "rad/s")
+        axes[2].set_ylabel("rate of rotation [rad/s]")
+    _energy_panel(axes[3], series, time, shown)
     return figure
 
 
-def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> tuple[float, float]:
-    """Draw the forces; return the part of the time in which there is contact, with a margin."""
+def _curves_panel(ax: Axes, what: str, curves: dict, time: np.ndarray, shown: np.ndarray, unit: str) -> None:
+    """Draw (values, colour) of each name, with its last value beside it; the first one gives the title."""
+    for values, colour in curves.values():
+        ax.plot(time[shown], values[shown], color=colour)
+    ax.axhline(0.0, color=GREY, linewidth=0.6)
+    label_right(ax, [(last(v[shown]), f"{name} → {number(last(v))} {unit}", c) for name, (v, c) in curves.items()])
+    size = next(iter(curves.values()))[0]
+    ax.set_title(f"{what}: from {number(size[0])} to {number(last(size))} {unit} (→ at {time[-1]:.3g} s)")
+
+
+def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
+    """Draw the forces; return the time at which contact has ended, with a margin."""
     total = np.linalg.norm(result["force"].values, axis=1)
     curves = {"total": (total, BLACK, 2.2)}
     if "boulder_force" in result:
@@ -101,10 +113,10 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> tuple[float,
     rows = []
     for name, (force, colour, width) in curves.items():
         ax.plot(time, force, color=colour, linewidth=width)
-        if np.nanmax(force, initial=0.0) > 0:
+        if np.nanmax(force, initial=0.0) > 1e-3 * np.nanmax(total):
             k = int(np.nanargmax(force))
             ax.plot(time[k], force[k], "o", color=colour, markersize=4)
-            rows.append((force[k], f"{name}: {force[k]:.3g} N", colour))
+            rows.append((force[k], f"{name}: {number(force[k])} N", colour))
         else:
             rows.append((0.0, f"{name}: none", colour))
     for level in (35.0, 7.5):
@@ -117,42 +129,39 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> tuple[float,
     first, end = float(touching[0]), float(touching[-1])
     ax.set_ylabel("contact force [N]")
     ax.set_title(f"Force: peak {peak:.3g} N (dots: peaks); contact from {first:.2f} s to {end:.2f} s")
-    return float(time[0]), float(min(time[-1], end + 0.15 * (end - time[0])))
+    return float(min(time[-1], end + 0.15 * (end - time[0])))
 
 
-def _energy_panel(ax: Axes, result: xr.Dataset, time: np.ndarray, window: tuple[float, float]) -> None:
-    colours = {"kinetic": SKY, "elastic": PINK, "ground": ORANGE, "damper": GREEN, "friction": RED}
-    parts = {f"energy_{name}": (name, colour) for name, colour in colours.items()}
-    if absent(ax, result, *parts):
+def _energy_panel(ax: Axes, result: xr.Dataset, time: np.ndarray, shown: np.ndarray) -> None:
+    parts = {"kinetic": SKY, "elastic": PINK, "ground": ORANGE, "damper": GREEN, "friction": RED}
+    if absent(ax, result, *(f"energy_{part}" for part in parts)):
         return
-    stack = np.cumsum([result[name].values for name in parts], axis=0)
-    below, shown, rows = np.zeros(len(time)), time <= window[1], []
-    for top, (name, (word, colour)) in zip(stack, parts.items(), strict=True):
-        ax.fill_between(time, below, top, color=colour, linewidth=0)
-        middle = last((0.5 * (below + top))[shown])
-        rows.append((middle, f"{word} → {last(result[name].values):.3g} J", colour))
+    values = {part: result[f"energy_{part}"].values for part in parts}
+    stack = np.cumsum(list(values.values()), axis=0)
+    start, below, rows = float(stack[-1, 0]), np.zeros(len(time)), []
+    for top, (part, colour) in zip(stack, parts.items(), strict=True):
+        ax.fill_between(time[shown], below[shown], top[shown], color=colour, linewidth=0)
+        end = last(values[part])
+        text = "0" if abs(end) < 1e-4 * start else number(end)
+        rows.append((last((0.5 * (below + top))[shown]), f"{part} → {text} J", colour))
         below = top
-    start = float(stack[-1, 0])
     ax.axhline(start, color=BLACK, linewidth=1, linestyle="--")
-    given = sum(
-        result[n].values[0] - result[n].values for n in ("energy_potential", "energy_flywheel") if n in result
-    )
-    ax.set_ylim(0.0, 1.12 * np.nanmax(stack))
-    label_right(ax, [*rows, (start * 1.08, f"initial: {start:.3g} J", BLACK)])
+    ax.set_ylim(0.0, 1.12 * max(start, np.nanmax(stack[-1], initial=0.0)))
+    label_right(ax, [*rows, (start * 1.08, f"initial: {number(start)} J", BLACK)])
     ax.set_ylabel("energy, stacked [J]")
-    lost = start - last(result["energy_kinetic"].values)
-    wheel = f"; gravity and wheel gave {last(np.asarray(given)):+.2g} J" if np.ndim(given) else ""
-    ax.set_title(
-        f"Energy: {100 * lost / start:.0f} % of the initial {start:.3g} J is lost by {time[-1]:.3g} s{wheel}"
-    )
+    lost = 100 * (1 - last(values["kinetic"]) / start)
+    given = [result[n].values for n in ("energy_potential", "energy_flywheel") if n in result]
+    gift = f"; gravity and wheel gave {number(sum(g[0] - last(g) for g in given), '+.2g')} J" if given else ""
+    ax.set_title(f"Energy: {lost:.0f} % of the initial {number(start)} J is lost at {time[-1]:.3g} s{gift}")
 
 
 def _residuals(result: xr.Dataset) -> Figure:
     names = [str(n) for n in result["observable"].values] if "observable" in result else []
     figure = Figure(figsize=(8, 1.6 + 0.34 * max(len(names), 3)), layout="constrained")
-    ax = figure.subplots()
     figure.suptitle(heading(result, "Fit"))
-    if absent(ax, result, "simulated", "observed", "sigma"):
+    ax, table = figure.subplots(1, 2, width_ratios=(1.1, 1), sharey=True)
+    table.set_axis_off()
+    if absent(ax, result, "simulated", "observed", "sigma", "fitted"):
         return figure
     fitted = result["fitted"].values.astype(bool)
     rows = np.concatenate([np.flatnonzero(fitted), np.flatnonzero(~fitted)])
@@ -161,25 +170,27 @@ def _residuals(result: xr.Dataset) -> Figure:
     for half, colour in ((2, "#EFEFEF"), (1, "#DADADA")):
         ax.axvspan(-half, half, color=colour, linewidth=0, zorder=0)
     ax.axvline(0.0, color=GREY, linewidth=0.8)
+    for text, x, side in (
+        ("residual", 0.17, "right"),
+        ("simulated", 0.45, "right"),
+        ("observed ± σ", 0.52, "left"),
+    ):
+        table.text(x, -0.9, text, ha=side, va="center", color=GREY)
     for y, k in enumerate(rows):
-        colour, r = BLUE if fitted[k] else GREY, residual[k]
-        text = f"{simulated[k]:.3g}" if np.isfinite(simulated[k]) else "not simulated"
-        text = f"{text}  /  {observed[k]:.3g} ± {sigma[k]:.2g} {result['observable_unit'].values[k]}"
-        ax.text(1.02, y, text, transform=ax.get_yaxis_transform(), va="center")
-        if not np.isfinite(r):
-            continue
-        marker = "o" if abs(r) <= CLIP else ("<" if r < 0 else ">")
-        face = colour if fitted[k] else "white"
-        ax.plot(np.clip(r, -CLIP, CLIP), y, marker, color=colour, markerfacecolor=face, markersize=7)
-        side = -1 if r > 0.8 * CLIP else 1
-        ax.annotate(f"{r:+.1f}", (np.clip(r, -CLIP, CLIP), y), (7 * side, 0), textcoords="offset points",
-                    va="center", ha="left" if side > 0 else "right", fontsize=8, color=colour)  # fmt: skip
-    ax.text(1.02, -0.9, "simulated  /  observed ± σ", transform=ax.get_yaxis_transform(), va="center", color=GREY)
+        colour, face = (BLUE, BLUE) if fitted[k] else (GREY, "white")
+        marker = "o" if abs(residual[k]) <= CLIP else ("<" if residual[k] < 0 else ">")
+        ax.plot(np.clip(residual[k], -CLIP, CLIP), y, marker, color=colour, markerfacecolor=face, markersize=7)
+        table.text(0.17, y, number(residual[k], "+.1f") + " σ", ha="right", va="center", color=colour)
+        table.text(0.45, y, number(simulated[k]), ha="right", va="center")
+        unit = result["observable_unit"].values[k]
+        table.text(0.52, y, f"{number(observed[k])} ± {number(sigma[k], '.2g')} {unit}", va="center")
     ax.set_yticks(range(len(rows)), [names[k].replace("_", " ") for k in rows])
     ax.set_ylim(len(rows) - 0.4, -1.3)
     ax.set_xlim(-CLIP - 0.4, CLIP + 0.4)
-    ax.set_xlabel("(simulated − observed) / σ   [1]      ● fitted   ○ reported only   bands: ±1 σ, ±2 σ")
-    used = residual[fitted & np.isfinite(residual)]
-    misfit = f", misfit {float(result['misfit']):.3g}" if "misfit" in result else ""
-    ax.set_title(f"{np.sum(abs(used) <= 2)} of {fitted.sum()} fitted observables lie within 2 σ{misfit}")
+    ax.set_xlabel(
+        "(simulated − observed) / σ [1]; bands: ±1 σ, ±2 σ\n● fitted   ○ reported only   ◁ ▷ beyond the axis"
+    )
+    close = int(np.sum(np.abs(residual[fitted]) <= 2))  # a NaN is not close
+    misfit = f", misfit {number(float(result['misfit']))}" if "misfit" in result else ""
+    ax.set_title(f"{close} of {fitted.sum()} fitted observables lie within 2 σ{misfit}")
     return figure

@@ -1,5 +1,6 @@
 """What all pictures share: colours, notes where something is missing, labels beside the curves."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,12 +34,18 @@ def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
         if n not in result or (result[n].dtype.kind == "f" and not np.isfinite(result[n].values).any())
     ]
     if missing:
-        note(ax, "not in this result:\n" + ", ".join(missing))
+        note(ax, "without values in this result:\n" + ", ".join(missing))
     return bool(missing)
 
 
-def note(ax: Axes, text: str) -> None:
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, wrap=True)
+def note(ax: Axes, text: str, y: float = 0.5) -> None:
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    ax.text(0.5, y, text, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=box)
+
+
+def number(value: float, spec: str = ".3g") -> str:
+    """A number for a label, a dash for what is not finite."""
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:{spec}}").replace("-", "−") if np.isfinite(value) else "–"
 
 
 def label_right(ax: Axes, rows: Sequence[tuple[float, str, str]]) -> None:
