@@ -150,11 +150,9 @@ def search(result: xr.Dataset) -> Figure:
     figure = Figure(figsize=(12, 6.5), layout="constrained")
     figure.suptitle(heading(result, "Branch and bound"))
     tree, leaves = figure.subplots(1, 2, width_ratios=(3, 1.3))
-    best = np.nan
-    if absent(tree, result, "node_parent", "node_status", "node_label", "node_misfit"):
-        tree.set_axis_off()
-    else:
-        best = _tree(tree, result)
+    tree.set_axis_off()
+    missing = absent(tree, result, "node_parent", "node_status", "node_label", "node_misfit")
+    best = np.nan if missing else _tree(tree, result)
     if absent(leaves, result, "leaf_misfit", "leaf_label"):
         leaves.set_axis_off()
     else:
@@ -203,15 +201,14 @@ def _tree(ax: Axes, result: xr.Dataset) -> float:
     shared = [_shared(level) for level in levels]
     for i, (x, y) in enumerate(place):
         text = number(misfit[i], ".3g" if misfit[i] < 1000 else ".2g")
-        edge = {"edgecolor": BLACK, "linewidth": 2.4 if i == best else 0.6}
-        box = {"boxstyle": "round,pad=0.25", "facecolor": STATUS.get(status[i], "white"), **edge}
+        width = 2.4 if i == best else 0.6
+        box = {"boxstyle": "round,pad=0.25", "facecolor": STATUS[status[i]], "linewidth": width}
         value = label[i].removeprefix(shared[int(y)]).strip().replace("e+0", "e")
         ax.text(x, y, f"{value}\n{text}", ha="center", va="center", fontsize=size, bbox=box, zorder=4,
                 color="#444444" if status[i] == "pruned" else BLACK)  # fmt: skip
     for depth, text in enumerate(shared):  # what each level decides, once
         ax.text(-0.02, depth, text, ha="right", va="center", transform=ax.get_yaxis_transform())
     ax.set(xlim=(-0.6, place[:, 0].max() + 0.6), ylim=(place[:, 1].max() + 0.6, -0.4))
-    ax.set_axis_off()
     for name in [s for s in STATUS if s in status]:
         ax.plot([], [], "s", color=STATUS[name], markersize=9, label=f"{name} ({status.count(name)})")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False)

@@ -27,6 +27,7 @@ from experiments.agilkia.style import (
     number,
 )
 
+AXES = (BLUE, ORANGE, GREEN)  # x, y, z
 CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
 
 
@@ -54,6 +55,7 @@ def _touchdown(result: xr.Dataset) -> Figure:
     moving = [result[name] for name in ("force", "velocity", "spin") if name in result]
     if not moving:
         for ax in axes:
+            ax.set_axis_off()
             note(ax, "no time series in this result")
         return figure
     # A simulation that failed has no values from some time on.
@@ -74,10 +76,7 @@ def _touchdown(result: xr.Dataset) -> Figure:
     if not absent(axes[1], series, "velocity"):
         velocity = series["velocity"].values
         curves = {"speed": (np.linalg.norm(velocity, axis=1), BLACK)}
-        curves |= {
-            f"${a}$": (velocity[:, i], c)
-            for i, (a, c) in enumerate(zip("xyz", (BLUE, ORANGE, GREEN), strict=True))
-        }
+        curves |= {f"${a}$": (velocity[:, i], c) for i, a, c in zip(range(3), "xyz", AXES, strict=True)}
         _curves_panel(axes[1], "Speed", curves, time, shown, "m/s")
         axes[1].set_ylabel("velocity, surface frame [m/s]")
     if not absent(axes[2], series, "spin"):
@@ -162,6 +161,7 @@ def _residuals(result: xr.Dataset) -> Figure:
     ax, table = figure.subplots(1, 2, width_ratios=(1.1, 1), sharey=True)
     table.set_axis_off()
     if absent(ax, result, "simulated", "observed", "sigma", "fitted"):
+        ax.set_axis_off()
         return figure
     fitted = result["fitted"].values.astype(bool)
     rows = np.concatenate([np.flatnonzero(fitted), np.flatnonzero(~fitted)])

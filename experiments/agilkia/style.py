@@ -35,6 +35,7 @@ def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
     ]
     if missing:
         note(ax, "without values in this result:\n" + ", ".join(missing))
+        ax.yaxis.set_visible(False)
     return bool(missing)
 
 
