@@ -1,5 +1,6 @@
 """The pictures of one inversion, from its Dataset alone: they can be made again from result.nc."""
 
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib
@@ -28,13 +29,14 @@ from experiments.agilkia.style import (
 )
 
 AXES = (BLUE, ORANGE, GREEN)  # x, y, z
+FEET = (BLUE, GREEN, PINK, SKY)
 CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
 
 
 def draw(result: xr.Dataset, folder: Path) -> list[Path]:
     """Write touchdown.png, fit.png, parameters.png and tree.png; a missing part leaves a note in its place.
 
-    **Arguments:** `result`: variables and attributes as experiments/agilkia/README.md lists them.
+    **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
     **Returns:** the paths written.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,9 +107,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
     if "boulder_force" in result:
         curves["boulder"] = (result["boulder_force"].values, ORANGE, 1.5)
     if "sole_force" in result:
-        for i, (sole, colour) in enumerate(
-            zip(result["sole_force"].values.T, (BLUE, GREEN, PINK, SKY), strict=False)
-        ):
+        for i, (sole, colour) in enumerate(zip(result["sole_force"].values.T, cycle(FEET), strict=False)):
             curves[f"sole {i}, normal"] = (sole, colour, 1.5)
     rows = []
     for name, (force, colour, width) in curves.items():
@@ -117,7 +117,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
             ax.plot(time[k], force[k], "o", color=colour, markersize=4)
             rows.append((force[k], f"{name}: {number(force[k])} N", colour))
         else:
-            rows.append((0.0, f"{name}: none", colour))
+            rows.append((0.0, f"{name}: {'none' if np.isfinite(force).all() else 'no values'}", colour))
     for level in (35.0, 7.5):
         ax.axhline(level, color=GREY, linewidth=0.8, linestyle="--")
         rows.append((level, f"paper 000: {level:g} N", GREY))

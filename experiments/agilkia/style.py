@@ -34,7 +34,7 @@ def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
         if n not in result or (result[n].dtype.kind == "f" and not np.isfinite(result[n].values).any())
     ]
     if missing:
-        note(ax, "without values in this result:\n" + ", ".join(missing))
+        note(ax, "without values in this result:\n" + "\n".join(missing))
         ax.yaxis.set_visible(False)
     return bool(missing)
 
