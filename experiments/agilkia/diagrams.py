@@ -1,0 +1,249 @@
+"""Two diagrams of the inversion itself: the parameters in pairs, and the branch and bound with its proof."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
+from matplotlib.path import Path
+from matplotlib.ticker import LogLocator
+from matplotlib.transforms import Bbox
+
+from experiments.agilkia.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALE,
+    RED,
+    SKY,
+    absent,
+    heading,
+    note,
+    number,
+)
+from inversion.identifiability import FIXED, THRESHOLD
+
+ALWAYS = ("thickness", "grain_diameter", "grain_density")
+MOST = 5  # parameters in one figure
+ELLIPSE = 5.991  # chi-squared of two parameters at 95 %
+STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
+
+
+def pairs(result: xr.Dataset) -> Figure:
+    """Parameters in pairs below the diagonal, their misfit profiles on it."""
+    shown = _shown(result)
+    k = max(len(shown), 1)
+    figure = Figure(figsize=(9, 8.2), layout="constrained")
+    figure.suptitle(heading(result, "Parameters"))
+    axes = figure.subplots(k, k, squeeze=False)
+    for ax in axes[np.triu_indices(k, 1)]:
+        ax.set_axis_off()
+    if not shown:
+        axes[0, 0].set_axis_off()
+        note(axes[0, 0], "no continuous parameters with a value in this result")
+        return figure
+    for i, row in enumerate(shown):
+        for j, column in enumerate(shown[: i + 1]):
+            ax, x, y = axes[i, j], result.sel(parameter=column), result.sel(parameter=row)
+            ax.set_xscale("log" if x["log_scale"] else "linear")
+            ax.set_xlim(float(x["prior_lo"]), float(x["prior_hi"]))
+            if i == j:
+                _profile(ax, x, "right" if i == k - 1 and k > 1 else "left")
+            else:
+                ax.set_yscale("log" if y["log_scale"] else "linear")
+                ax.set_ylim(float(y["prior_lo"]), float(y["prior_hi"]))
+                ax.spines[:].set_visible(True)
+                ax.tick_params(labelleft=j == 0)
+                _pair(ax, result, x, y)
+            if x["log_scale"]:
+                ax.xaxis.set_major_locator(LogLocator(numticks=6))
+            ax.tick_params(labelbottom=i == k - 1)
+            if i == k - 1:
+                ax.set_xlabel(_axis(x))
+            if j == 0 and i > 0:
+                ax.set_ylabel(_axis(y))
+    styles = {
+        "best fit": {"marker": "o", "color": BLACK, "linestyle": ""},
+        "95 % ellipse of the covariance": {"color": BLUE},
+        "profile: misfit above the best": {"color": BLUE, "marker": "."},
+        f"misfit + {THRESHOLD}: 95 %": {"color": GREY, "linestyle": "--"},
+        "ends of the 95 % interval": {"color": GREY, "linestyle": ":"},
+        "restarts of the baseline": {"marker": "x", "color": RED, "linestyle": ""},
+    }
+    if "restart_value" not in result:
+        styles["no baseline in this result"] = styles.pop("restarts of the baseline") | {"marker": ""}
+    key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
+    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.95), title="axes span the prior range")
+    return figure
+
+
+def _shown(result: xr.Dataset) -> list[str]:
+    """The three of the ground, then what else the data fix; only what has a value and a range."""
+    if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "verdict")):
+        return []
+    finite = np.isfinite(result["value"] + result["prior_lo"] + result["prior_hi"]).values
+    names, texts = (result[n].values[finite] for n in ("parameter", "verdict"))
+    verdicts = dict(zip(names.astype(str), texts, strict=True))
+    others = [n for n, verdict in verdicts.items() if n not in ALWAYS and verdict == FIXED]
+    return [*(n for n in ALWAYS if n in verdicts), *others][:MOST]
+
+
+def _axis(x: xr.Dataset) -> str:
+    return f"{str(x['parameter'].item()).replace('_', ' ')} [{x['unit_of'].item()}]"
+
+
+def _profile(ax: Axes, x: xr.Dataset, side: str) -> None:
+    ends = [float(x[n]) for n in ("lo95", "hi95")]
+    low, high = ("open" if not np.isfinite(end) else number(end, ".4g") for end in ends)
+    name, value = x["parameter"].item().replace("_", " "), number(float(x["value"]), ".4g")
+    ax.set_title(f"{name}: {x['verdict'].item()}\n{value} ({low} … {high}) {x['unit_of'].item()}", loc=side)
+    ax.set_ylim(0.0, 3 * THRESHOLD)
+    ax.set_yticks([0.0, THRESHOLD, 2 * THRESHOLD], ["0", f"{THRESHOLD}", f"{2 * THRESHOLD}"])
+    ax.set_ylabel("misfit − best [1]")
+    for end in ends:
+        ax.axvline(end, color=GREY, linewidth=0.8, linestyle=":")
+    if "profile_misfit" not in x or not np.isfinite(x["profile_misfit"]).any():
+        note(ax, "no profile")
+        return
+    misfit = np.where(np.isfinite(x["profile_misfit"]), x["profile_misfit"], np.nan)
+    best = np.nanmin([np.nanmin(misfit), float(x.get("misfit", np.nan))])
+    ax.plot(x["profile_value"], misfit - best, ".-", color=BLUE)
+    ax.axhline(THRESHOLD, color=GREY, linewidth=0.8, linestyle="--")
+
+
+def _pair(ax: Axes, result: xr.Dataset, x: xr.Dataset, y: xr.Dataset) -> None:
+    names = [x["parameter"].item(), y["parameter"].item()]
+    logs = [bool(q["log_scale"]) for q in (x, y)]
+    centre = np.array([float(q["value"]) for q in (x, y)])
+    if "covariance" in result:
+        spread = result["covariance"].sel(parameter=names, parameter_2=names).values
+        slope = np.where(logs, 1.0 / centre, 1.0)  # d ln p = dp / p
+        _ellipse(ax, centre, spread * np.outer(slope, slope), logs)
+    if "restart_value" in result:
+        ax.plot(*(result["restart_value"].sel(parameter=n).values for n in names), "x", color=RED, markersize=4)
+    ax.plot(*centre, "o", color=BLACK, markersize=5)
+
+
+def _ellipse(ax: Axes, centre: np.ndarray, spread: np.ndarray, logs: list[bool]) -> None:
+    if not np.isfinite(spread).all():
+        below = ax.transAxes.inverted().transform(ax.transData.transform(centre))[1] > 0.5
+        note(ax, "covariance\nopen", 0.2 if below else 0.8)  # away from the best fit
+        return
+    size, turn = np.linalg.eigh(spread)
+    angle = np.linspace(0.0, 2 * np.pi, 361)
+    outline = turn @ (np.sqrt(ELLIPSE * np.maximum(size, 0.0))[:, None] * np.stack([np.cos(angle), np.sin(angle)]))
+    middle = np.array([np.log(c) if log else c for c, log in zip(centre, logs, strict=True)])
+    box = np.array(
+        [np.log(lim) if log else lim for lim, log in zip((ax.get_xlim(), ax.get_ylim()), logs, strict=True)]
+    )
+    points = Path(middle + outline.T).clip_to_bbox(Bbox(box.T)).vertices  # to the prior's range
+    points = np.stack([np.exp(p) if log else p for p, log in zip(points.T, logs, strict=True)], axis=1)
+    if len(points):
+        ax.add_patch(Polygon(points, facecolor=BLUE + "30", edgecolor=BLUE))
+
+
+def search(result: xr.Dataset) -> Figure:
+    """The tree of subproblems at the left, all leaves by enumeration at the right."""
+    figure = Figure(figsize=(12, 6.5), layout="constrained")
+    figure.suptitle(heading(result, "Branch and bound"))
+    tree, leaves = figure.subplots(1, 2, width_ratios=(3, 1.3))
+    tree.set_axis_off()
+    missing = absent(tree, result, "node_parent", "node_status", "node_label", "node_misfit")
+    best = np.nan if missing else _tree(tree, result)
+    if absent(leaves, result, "leaf_misfit", "leaf_label"):
+        leaves.set_axis_off()
+    else:
+        _leaves(leaves, result["leaf_misfit"].values, [str(t) for t in result["leaf_label"].values], best)
+    return figure
+
+
+def _places(parent: np.ndarray) -> np.ndarray:
+    """x and depth of each node: childless ones side by side, the others over the middle of their children."""
+    children: dict[int, list[int]] = {i: [] for i in range(-1, len(parent))}
+    for node, above in enumerate(parent):
+        children[int(above)].append(node)
+    place, count = np.zeros((len(parent), 2)), 0
+
+    def put(node: int, depth: int) -> None:
+        nonlocal count
+        for child in children[node]:
+            put(child, depth + 1)
+        x = np.mean(place[children[node], 0]) if children[node] else count
+        count += not children[node]
+        place[node] = x, depth
+
+    for root in children[-1]:
+        put(root, 0)
+    return place
+
+
+def _tree(ax: Axes, result: xr.Dataset) -> float:
+    """Draw the tree; return the misfit of the best leaf, NaN without one."""
+    parent, misfit = result["node_parent"].values.astype(int), result["node_misfit"].values
+    status, label = ([str(t) for t in result[n].values] for n in ("node_status", "node_label"))
+    place = _places(parent)
+    solved = [i for i, s in enumerate(status) if s == "leaf" and np.isfinite(misfit[i])]
+    best = min(solved, key=lambda i: misfit[i]) if solved else None
+    path, node = set(), -1 if best is None else best
+    while node >= 0:
+        path.add(node)
+        node = parent[node]
+    for i, above in enumerate(parent):
+        if above >= 0:
+            (x, y), (u, v) = place[i], place[above]
+            ax.plot([u, u, x, x], [v, v + 0.45, v + 0.45, y], color=BLACK if i in path else GREY,
+                    linewidth=2.2 if i in path else 0.8, zorder=1 + (i in path))  # fmt: skip
+    levels = [[label[i] for i in np.flatnonzero(place[:, 1] == d)] for d in range(int(place[:, 1].max()) + 1)]
+    size = min(9.0, 130.0 / (place[:, 0].max() + 1))  # 18 leaves side by side still have room
+    shared = [_shared(level) for level in levels]
+    for i, (x, y) in enumerate(place):
+        text = number(misfit[i], ".3g" if misfit[i] < 1000 else ".2g")
+        width = 2.4 if i == best else 0.6
+        box = {"boxstyle": "round,pad=0.25", "facecolor": STATUS[status[i]], "linewidth": width}
+        value = label[i].removeprefix(shared[int(y)]).strip().replace("e+0", "e")
+        ax.text(x, y, f"{value}\n{text}", ha="center", va="center", fontsize=size, bbox=box, zorder=4,
+                color="#444444" if status[i] == "pruned" else BLACK)  # fmt: skip
+    for depth, text in enumerate(shared):  # what each level decides, once
+        ax.text(-0.02, depth, text, ha="right", va="center", transform=ax.get_yaxis_transform())
+    ax.set(xlim=(-0.6, place[:, 0].max() + 0.6), ylim=(place[:, 1].max() + 0.6, -0.4))
+    for name in [s for s in STATUS if s in status]:
+        ax.plot([], [], "s", color=STATUS[name], markersize=9, label=f"{name} ({status.count(name)})")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False)
+    found = "no leaf was solved" if best is None else f"the best leaf (thick) has misfit {misfit[best]:.4g}"
+    ax.set_title(f"{len(parent)} nodes solved (misfit in each box); {found}")
+    return np.nan if best is None else float(misfit[best])
+
+
+def _shared(labels: list[str]) -> str:
+    """The words with which all labels begin, leaving each at least one of its own."""
+    words = [label.split() for label in labels]
+    count = 0
+    while all(len(w) > count + 1 and w[count] == words[0][count] for w in words):
+        count += 1
+    return " ".join(words[0][:count])
+
+
+def _leaves(ax: Axes, misfit: np.ndarray, label: list[str], best: float) -> None:
+    misfit = np.where(np.isfinite(misfit), misfit, np.nan)
+    order = np.argsort(misfit)  # failed ones, NaN, come last
+    least = np.nanmin(misfit)
+    near = int(np.sum(misfit <= least + THRESHOLD))
+    ax.axvspan(least, least + THRESHOLD, color=PALE, alpha=0.6, linewidth=0)
+    for y, k in enumerate(order):
+        if np.isfinite(misfit[k]):
+            ax.plot(misfit[k], y, "o", color=GREEN if misfit[k] <= least + THRESHOLD else GREY, markersize=6)
+        else:
+            ax.text(0.5, y, "failed", transform=ax.get_yaxis_transform(), ha="center", va="center", color=RED)
+    if least > 0 and np.nanmax(misfit) > 30 * least:
+        ax.set_xscale("log")
+    if np.isfinite(best):
+        ax.axvline(best, color=BLACK, linewidth=1, linestyle="--")
+    ax.set_yticks(range(len(order)), [label[k] for k in order], fontsize=8)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlabel(f"misfit [1]   (band: best to best + {THRESHOLD})")
+    agrees = abs(best - least) <= 1e-3 * abs(least) + 1e-6
+    text = "" if np.isnan(best) else f":\nthe tree (dashed) {'agrees' if agrees else 'disagrees'}"
+    ax.set_title(f"All {len(order)} leaves, {near} within {THRESHOLD} of the best{text}")

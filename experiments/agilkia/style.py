@@ -1,0 +1,73 @@
+"""What all pictures share: colours, notes where something is missing, labels beside the curves."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+# Okabe and Ito's palette: told apart by every kind of colour vision, and in grey by its brightness.
+BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
+BLACK, GREY, PALE = "#000000", "#6E6E6E", "#D9D9D9"
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "savefig.dpi": 150,
+}
+
+
+def heading(result: xr.Dataset, what: str) -> str:
+    a = result.attrs
+    return f"{what}: data set “{a['name']}”, scenario {a['scenario']}, status: {a['status']}"
+
+
+def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
+    """Whether any of `names` is missing or has no finite number; then the panel says so."""
+    missing = [
+        n
+        for n in names
+        if n not in result or (result[n].dtype.kind == "f" and not np.isfinite(result[n].values).any())
+    ]
+    if missing:
+        note(ax, "without values in this result:\n" + "\n".join(missing))
+        ax.yaxis.set_visible(False)
+    return bool(missing)
+
+
+def note(ax: Axes, text: str, y: float = 0.5) -> None:
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    ax.text(0.5, y, text, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=box)
+
+
+def number(value: float, spec: str = ".3g") -> str:
+    """A number for a label, a dash for what is not finite."""
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:{spec}}").replace("-", "−") if np.isfinite(value) else "–"
+
+
+def label_right(ax: Axes, rows: Sequence[tuple[float, str, str]]) -> None:
+    """Write each (y, text, colour) right of the panel at y, moved apart where they would overlap."""
+    rows = sorted((row for row in rows if np.isfinite(row[0])), key=lambda row: row[0])
+    low, high = ax.get_ylim()
+    at = [min(max((y - low) / (high - low), 0.0), 1.0) for y, _, _ in rows]
+    line = 1.25 * STYLE["font.size"] / 72 / (ax.get_position().height * ax.figure.get_figheight())
+    gap = [line * (1 + row[1].count("\n")) for row in rows]
+    for i in range(1, len(at)):
+        at[i] = max(at[i], at[i - 1] + (gap[i] + gap[i - 1]) / 2)
+    ceiling = 1.0 + line
+    for i in reversed(range(len(at))):
+        at[i] = min(at[i], ceiling - gap[i] / 2)
+        ceiling = at[i] - gap[i] / 2
+    for y, (_, text, colour) in zip(at, rows, strict=True):
+        ax.plot(1.02, y, "s", color=colour, markersize=5, clip_on=False, transform=ax.transAxes)
+        ax.text(1.04, y, text, va="center", transform=ax.transAxes)
+
+
+def last(values: np.ndarray) -> float:
+    """The last finite value, NaN if there is none."""
+    finite = values[np.isfinite(values)]
+    return float(finite[-1]) if finite.size else np.nan
