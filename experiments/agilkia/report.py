@@ -298,9 +298,8 @@ def table(summary: dict[str, Any]) -> str:
         f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
         f"{summary['search_seconds']:.0f} s",
         f"paper's objective on the best leaf, {base['restarts']} restarts: evolution "
-        f"{base['simulator_calls']:.0f} calls, {base['wall_seconds']:.1f} s, w {base['misfit']:.1e}, success {base['success']:.0%}; "
-        f"gradients "
-        f"{base['gradient']['forward_equivalents']:.0f} forward equivalents, "
+        f"{base['simulator_calls']:.0f} calls, {base['wall_seconds']:.1f} s, w {base['misfit']:.1e}, success "
+        f"{base['success']:.0%}; gradients {base['gradient']['forward_equivalents']:.0f} forward equivalents, "
         f"{base['gradient']['wall_seconds']:.1f} s, w {base['gradient']['misfit']:.1e}, "
         f"success {base['gradient']['success']:.0%}: {base['ratio_forward_equivalents']:.1f} times fewer, "
         f"{base['ratio_wall']:.1f} times faster",
