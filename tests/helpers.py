@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.flatten_util import ravel_pytree
 
 
@@ -61,6 +62,11 @@ def check_gradients(
     exact = forward * np.asarray(scale)[None]
     atol = rtol * np.abs(exact).max(initial=0)
     np.testing.assert_allclose(exact, differences, rtol=rtol, atol=atol, err_msg="finite differences")
+
+
+def approx(expected, **tolerances):
+    """`pytest.approx` of a jax number, which it refuses as it is."""
+    return pytest.approx(np.asarray(expected).item(), **tolerances)
 
 
 def single(tree):
