@@ -59,12 +59,14 @@ def _(primals, tangents):
 
 class Crossing(eqx.Module):
     """Where a strut crosses an edge: closure m (> 0 in contact), unit normal from the boulder to the strut,
-    the point m on the strut, and a smooth weight, 1 inside both segments and 0 beyond their ends."""
+    the point m on the strut, a smooth weight, 1 inside both segments and 0 beyond their ends, and how far
+    `beyond` (m) the crossing is from where that weight is felt (5e-5; negative there)."""
 
     closure: Scalar
     normal: Vec3
     point: Vec3
     weight: Scalar
+    beyond: Scalar
 
 
 class Boulder(eqx.Module):
@@ -118,7 +120,10 @@ class Boulder(eqx.Module):
         s = safe.divide(b * along_e - along_u, 1 - b**2) / length
         t = safe.divide(along_e - b * along_u, 1 - b**2) / self.half_length
         weight = safe.step(s, END_WIDTH) * safe.step(1 - s, END_WIDTH) * safe.step(1 - jnp.abs(t), END_WIDTH)
-        return Crossing(-jnp.sum(normal * offset), normal, hip + s * length * u, weight)
+        off_strut = (jnp.abs(s - 0.5) - 0.5 - 10 * END_WIDTH) * length
+        off_edge = (jnp.abs(t) - 1 - 10 * END_WIDTH) * self.half_length
+        beyond = jnp.maximum(off_strut, off_edge)
+        return Crossing(-jnp.sum(normal * offset), normal, hip + s * length * u, weight, beyond)
 
     def edge_energy(self, hip: Vec3, foot: Vec3, stiffness: Scalar) -> Scalar:
         """Energy J of a strut on a leg spring (N/m) against the edge; minus its derivatives by `hip` and
