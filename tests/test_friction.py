@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from catalogue import FRICTIONS, ROLLINGS
-from gradients import check_finite, check_gradients, single
 
 from difsim.contact import (
     MindlinSpring,
@@ -17,6 +15,8 @@ from difsim.contact import (
     TangentialHistory,
     TangentialSpring,
 )
+from tests.catalogue import FRICTIONS, ROLLINGS
+from tests.helpers import check_finite, check_gradients, single
 
 G, MASS, RADIUS = 9.81, 2.0, 0.3
 UP, ARM = jnp.array([0.0, 0.0, 1.0]), jnp.array([0.0, 0.0, -RADIUS])

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
-from catalogue import FIELDS, POINTS, rotation
-from gradients import check_finite, check_gradients, single
 
 from difsim.gravity import Ellipsoid, Mascons, PointMass, Rotating, Sum, Uniform, lobes_67p
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.ellipsoid import G
+from tests.catalogue import FIELDS, POINTS, rotation
+from tests.helpers import check_finite, check_gradients, single
 
 TRIAXIAL = Ellipsoid(np.zeros(3), np.eye(3), (3, 2, 1), 1 / G)  # G ρ = 1
 

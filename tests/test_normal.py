@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from catalogue import NORMALS
-from gradients import check_finite, check_gradients, single
 from scipy.integrate import solve_ivp
 
 from difsim.contact import (
@@ -21,6 +19,8 @@ from difsim.contact import (
     effective_modulus,
     effective_radius,
 )
+from tests.catalogue import NORMALS
+from tests.helpers import check_finite, check_gradients, single
 
 MASS, STIFFNESS = 1.3, 2e4
 LINEAR = [LinearNormal, LinearClipped, LinearCompressive]

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gradients import check_finite, check_gradients
 
 from difsim import safe
 from difsim.typing import require
+from tests.helpers import check_finite, check_gradients
 
 
 @pytest.mark.parametrize("exponent", [0, 0.25, 1, 1.5, 2.5])

@@ -68,7 +68,7 @@ def test_half_a_turn():
         lambda q: rot.from_rotation_vector(rot.to_rotation_vector(q)),
     ):
         close(jax.vmap(lambda m, back=back: rot.to_matrix(back(rot.from_matrix(m))))(r), r)
-    check_gradients(jax.vmap(lambda m: rot.to_matrix(rot.from_matrix(m))), r)
+    check_gradients(jax.vmap(lambda m: rot.to_matrix(rot.from_matrix(m))), r, unit=1.0, step=1e-5)
 
 
 def test_tiny_turns_keep_their_digits():
@@ -92,15 +92,15 @@ def test_gradients():
         (rot.to_matrix, q),
         (rot.from_matrix, jax.vmap(rot.to_matrix)(q)),
     ):
-        check_gradients(jax.vmap(f), x)
+        check_gradients(jax.vmap(f), x, unit=1.0, step=1e-5)
 
 
 def test_second_derivatives():
     """The series below the switch carry the curvature too: a Newton step at rest needs it."""
     phi = jnp.outer(jnp.array([0.0, 1e-7, 0.0999, 0.1001, 2.0]), TURN)
     q = jax.vmap(rot.from_rotation_vector)(phi)
-    check_gradients(jax.vmap(jax.jacfwd(rot.from_rotation_vector)), phi, rtol=1e-5)
-    check_gradients(jax.vmap(jax.jacfwd(rot.to_rotation_vector)), q, rtol=1e-5)
+    check_gradients(jax.vmap(jax.jacfwd(rot.from_rotation_vector)), phi, rtol=1e-5, unit=1.0, step=1e-5)
+    check_gradients(jax.vmap(jax.jacfwd(rot.to_rotation_vector)), q, rtol=1e-5, unit=1.0, step=1e-5)
     close(jax.hessian(lambda x: rot.from_rotation_vector(x)[0])(jnp.zeros(3)), -np.eye(3) / 4)
 
 
@@ -171,8 +171,8 @@ def test_angles_give_the_matrix_back_at_the_pole(theta, psi, phi):
 
 def test_gradients_of_the_chain():
     angles = jnp.array([0.4, -1.1, 2.0])
-    check_gradients(lambda a: rot.euler_231(*a), angles)
-    check_gradients(lambda r: jnp.stack(rot.angles_231(r)), rot.euler_231(*angles))
+    check_gradients(lambda a: rot.euler_231(*a), angles, unit=1.0, step=1e-5)
+    check_gradients(lambda r: jnp.stack(rot.angles_231(r)), rot.euler_231(*angles), unit=1.0, step=1e-5)
 
 
 # --- the axis from its projections
@@ -212,8 +212,8 @@ def test_an_axis_in_the_xz_plane_cannot_be_carried():
 
 def test_gradients_of_the_projections():
     angles = jnp.array([[0.3, 0.2], [-2.0, 1.2], [2.5, 2.0], [0.0, 0.5]])
-    check_gradients(jax.vmap(lambda x: rot.axis_from_projections(*x)), angles)
-    check_gradients(rot.projections_of_axis, jnp.array([0.3, -0.5, 0.9]))
+    check_gradients(jax.vmap(lambda x: rot.axis_from_projections(*x)), angles, unit=1.0, step=1e-5)
+    check_gradients(rot.projections_of_axis, jnp.array([0.3, -0.5, 0.9]), unit=1.0, step=1e-5)
 
 
 # --- the surface frame
@@ -261,7 +261,7 @@ def test_surface_frame_gradients_and_jit():
         return rot.SurfaceFrame.from_normal(x[0], x[1], NORTH).position(x[2])
 
     x = jnp.stack([SITE / 1000, NORMAL, jnp.array([2.0, -1.0, 0.3])])
-    check_gradients(f, x)
+    check_gradients(f, x, unit=1.0, step=1e-5)
     close(jax.jit(f)(x), f(x))
 
 

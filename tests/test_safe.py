@@ -56,13 +56,13 @@ def test_where_float32_underflows():
 
 def test_gradients_away_from_zero():
     v = jnp.array([0.3, -1.2, 2.0])
-    check_gradients(safe.norm, v)
-    check_gradients(safe.unit, v)
-    check_gradients(lambda x: safe.sqrt(x[2]), v)
-    check_gradients(lambda x: safe.divide(x[0], x[1]), v)
-    check_gradients(lambda x: safe.arctan2(x[0], x[1]), v)
-    check_gradients(lambda x: safe.ramp(x, 0.1), v)
-    check_gradients(lambda x: safe.step(x, 1.0), v)
+    check_gradients(safe.norm, v, unit=1.0, step=1e-5)
+    check_gradients(safe.unit, v, unit=1.0, step=1e-5)
+    check_gradients(lambda x: safe.sqrt(x[2]), v, unit=1.0, step=1e-5)
+    check_gradients(lambda x: safe.divide(x[0], x[1]), v, unit=1.0, step=1e-5)
+    check_gradients(lambda x: safe.arctan2(x[0], x[1]), v, unit=1.0, step=1e-5)
+    check_gradients(lambda x: safe.ramp(x, 0.1), v, unit=1.0, step=1e-5)
+    check_gradients(lambda x: safe.step(x, 1.0), v, unit=1.0, step=1e-5)
 
 
 def test_sqrt_of_a_negative_number_is_zero():

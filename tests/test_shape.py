@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from catalogue import SHAPES, rotation
-from gradients import check_finite, check_gradients, single
 
 from difsim.shape import Box, Offset, Plane, Posed, Prism, Sphere, Union
+from tests.catalogue import SHAPES, rotation
+from tests.helpers import check_finite, check_gradients, single
 
 POINTS = jnp.array(np.random.default_rng(7).uniform(-1.5, 1.5, size=(400, 3)))
 

@@ -101,10 +101,16 @@ class MaxwellLegs(AbstractGear):
         return jnp.zeros(())
 
 
+END_WIDTH = 0.01  # of the run-down time: how smoothly the flywheel's torque ends
+
+
 class Flywheel(eqx.Module):
     """Hands its angular momentum about the body's z axis to the body, evenly over the run-down time.
 
-    **Arguments:** `momentum` N m s at touch-down, `rundown` s.
+    The torque ends smoothly (1 % of the run-down time): a jump at an unknown time would lose its part of the
+    derivative by that time.
+
+    **Arguments:** `momentum` N m s at touch-down (t = 0), `rundown` s.
     """
 
     momentum: Scalar = number()
@@ -119,12 +125,12 @@ class Flywheel(eqx.Module):
 
     def stored(self, t: Scalar) -> Vec3:
         """Angular momentum left in the wheel, body frame, N m s."""
-        left = self.momentum * jnp.clip(1 - t / self.rundown, 0.0, 1.0)
+        left = self.momentum * safe.ramp(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(left), jnp.zeros_like(left), left])
 
     def torque(self, t: Scalar) -> Vec3:
-        """Torque on the body, body frame, N m."""
-        torque = jnp.where(t < self.rundown, self.momentum / self.rundown, 0.0)
+        """Torque on the body, body frame, N m: minus the rate of `stored`."""
+        torque = self.momentum / self.rundown * safe.step(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(torque), jnp.zeros_like(torque), torque])
 
 

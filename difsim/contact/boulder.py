@@ -16,10 +16,10 @@ END_WIDTH = 0.02  # of a strut's length and an edge's half length: how smoothly 
 
 
 def _root(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
-    """x = √δ. Newton on the convex cubic falls monotonically from √g; six steps reach round-off for any
-    κ √g/k below 100."""
+    """x = √δ. Newton on the convex cubic falls monotonically from any x above the root: from the smaller of the
+    two limits √g (the spring is rigid) and ∛(g k/κ) (Hertz is), six steps reach round-off for every ratio."""
     g, ratio = jnp.maximum(closure, 0.0), hertz / stiffness
-    x = safe.sqrt(g)
+    x = jnp.minimum(safe.sqrt(g), safe.power(g / ratio, 1 / 3))
     for _ in range(6):
         x = x - safe.divide(ratio * x**3 + x**2 - g, 3 * ratio * x**2 + 2 * x)
     return x
@@ -59,12 +59,14 @@ def _(primals, tangents):
 
 class Crossing(eqx.Module):
     """Where a strut crosses an edge: closure m (> 0 in contact), unit normal from the boulder to the strut,
-    the point m on the strut, and a smooth weight, 1 inside both segments and 0 beyond their ends."""
+    the point m on the strut, a smooth weight, 1 inside both segments and 0 beyond their ends, and how far
+    `beyond` (m) the crossing is from where that weight is felt (5e-5; negative there)."""
 
     closure: Scalar
     normal: Vec3
     point: Vec3
     weight: Scalar
+    beyond: Scalar
 
 
 class Boulder(eqx.Module):
@@ -114,10 +116,14 @@ class Boulder(eqx.Module):
         offset = hip - self.edge_point
         b = jnp.sum(u * e)
         along_u, along_e = jnp.sum(u * offset), jnp.sum(e * offset)
-        s = (b * along_e - along_u) / (1 - b**2) / length
-        t = (along_e - b * along_u) / (1 - b**2) / self.half_length
+        # Parallel lines do not cross: 1 - b² = 0, the normal is 0, and so is the closure.
+        s = safe.divide(b * along_e - along_u, 1 - b**2) / length
+        t = safe.divide(along_e - b * along_u, 1 - b**2) / self.half_length
         weight = safe.step(s, END_WIDTH) * safe.step(1 - s, END_WIDTH) * safe.step(1 - jnp.abs(t), END_WIDTH)
-        return Crossing(-jnp.sum(normal * offset), normal, hip + s * length * u, weight)
+        off_strut = (jnp.abs(s - 0.5) - 0.5 - 10 * END_WIDTH) * length
+        off_edge = (jnp.abs(t) - 1 - 10 * END_WIDTH) * self.half_length
+        beyond = jnp.maximum(off_strut, off_edge)
+        return Crossing(-jnp.sum(normal * offset), normal, hip + s * length * u, weight, beyond)
 
     def edge_energy(self, hip: Vec3, foot: Vec3, stiffness: Scalar) -> Scalar:
         """Energy J of a strut on a leg spring (N/m) against the edge; minus its derivatives by `hip` and

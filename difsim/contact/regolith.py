@@ -38,7 +38,8 @@ class Regolith(eqx.Module):
     kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
     `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m.
 
-    **Raises** `ValueError` when a value is not positive, or porosity or poisson is out of its range.
+    **Raises** `ValueError` when a value is not positive (gravity or surface energy may be 0, not both), or
+    porosity or poisson is out of its range.
     """
 
     thickness: Scalar = number()
@@ -61,6 +62,13 @@ class Regolith(eqx.Module):
         for name in ("slip_speed", "yield_width", "viscosity"):
             value = getattr(self, name)
             require(value > 0, f"Regolith: {name} = {value} must be positive: it keeps the law smooth")
+        for name in ("gravity", "surface_energy"):
+            value = getattr(self, name)
+            require(value >= 0, f"Regolith: {name} = {value} must not be negative (SI units)")
+        require(
+            (self.gravity > 0) | (self.surface_energy > 0),
+            "Regolith: gravity and surface_energy are both 0: grains without weight or cohesion have no strength",
+        )
         require(
             (self.porosity > 0) & (self.porosity < 1),
             f"Regolith: porosity = {self.porosity} must lie between 0 and 1 (paper 000: 0.75)",

@@ -51,7 +51,12 @@ class Bouncer(AbstractImpactModel):
 
     def approach(self, t, state):
         gap = self.surface.distance(state.position)
-        return Approach(gap=gap, speed=safe.norm(state.velocity), resolution=jnp.full_like(gap, 1e-3))
+        return Approach(
+            gap=gap,
+            speed=safe.norm(state.velocity),
+            resolution=jnp.full_like(gap, 1e-3),
+            acceleration=safe.norm(self.gravity.acceleration(state.position)),
+        )
 
     def impact(self, t, state):
         n = self.surface.normal(state.position)

@@ -6,16 +6,18 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array
 
-from difsim.typing import Scalar
+from difsim.typing import Scalar, number
 
 
 class Approach(eqx.Module):
-    """What the step guard needs: `gap` m to the nearest contact (negative inside), a bound on the `speed` m/s
-    at which any point can close it, and the `resolution` s that a contact must be resolved with."""
+    """What the step guard needs: `gap` m to the nearest contact (negative inside), bounds on the `speed` m/s
+    at which any point can close it and on its `acceleration` m/s² in flight, and the `resolution` s that a
+    contact must be resolved with."""
 
     gap: Scalar
     speed: Scalar
     resolution: Scalar
+    acceleration: Scalar = number(default=0.0)
 
 
 class AbstractModel(eqx.Module):

@@ -16,8 +16,6 @@ from difsim.dynamics.model import AbstractModel, Approach
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
 
-UP = (0.0, 0.0, 1.0)
-
 
 class Accounts(eqx.Module):
     """What has left the lander so far: energies J, impulses N s and N m s, times s of each phase."""
@@ -89,6 +87,7 @@ class Touchdown(AbstractModel):
             (self.scenario >= 0) & (self.scenario <= 1),
             f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
         )
+        require(self.onset > 0, f"Touchdown: onset = {self.onset} m must be positive: it keeps the contact smooth")
         if not 0 <= self.leg < self.lander.legs:
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
@@ -106,12 +105,12 @@ class Touchdown(AbstractModel):
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
-        share = jnp.ones(lander.legs).at[self.leg].set(1 - self.scenario)
+        share = jnp.ones_like(state.penetration).at[self.leg].set(1 - self.scenario)
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.sole_radius))
         closure = -feet[:, 2] - stroke - state.penetration
         normal = stiffness * safe.ramp(closure, self.onset)
-        point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * jnp.asarray(UP)
-        slip = jax.vmap(body.velocity_at)(point) * jnp.asarray([1.0, 1.0, 0.0])
+        point = feet.at[:, 2].add(stroke + normal / lander.leg_stiffness)
+        slip = jax.vmap(body.velocity_at)(point).at[:, 2].set(0.0)
         sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
         return SoleForces(
             closure=closure,
@@ -124,7 +123,7 @@ class Touchdown(AbstractModel):
 
     def rock(self, state: TouchdownState) -> BoulderForces:
         """One strut across the boulder's edge (weight 1 - scenario), its sole on the top (weight scenario)."""
-        lander, boulder, body, up = self.lander, self.boulder, state.body, jnp.asarray(UP)
+        lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
         k, below, above = lander.leg_stiffness, 1 - self.scenario, self.scenario
         lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
         hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
@@ -141,7 +140,7 @@ class Touchdown(AbstractModel):
         slip = velocity - jnp.sum(velocity * faces, axis=1, keepdims=True) * faces
         friction = jax.vmap(boulder.sliding)(normal, slip)
         return BoulderForces(
-            gap=jnp.stack([-edge.closure, -closure]),
+            gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure]),
             normal=normal,
             force=jnp.stack([-below * slopes[0], -below * slopes[1], friction[0], top * up + friction[1]]),
             point=jnp.stack([hip, foot, crossing, foot]),
@@ -153,14 +152,14 @@ class Touchdown(AbstractModel):
     def contact_force(self, state: TouchdownState) -> Vec3:
         """Resultant of all contact forces on the lander, N."""
         soles, rock = self.soles(state), self.rock(state)
-        return jnp.sum(soles.normal) * jnp.asarray(UP) + jnp.sum(
+        return jnp.sum(soles.normal) * upwards(state) + jnp.sum(
             jnp.concatenate([soles.friction, rock.force]), axis=0
         )
 
     def field(self, t, state):
-        lander, body, up = self.lander, state.body, jnp.asarray(UP)
+        lander, body, up = self.lander, state.body, upwards(state)
         soles, rock = self.soles(state), self.rock(state)
-        forces = jnp.concatenate([soles.normal[:, None] * up + soles.friction, rock.force])
+        forces = jnp.concatenate([jnp.outer(soles.normal, up) + soles.friction, rock.force])
         points = jnp.concatenate([soles.point, rock.point])
         total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
         torque = moment - jnp.cross(body.position, total)
@@ -175,7 +174,7 @@ class Touchdown(AbstractModel):
             soles.normal, state.penetration, lander.sole_radius
         )
         # The gear's stroke slides the strut over the edge too.
-        rubbing = jnp.sum(rock.friction * (rock.slip + stroke_rate[self.leg] * up))
+        rubbing = jnp.sum(rock.friction * (rock.slip + stroke_rate[self.leg] * up[None]))
         return TouchdownState(
             body=lander.body.derivative(
                 body,
@@ -201,12 +200,19 @@ class Touchdown(AbstractModel):
     def approach(self, t, state):
         lander, body = self.lander, state.body
         reach = jnp.max(safe.norm(lander.feet))
-        touching = self.soles(state).closure - 20 * self.onset
+        # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
+        soles = -self.soles(state).closure - 20 * self.onset
+        # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
+        soles = soles.at[self.leg].set(jnp.where(self.scenario < 1, soles[self.leg], jnp.inf))
+        edge, top = self.rock(state).gap
+        edge = jnp.where(self.scenario < 1, edge, jnp.inf)
+        top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of a leg's own period with the whole lander on it.
         return Approach(
-            gap=-jnp.max(jnp.concatenate([touching, -self.rock(state).gap])),
+            gap=jnp.minimum(jnp.min(soles), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
             resolution=0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness)),
+            acceleration=safe.norm(self.gravity.acceleration(body.position)) + reach * body.spin @ body.spin,
         )
 
     def ledger(self, t, state):
@@ -229,6 +235,11 @@ class Touchdown(AbstractModel):
             + rotation.rotate(body.attitude, spin)
             - accounts.angular_impulse,
         }
+
+
+def upwards(state: TouchdownState) -> Vec3:
+    """The surface normal, in the precision of the state."""
+    return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 
 
 def loaded(force: Scalar) -> Scalar:

@@ -1,8 +1,9 @@
 """A step-size guard that cannot jump over a contact, and counts the steps that each contact gets.
 
 An adaptive step after a long flight passes through the ground with zero reported error. Conservative
-advancement cures it: nothing closes the gap in less than gap/speed, so the next step is not longer than
-that, or than the resolution that a contact needs, whichever is more.
+advancement cures it: nothing closes the gap d sooner than speed v and acceleration a allow, v t + a t²/2 = d
+(without a, a step from the top of a flight, where v is small, would pass the landing). The next step is not
+longer than that t, or than the resolution that a contact needs, whichever is more.
 """
 
 from collections.abc import Callable
@@ -53,11 +54,10 @@ class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
         return ContactGuard(self.controller.wrap(direction), self.approach)
 
     def _cap(self, near: Approach) -> Array:
-        return jnp.where(
-            near.gap > 0,
-            jnp.maximum(safe.divide(near.gap, near.speed), near.resolution),
-            jnp.inf,
-        )
+        gap = jnp.maximum(near.gap, 0.0)
+        fastest = near.speed + safe.sqrt(near.speed**2 + 2 * near.acceleration * gap)
+        soonest = jnp.where(fastest > 0, safe.divide(2 * gap, fastest), jnp.inf)
+        return jnp.where(near.gap > 0, jnp.maximum(soonest, near.resolution), jnp.inf)
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)

@@ -73,11 +73,13 @@ def _simulate(model: AbstractModel, state: Any, times: Array, method: AbstractMe
     flat, unravel = ravel_pytree(state)
     run = method.solve(model, flat, unravel, times)
     states = jax.vmap(unravel)(run.states)
-    finite = jnp.all(jnp.isfinite(run.states))
+    # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
+    ended = run.status > Status.UNDER_RESOLVED
+    broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~jnp.all(jnp.isfinite(run.states)))
     return Solution(
         times=times,
         states=states,
-        status=jnp.where(finite, run.status, int(Status.NOT_FINITE)),
+        status=jnp.where(broken, int(Status.NOT_FINITE), run.status),
         ledger=jax.vmap(model.ledger)(times, states),
         steps=run.steps,
         steps_per_contact=run.steps_per_contact,

@@ -1,0 +1,334 @@
+"""Stepping: impacts against closed forms, the guard, statuses, and which derivative each method offers."""
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import safe
+from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from difsim.stepping import Checkpointed, Events, FixedSteps, Sensitivities, Status, simulate
+from difsim.typing import Scalar, number
+from tests.helpers import approx, count_traces
+
+G = 9.81
+REVERSE = diffrax.RecursiveCheckpointAdjoint()
+
+
+def ball(e, friction=0.0) -> Bouncer:
+    return Bouncer(Uniform(jnp.array([0.0, 0.0, -G])), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e, friction)
+
+
+def drop(h, e, time, impacts=1, **options):
+    state = PointState(jnp.stack([0.0 * h, 0.0 * h, h]))
+    return simulate(ball(e), state, jnp.array([0.0, time]), method=Events(impacts, **options))
+
+
+def height(h, e, time):
+    """Height at `time` after a fall from `h`, closed form, and the number of bounces."""
+    v, t, n = np.sqrt(2 * G * h), np.sqrt(2 * h / G), 0
+    if time < t:
+        return h - 0.5 * G * time**2, 0
+    while True:
+        n, v = n + 1, e * v
+        if time < t + 2 * v / G:
+            return v * (time - t) - 0.5 * G * (time - t) ** 2, n
+        t += 2 * v / G
+
+
+# Hard impacts.
+
+
+@pytest.mark.parametrize(
+    "derivative, adjoint", [(jax.jacfwd, diffrax.ForwardMode()), (jax.jacrev, REVERSE)], ids=["forward", "reverse"]
+)
+def test_one_bounce_and_its_derivatives(derivative, adjoint):
+    """VALIDATION.md 9: h₀ = 1.2 m, e = .8, T = 1 s; two slots for impacts, one used."""
+
+    def z(p):
+        return drop(p[0], p[1], 1.0, impacts=2, adjoint=adjoint).states.position[-1, 2]
+
+    p = jnp.array([1.2, 0.8])
+    assert z(p) == approx(height(1.2, 0.8, 1.0)[0], abs=1e-9)
+    np.testing.assert_allclose(eqx.filter_jit(derivative(z))(p), [1.03916199, 2.45221599], atol=1e-8)
+
+
+@pytest.mark.parametrize("bounces", [1, 2, 4, 10])
+def test_many_bounces(bounces):
+    h, e = 1.2, 0.8
+    contacts = np.sqrt(2 * h / G) * (1 + 2 * np.cumsum(np.append(0.0, e ** np.arange(1, bounces + 1))))
+    time = 0.4 * contacts[-2] + 0.6 * contacts[-1] if bounces > 1 else 1.0
+    z, n = height(h, e, time)
+    assert n == bounces
+    solution = drop(jnp.array(h), jnp.array(e), time, impacts=bounces)
+    assert solution.ok
+    assert solution.states.position[-1, 2] == approx(z, abs=1e-9)
+
+    def closed(h, e):
+        t = np.sqrt(2 * h / G) * (1 + 2 * sum(e**k for k in range(1, bounces)))
+        return e**bounces * np.sqrt(2 * G * h) * (time - t) - 0.5 * G * (time - t) ** 2
+
+    by_h, by_e = closed(h + 1e-30j, e).imag / 1e-30, closed(h, e + 1e-30j).imag / 1e-30
+    found = jax.jacfwd(lambda p: drop(p[0], p[1], time, impacts=bounces).states.position[-1, 2])(jnp.array([h, e]))
+    np.testing.assert_allclose(found, [by_h, by_e], rtol=1e-8)
+
+
+def test_too_many_impacts_are_a_status():
+    too_few = {"h": jnp.array(1.2), "e": jnp.array(0.5), "time": 3.0, "impacts": 3}
+    with pytest.raises(RuntimeError, match="IMPACT_LIMIT"):
+        drop(**too_few)
+    state = PointState((0.0, 0.0, 1.2))
+    solution = simulate(ball(0.5), state, jnp.array([0.0, 3.0]), method=Events(3), throw=False)
+    assert solution.status == Status.IMPACT_LIMIT and not solution.ok
+
+
+def test_states_at_times_between_the_impacts():
+    times = np.linspace(0.0, 2.0, 41)
+    solution = simulate(ball(0.8), PointState((0.0, 0.0, 1.2)), jnp.asarray(times), method=Events(4))
+    np.testing.assert_allclose(solution.states.position[:, 2], [height(1.2, 0.8, t)[0] for t in times], atol=1e-8)
+    energy = sum(np.asarray(part) for part in solution.ledger["energy"].values())
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+
+
+def test_a_plastic_impact_and_no_impact():
+    assert drop(jnp.array(1.2), jnp.array(0.8), 0.3).states.position[-1, 2] == approx(
+        1.2 - 0.5 * G * 0.09, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("vx, sticks", [(4.0, False), (1.0, True)])
+def test_oblique_bounce_with_friction(vx, sticks):
+    """|Δv_t| = min(μ (1 + e) v_n, v_t); what the impact took is in the ledger."""
+    e, μ, vz = 0.6, 0.3, -2.0
+    model = ball(e, μ)
+    start = PointState((0.0, 0.0, 0.2), (vx, 0.0, vz))
+    solution = simulate(model, start, jnp.linspace(0.0, 0.2, 5), method=Events(1))
+    v_n = np.sqrt(vz**2 + 2 * G * 0.2)
+    after = 0.0 if sticks else vx - μ * (1 + e) * v_n
+    end = jax.tree.map(lambda x: x[-1], solution.states)
+    assert end.velocity[0] == approx(after, abs=1e-9)
+    np.testing.assert_allclose(end.kicks, [after - vx, 0.0, (1 + e) * v_n], atol=1e-9)
+    assert end.lost == approx(0.5 * (vx**2 - after**2 + (1 - e**2) * v_n**2), rel=1e-9)
+    energy = sum(np.asarray(part) for part in solution.ledger["energy"].values())
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+    by_μ = jax.jacfwd(
+        lambda μ: simulate(ball(e, μ), start, jnp.array([0.0, 0.2]), method=Events(1)).states.velocity[-1, 0]
+    )(jnp.array(μ))
+    assert by_μ == approx(0.0 if sticks else -(1 + e) * v_n, abs=1e-8)
+
+
+def test_wrong_bouncers_are_refused():
+    with pytest.raises(ValueError, match="restitution = 1"):
+        ball(1.1)
+    with pytest.raises(ValueError, match="friction = -0"):
+        ball(0.5, -0.1)
+    with pytest.raises(ValueError, match="impacts = 0"):
+        Events(0)
+
+
+# Regularised contact.
+
+
+class Bullet(AbstractModel):
+    """A unit mass on a line that meets a thin elastic layer, or a spring that ends nowhere: both smooth."""
+
+    stiffness: Scalar = number()
+    layer: Scalar = number(default=1e-3)
+    gravity: Scalar = number(default=0.0)
+
+    def _push(self, z):
+        # A bump over the layer -δ < z < δ: a particle that stepped over it would feel nothing afterwards.
+        return self.stiffness * self.layer * jnp.exp(-0.5 * (z / self.layer) ** 2)
+
+    def field(self, t, state):
+        return PointState(
+            position=state.velocity,
+            velocity=jnp.array([0.0, 0.0, 1.0]) * (self._push(state.position[2]) - self.gravity),
+            lost=jnp.zeros(()),
+            kicks=jnp.zeros(3),
+        )
+
+    def approach(self, t, state):
+        speed = safe.norm(state.velocity)
+        return Approach(
+            gap=jnp.abs(state.position[2]) - 6 * self.layer,
+            speed=speed,
+            resolution=0.1 * self.layer,
+            acceleration=self.gravity,
+        )
+
+    def ledger(self, t, state):
+        return {"energy": {"kinetic": 0.5 * state.velocity @ state.velocity}}
+
+
+def test_a_bullet_cannot_jump_over_a_thin_contact():
+    """After 100 m of flight the contact is 10⁻⁵ of the way. It would take √(2π) k δ² = 1 J of ½ v² = .5 J: the
+    bullet turns back."""
+    model = Bullet(4e5, 1e-3)
+    start = PointState((0.0, 0.0, 100.0), (0.0, 0.0, -1.0))
+    # Plain diffrax steps over it with zero reported error.
+    plain = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, y, model: model.field(t, y)),
+        diffrax.Tsit5(),
+        0.0,
+        200.0,
+        None,
+        start,
+        model,
+        stepsize_controller=diffrax.PIDController(1e-8, 1e-8),
+    )
+    assert plain.ys.velocity[0, 2] == -1.0 and plain.stats["num_steps"] < 50
+    for method in (Sensitivities(), Checkpointed()):
+        solution = simulate(model, start, jnp.array([0.0, 200.0]), method=method)
+        assert solution.states.velocity[-1, 2] == approx(1.0, abs=1e-6)
+        assert solution.steps_per_contact > 10
+
+
+def test_a_ball_cannot_jump_over_it_from_the_top_of_its_flight():
+    """Near the top the speed is small and says nothing about when the ball will be down again."""
+    model, start = Bullet(1e6, 1e-3, gravity=1e-4), PointState((0.0, 0.0, 0.02), (0.0, 0.0, 0.05))
+    top = 0.02 + 0.05**2 / 2e-4
+    down = 500 + np.sqrt(2 * top / 1e-4)
+    solution = simulate(model, start, jnp.array([0.0, down + 100.0]))
+    v = np.sqrt(2e-4 * top)
+    assert solution.states.velocity[-1, 2] == approx(v - 1e-2, abs=1e-4)
+
+
+def test_the_guard_costs_few_steps():
+    """Conservative advancement: a hundred metres before a millimetre in some tens of steps."""
+    start = PointState((0.0, 0.0, 100.0), (0.0, 0.0, -1.0))
+    solution = simulate(Bullet(1e5, 1e-3), start, jnp.array([0.0, 99.9]))
+    assert solution.steps < 60
+
+
+def rebound(p, method):
+    """A ball thrown on a soft floor, twice: velocity and position at the end."""
+    model = Bullet(p[0], 0.05, gravity=p[1])
+    start = PointState(jnp.stack([0.0 * p[2], 0.0 * p[2], p[2]]))
+    solution = simulate(model, start, jnp.array([0.0, 0.4, 0.8]), method=method, throw=False)
+    return jnp.stack([solution.states.position[-1, 2], solution.states.velocity[-1, 2]]), solution.status
+
+
+P = jnp.array([6e3, 9.81, 0.6])
+
+
+def test_all_methods_give_the_same_derivative():
+    """Reverse through adaptive steps, forward under error control, both through equal steps, differences."""
+    methods = {
+        "sensitivities": (jax.jacfwd, Sensitivities(1e-10, 1e-10)),
+        "checkpointed": (jax.jacrev, Checkpointed(1e-10, 1e-10)),
+        "fixed forward": (jax.jacfwd, FixedSteps(1000)),
+        "fixed reverse": (jax.jacrev, FixedSteps(1000)),
+    }
+    found = {}
+    for name, (derivative, method) in methods.items():
+        jac, status = eqx.filter_jit(derivative(lambda p: rebound(p, method), has_aux=True))(P)  # noqa: B023
+        assert status == Status.OK, name
+        found[name] = np.asarray(jac) * np.asarray(P)
+    size = np.abs(found["sensitivities"]).max()
+    for name, jac in found.items():
+        np.testing.assert_allclose(jac, found["sensitivities"], rtol=0, atol=1e-7 * size, err_msg=name)
+    np.testing.assert_allclose(found["fixed forward"], found["fixed reverse"], rtol=0, atol=1e-11 * size)
+    f = eqx.filter_jit(lambda p: rebound(p, FixedSteps(1000))[0])
+    steps = 1e-5 * np.diag(P)
+    differences = np.stack([(f(P + s) - f(P - s)) / 2e-5 for s in steps], axis=1)
+    np.testing.assert_allclose(found["fixed forward"], differences, rtol=0, atol=1e-7 * size)
+
+
+def test_grad_by_checkpoints_is_the_jacobian_of_sensitivities():
+    grad = jax.grad(lambda p: rebound(p, Checkpointed())[0][0])(P)
+    forward = jax.jacfwd(lambda p: rebound(p, Sensitivities())[0][0])(P)
+    np.testing.assert_allclose(grad * P, forward * P, rtol=1e-5)
+
+
+def test_equal_steps_converge_in_fifth_order():
+    exact = rebound(P, Sensitivities(1e-12, 1e-12))[0]
+    errors = [float(jnp.abs(rebound(P, FixedSteps(n))[0] - exact).max()) for n in (50, 100, 200)]
+    assert 4 < np.log2(errors[1] / errors[2]) < 6 and errors[0] > errors[1]
+
+
+# Statuses and refusals.
+
+
+def test_statuses():
+    start, times = PointState((0.0, 0.0, 0.6)), jnp.array([0.0, 0.8])
+    model = Bullet(6e3, 0.05, gravity=G)
+    for method, status in (
+        (Sensitivities(max_steps=5), Status.STEP_LIMIT),
+        (Checkpointed(max_steps=5), Status.STEP_LIMIT),
+        (FixedSteps(4), Status.UNDER_RESOLVED),
+        (Sensitivities(1e-3, 1e-3, resolve=1e4), Status.UNDER_RESOLVED),
+        (FixedSteps(400), Status.OK),
+        (Sensitivities(), Status.OK),
+    ):
+        solution = simulate(model, start, times, method=method, throw=False)
+        assert solution.status == status, (method, int(solution.status))
+        if status is not Status.OK:
+            with pytest.raises(RuntimeError, match=status.name):
+                simulate(model, start, times, method=method)
+
+
+@pytest.mark.parametrize(
+    "method", [Sensitivities(), Checkpointed(), FixedSteps(50), Events(1)], ids=lambda m: type(m).__name__
+)
+def test_nan_is_never_ok(method):
+    model = ball(0.8) if isinstance(method, Events) else Bullet(6e3, 0.05, gravity=G)
+    start, times = PointState((0.0, 0.0, jnp.nan)), jnp.array([0.0, 0.8])
+    solution = simulate(model, start, times, method=method, throw=False)
+    assert not solution.ok
+    with pytest.raises(RuntimeError, match="NOT_FINITE"):
+        simulate(model, start, times, method=method)
+
+
+def test_wrong_times_are_refused():
+    start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05)
+    for times in ([0.0, 0.0], [1.0, 0.0], [0.0, float("nan")], [0.0, 1.0, 0.5]):
+        with pytest.raises(ValueError, match="must increase"):
+            simulate(model, start, jnp.array(times))
+    with pytest.raises(ValueError, match="at least two times"):
+        simulate(model, start, jnp.array([0.0]))
+    with pytest.raises(ValueError, match="has no impacts"):
+        simulate(model, start, jnp.array([0.0, 1.0]), method=Events(1))
+    with pytest.raises(ValueError, match="steps = 0"):
+        FixedSteps(0)
+
+
+def test_a_solution_is_not_differentiated_by_its_times():
+    start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05)
+
+    def z(t):
+        return simulate(model, start, jnp.stack([0.0 * t, t])).states.position[-1, 2]
+
+    with pytest.raises(ValueError, match="not differentiated with respect to its times"):
+        jax.jacfwd(z)(jnp.array(0.8))
+
+
+def test_a_start_inside_the_contact_counts_as_one_contact():
+    start = PointState((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    for method in (Sensitivities(), FixedSteps(300)):
+        solution = simulate(Bullet(6e3, 0.05), start, jnp.array([0.0, 0.3]), method=method)
+        assert np.isfinite(solution.steps_per_contact)
+
+
+def test_a_new_value_is_not_traced_again():
+    times = jnp.array([0.0, 0.1])
+
+    def end(model, state):
+        return simulate(model, state, times).states.position
+
+    calls = [
+        (Bullet(k, 0.05, gravity=G), PointState((0.0, 0.0, z))) for k, z in ((6e3, 0.6), (7e3, 0.5), (8000, 1))
+    ]
+    assert count_traces(end, *calls) == 1
+
+
+def test_time_counts_from_the_first_time():
+    """The same flight at another epoch, for a model that does not know the time."""
+    start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05, gravity=G)
+    one = simulate(model, start, jnp.array([0.0, 0.8]))
+    other = simulate(model, start, jnp.array([100.0, 100.8]))
+    np.testing.assert_allclose(other.states.position, one.states.position, atol=1e-7)

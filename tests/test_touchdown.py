@@ -1,0 +1,223 @@
+"""A Philae-like touchdown: its ledgers, and every output's derivative by every unknown."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.dynamics import Touchdown
+from difsim.stepping import FixedSteps, Sensitivities, Status, simulate
+from tests.helpers import approx, count_traces, single
+from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, observed
+
+TIMES = jnp.linspace(0.0, 0.6, 7)
+FINE = FixedSteps(200)  # .5 ms: 40 steps in the shortest time of the model, that of the flow under a leg's push
+
+
+def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
+    model, state = build(p, gear, clearance)
+    return simulate(model, state, times, method=method, throw=False)
+
+
+@pytest.fixture(scope="module")
+def default():
+    """One compilation for all parameters and heights with the central damper."""
+    return eqx.filter_jit(lambda p, clearance: run(p, Sensitivities(), clearance=clearance))
+
+
+@pytest.fixture(scope="module")
+def maxwell():
+    return eqx.filter_jit(lambda p, clearance: run(p, Sensitivities(), MAXWELL, clearance))
+
+
+CASES = {"strut on the edge": (P0, 0.02), "half": (HALF, ON_TOP), "sole on top": (TOP, ON_TOP)}
+
+
+@pytest.mark.parametrize("gear", ["default", "maxwell"])
+@pytest.mark.parametrize("case", CASES)
+def test_ledgers_close(case, gear, request):
+    """Energy to 1e-6 of the initial one at the default tolerance, momentum and angular momentum likewise."""
+    p, clearance = CASES[case]
+    solution = request.getfixturevalue(gear)(p, jnp.array(clearance))
+    assert solution.status == Status.OK
+    energy = {name: np.asarray(part) for name, part in solution.ledger["energy"].items()}
+    total = sum(energy.values())
+    assert np.abs(total - total[0]).max() < 1e-6 * energy["kinetic"][0]
+    for name, size in (("momentum", 96.3), ("angular_momentum", 96.3)):
+        account = np.asarray(solution.ledger[name])
+        assert np.abs(account - account[0]).max() < 1e-6 * size, name
+    # It happened: energy went into ground, damper and friction, and none of the three gave any back.
+    for sink in ("ground", "damper", "friction"):
+        assert np.diff(energy[sink]).min() > -1e-9 and energy[sink][-1] > 1e-3, sink
+    assert np.asarray(solution.states.accounts.boulder_impulse)[-1] > 1
+    assert np.diff(np.asarray(solution.states.penetration), axis=0).min() >= 0
+
+
+def test_the_ground_keeps_what_went_into_it(default):
+    """The lander leaves more slowly than it came, and the elastic parts are empty again."""
+    solution = default(P0, jnp.array(0.02))
+    energy = solution.ledger["energy"]
+    assert energy["kinetic"][-1] < 0.3 * energy["kinetic"][0]
+    assert abs(float(energy["elastic"][-1])) < 1e-2 * float(energy["kinetic"][0])
+    assert solution.states.body.velocity[-1, 2] > 0
+
+
+# Derivatives.
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    """Forward, reverse and values of all observables through fine equal steps."""
+
+    def f(p):
+        return observed(run(p, FINE))
+
+    return jax.jit(jax.jacfwd(f)), jax.jit(jax.jacrev(f)), jax.jit(jax.vmap(f))
+
+
+SCALE = np.where(np.asarray(P0) == 0, 1.0, np.abs(np.asarray(P0)))
+
+
+def relative(jacobian):
+    """∂f/∂ln p (∂f/∂p for p = 0), each output in units of its largest derivative."""
+    scaled = np.asarray(jacobian) * SCALE
+    return scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True), 1e-9)
+
+
+@pytest.mark.slow
+def test_derivatives_through_equal_steps(fixed):
+    """Every output by every unknown: reverse = forward to 1e-9, and both central differences to 1e-5."""
+    forward, reverse, values = fixed
+    exact = relative(forward(P0))
+    assert np.isfinite(exact).all()
+    np.testing.assert_allclose(relative(reverse(P0)), exact, rtol=0, atol=1e-9)
+    h = 1e-6  # scenario and edge offset are 0 here, and act over centimetres
+    steps = h * np.diag(SCALE)
+    points = np.concatenate([P0 + k * steps for k in (1, -1, 2, -2)])
+    up, down, up2, down2 = np.split(np.asarray(values(jnp.asarray(points))), 4)
+    differences = ((8 * (up - down) - (up2 - down2)) / (12 * h)).T
+    size = np.maximum(np.abs(np.asarray(forward(P0)) * SCALE).max(axis=1, keepdims=True), 1e-9)
+    np.testing.assert_allclose(exact, differences / size, rtol=0, atol=1e-5)
+    # Every unknown is felt by some output.
+    felt = np.abs(exact).max(axis=0)
+    assert np.all(felt > 1e-6), dict(zip(NAMES, felt, strict=True))
+
+
+@pytest.fixture(scope="module")
+def sensitivities():
+    def jacobian(tolerance):
+        return eqx.filter_jit(jax.jacfwd(lambda p: observed(run(p, Sensitivities(tolerance, tolerance)))))
+
+    return {tolerance: relative(jacobian(tolerance)(P0)) for tolerance in (1e-6, 1e-8, 1e-10)}
+
+
+@pytest.mark.slow
+def test_sensitivities_are_right_and_converge(sensitivities, fixed):
+    """At the default tolerance the Jacobian is that of fine equal steps to 1e-4; its error falls tenfold from
+    1e-6 to 1e-8 (one tolerance would not catch a jump)."""
+    errors = {t: np.abs(sensitivities[t] - sensitivities[1e-10]).max() for t in (1e-6, 1e-8)}
+    assert errors[1e-8] < 1e-4
+    assert errors[1e-8] < 0.1 * errors[1e-6]
+
+    def finer(p):
+        return observed(run(p, FixedSteps(2000)))
+
+    steps = relative(jax.jit(jax.jacfwd(finer))(P0))
+    np.testing.assert_allclose(sensitivities[1e-8], steps, rtol=0, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_jacobian_of_a_batch_is_that_of_each():
+    """vmap of simulate and of its jacfwd equal a loop: adaptive steps of one member do not touch another."""
+    batch = jnp.stack([P0, P0.at[4].set(0.9), P0.at[6].set(0.1)])
+
+    def f(p):
+        return observed(run(p, Sensitivities(1e-6, 1e-6), times=jnp.array([0.0, 0.2])))
+
+    value, some = jax.jit(f), jax.jit(jax.vmap(f))
+    np.testing.assert_allclose(some(batch), jnp.stack([value(p) for p in batch]), rtol=1e-9, atol=1e-12)
+
+    def three(x, p):
+        return f(p.at[jnp.array([0, 4, 6])].set(x))
+
+    x = batch[:, jnp.array([0, 4, 6])]
+    jacobian = jax.jacfwd(three)
+    one, many = jax.jit(jacobian), jax.jit(jax.vmap(jacobian))
+    found, expected = many(x, batch), jnp.stack([one(a, p) for a, p in zip(x, batch, strict=True)])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * float(jnp.abs(expected).max()))
+
+
+# Flight, statuses, refusals.
+
+
+def test_flight_is_a_parabola(default):
+    """Far from the ground nothing but gravity acts, and no sole creeps."""
+    solution = default(P0, jnp.array(2.0))
+    assert solution.status == Status.OK and solution.steps_per_contact == np.inf
+    t = np.asarray(TIMES)[:, None]
+    start = jax.tree.map(lambda x: np.asarray(x[0]), solution.states.body)
+    parabola = start.position + start.velocity * t - 0.5 * 1.69e-4 * t**2 * np.array([0, 0, 1])
+    np.testing.assert_allclose(solution.states.body.position, parabola, atol=1e-13)
+    assert np.all(np.asarray(solution.states.penetration) == 0)
+    assert np.abs(solution.states.gear).max() < 1e-18  # the stop's tail, e⁻⁴² of its stiffness
+
+
+def test_the_guard_sees_what_is_next():
+    """The gap falls as fast as the lander at most, is positive before the onset, and what a scenario does not
+    touch is not near: with scenario 0 the sole beside the boulder passes its top's height untouched."""
+    for p, clearance, height in ((P0, 0.05, 0.0), (TOP, ON_TOP + 0.05, 0.2)):
+        model, state = build(p.at[7:10].set(0.0).at[6].set(1.0), clearance=clearance)
+        near = model.approach(jnp.array(0.0), state)
+        assert near.gap == approx(0.04 + clearance - height - (0.02 if height == 0 else 0.0), abs=1e-9)
+        assert near.speed >= 0.95
+        assert jnp.abs(model.contact_force(state)).max() < 1e-4
+
+
+def test_nan_is_never_ok(default):
+    for i in range(5):
+        assert default(P0.at[i].set(jnp.nan), jnp.array(0.02)).status != Status.OK, NAMES[i]
+    assert default(P0.at[9].set(jnp.nan), jnp.array(0.02)).status == Status.NOT_FINITE
+
+
+def test_a_bad_end_is_raised():
+    model, state = build(P0)
+    with pytest.raises(RuntimeError, match="STEP_LIMIT"):
+        simulate(model, state, TIMES, method=Sensitivities(max_steps=20))
+
+
+def test_a_new_value_is_not_traced_again():
+    times = jnp.array([0.0, 0.01])
+
+    def f(p):
+        return run(p, Sensitivities(1e-6, 1e-6), times=times).states
+
+    assert count_traces(f, *[(P0.at[4].set(μ),) for μ in (0.3, 0.6, 1.0)]) == 1
+
+    def whole(model, state):
+        return simulate(model, state, times).states
+
+    assert count_traces(whole, build(P0), build(P0.at[0].set(0.1))) == 1
+
+
+def test_wrong_touchdowns_are_refused():
+    model, _ = build(P0)
+    parts = model.lander, model.regolith, model.boulder, model.gravity
+    for scenario in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="scenario"):
+            Touchdown(*parts, scenario)
+    for leg in (3, -1):
+        with pytest.raises(ValueError, match=f"leg = {leg}"):
+            Touchdown(*parts, 0.0, leg=leg)
+    with pytest.raises(ValueError, match="onset"):
+        Touchdown(*parts, 0.0, onset=0.0)
+
+
+def test_float32_keeps_its_precision(default):
+    """States stay float32; velocity and spin are right to 1e-3 of the velocity (tolerance 1e-5)."""
+    model, state = single(build(P0))
+    solution = simulate(model, state, single(TIMES), method=Sensitivities(1e-5, 1e-5), throw=False)
+    body, exact = solution.states.body, default(P0, jnp.array(0.02)).states.body
+    assert body.velocity.dtype == jnp.float32
+    np.testing.assert_allclose(body.velocity, exact.velocity, atol=2e-3)
+    np.testing.assert_allclose(body.spin, exact.spin, atol=2e-3)
