@@ -46,7 +46,7 @@ class Events(AbstractMethod):
         # direction=False: the gap falls through zero. A ball that just left the ground has a gap of round-off
         # size, of either sign, that rises: it does not count.
         event = diffrax.Event(
-            lambda t, y, model, **_: model.approach(t, unravel(y)).gap,
+            lambda t, y, args, **_: args.approach(t, unravel(y)).gap,  # diffrax names its arguments
             optimistix.Newton(rtol=1e-12, atol=1e-12),
             direction=False,
         )
@@ -62,20 +62,22 @@ class Events(AbstractMethod):
                 dt0=None,
                 y0=y,
                 args=model,
-                saveat=diffrax.SaveAt(ts=later, t1=True),
+                # Two records: in one, the end of an arc would follow the last time reached, not stand last.
+                saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=later), diffrax.SubSaveAt(t1=True)]),
                 stepsize_controller=guard,
                 event=event,
                 adjoint=self.adjoint,
                 max_steps=self.max_steps,
                 throw=False,
             )
-            end, last = solution.ts[-1], solution.ys[-1]
+            reached, (last,) = solution.ys
+            end = solution.ts[1][0]
             hit = solution.event_mask
             inside = (times >= t) & (times <= end)
-            states = jnp.where(inside[:, None], solution.ys[:-1], states)
+            states = jnp.where(inside[:, None], reached, states)
             after = jax.flatten_util.ravel_pytree(model.impact(end, unravel(last)))[0]
             y = jnp.where(hit, after, last)
-            status = jnp.maximum(status, status_of(solution.result, jnp.inf, 0.0))
+            status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
             steps = steps + solution.stats["num_accepted_steps"]
             return (end, y, states, status, steps, count + hit), None
 
