@@ -16,10 +16,10 @@ END_WIDTH = 0.02  # of a strut's length and an edge's half length: how smoothly 
 
 
 def _root(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
-    """x = √δ. Newton on the convex cubic falls monotonically from √g; six steps reach round-off for any
-    κ √g/k below 100."""
+    """x = √δ. Newton on the convex cubic falls monotonically from √g or ∛(g k/κ), both above the root; six
+    steps from the lower one reach round-off for any κ √g/k (from √g alone they do so only below 10)."""
     g, ratio = jnp.maximum(closure, 0.0), hertz / stiffness
-    x = safe.sqrt(g)
+    x = jnp.minimum(safe.sqrt(g), safe.power(g / ratio, 1 / 3))
     for _ in range(6):
         x = x - safe.divide(ratio * x**3 + x**2 - g, 3 * ratio * x**2 + 2 * x)
     return x
