@@ -71,6 +71,7 @@ def simulate(
 @eqx.filter_jit
 def _simulate(model: AbstractModel, state: Any, times: Array, method: AbstractMethod) -> Solution:
     flat, unravel = ravel_pytree(state)
+    flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
     run = method.solve(model, flat, unravel, times)
     states = jax.vmap(unravel)(run.states)
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
