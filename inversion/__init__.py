@@ -10,6 +10,7 @@ from .evolution import differential_evolution as differential_evolution
 from .identifiability import Identifiability as Identifiability
 from .identifiability import Profile as Profile
 from .identifiability import compatible_values as compatible_values
+from .identifiability import envelope as envelope
 from .identifiability import identify as identify
 from .identifiability import profile as profile
 from .leastsq import Fit as Fit

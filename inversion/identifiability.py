@@ -166,6 +166,23 @@ def profile(
     return Profile(name, values, misfit, float(best), interval, calls)
 
 
+def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
+    """The lowest of several profiles of one parameter on one grid: over what cannot be relaxed, such as models.
+
+    **Arguments:** `problem`: any that has the parameter; `profiles`: at least one. **Returns:** Profile.
+    **Raises:** ValueError for different parameters or grids.
+    """
+    first = profiles[0]
+    if any(p.name != first.name or not np.array_equal(p.grid, first.grid) for p in profiles):
+        raise ValueError("envelope: profiles of different parameters or on different grids")
+    misfit, best = np.min([p.misfit for p in profiles], axis=0), min(p.best for p in profiles)
+    q = problem.parameters[first.name]
+    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
+    ends = _crossings(s, misfit - best)
+    interval = tuple(None if end is None else float(q.physical(jnp.asarray(end))) for end in ends)
+    return Profile(first.name, first.grid, misfit, best, interval, sum((p.calls for p in profiles), Calls()))
+
+
 @eqx.filter_jit
 def _walk(problem: Problem, x: Float[Array, " n"], chains: Float[Array, "2 points"], i: Array, stops: Stops):
     """Misfit [2, points] along both chains of held values, and calls [2, 3]."""

@@ -147,9 +147,9 @@ def levenberg_marquardt(problem: Problem, x: Float[Array, " n"], stops: Stops) -
 
 @eqx.filter_jit
 def _screen(problem: Problem, s: Float[Array, "starts n"]) -> Float[Array, " starts"]:
-    # Values alone: a batch of 16 shares the overhead of small operations and is three times faster than one
+    # Values alone: a batch of 50 shares the overhead of small operations and is several times faster than one
     # by one, although it takes the steps of its slowest member (docs/performance.md).
-    return map_batched(lambda row: problem.evaluate(row).misfit, s, batch_size=16)
+    return map_batched(lambda row: problem.evaluate(row).misfit, s, batch_size=50)
 
 
 @eqx.filter_jit

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim import safe
 from difsim.body.rigid import RigidBody
 from difsim.typing import Scalar, Vec3, number, require
 

@@ -27,8 +27,10 @@ class Accounts(eqx.Module):
     impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
     angular_impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
     boulder_impulse: Scalar = number(default=0.0)
+    sole_impulse: Scalar = number(default=0.0)
     boulder_time: Scalar = number(default=0.0)
     regolith_time: Scalar = number(default=0.0)
+    contact_time: Scalar = number(default=0.0)
 
 
 class TouchdownState(eqx.Module):
@@ -128,10 +130,11 @@ class Touchdown(AbstractModel):
         lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
         hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
         edge = boulder.cross(hip + lift, foot + lift)
-        edge_energy, slopes = jax.value_and_grad(boulder.edge_energy, argnums=(0, 1))(hip + lift, foot + lift, k)
-        closure = boulder.edge_point[2] - foot[2] - lift[2]
-        top = above * series_force(closure, k, boulder.hertz)
-        normal = jnp.stack([below * edge.weight * series_force(edge.closure, k, boulder.hertz), top])
+        closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
+        push, energy = series_force(closure, k, boulder.hertz), series_energy(closure, k, boulder.hertz)
+        on_hip, on_foot = boulder.edge_push(hip + lift, foot + lift, push[0], energy[0])
+        top = above * push[1]
+        normal = jnp.stack([below * edge.weight * push[0], top])
         # Forces act where the body carries them: without the stroke, which moves along the normal and not
         # with the body's rotation. Only so is the work of a push the energy of the contact.
         crossing = edge.point - lift
@@ -140,13 +143,13 @@ class Touchdown(AbstractModel):
         slip = velocity - jnp.sum(velocity * faces, axis=1, keepdims=True) * faces
         friction = jax.vmap(boulder.sliding)(normal, slip)
         return BoulderForces(
-            gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure]),
+            gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure[1]]),
             normal=normal,
-            force=jnp.stack([-below * slopes[0], -below * slopes[1], friction[0], top * up + friction[1]]),
+            force=jnp.stack([below * on_hip, below * on_foot, friction[0], top * up + friction[1]]),
             point=jnp.stack([hip, foot, crossing, foot]),
             slip=slip,
             friction=friction,
-            stored=below * edge_energy + above * series_energy(closure, k, boulder.hertz),
+            stored=below * edge.weight * energy[0] + above * energy[1],
         )
 
     def contact_force(self, state: TouchdownState) -> Vec3:
@@ -192,8 +195,10 @@ class Touchdown(AbstractModel):
                 impulse=total + weight,
                 angular_impulse=moment + jnp.cross(body.position, weight),
                 boulder_impulse=jnp.sum(rock.normal),
+                sole_impulse=jnp.sum(soles.normal),
                 boulder_time=loaded(jnp.sum(rock.normal)),
                 regolith_time=loaded(jnp.sum(soles.normal)),
+                contact_time=loaded(jnp.sum(soles.normal) + jnp.sum(rock.normal)),
             ),
         )
 

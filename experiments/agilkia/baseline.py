@@ -1,6 +1,8 @@
 """The paper's own objective, minimised in two ways through the same simulator: the headline comparison.
 
-w = |E - E*|/E* + χ (1 - cos γ)  (paper 000 Eqs 42-45): translational energy and direction of the rebound.
+w = |E - E*|/E* + χ (1 - cos γ)  (paper 000 Eqs 42-45): translational energy and direction of the rebound. E* and
+γ refer to a synthetic rebound, simulated at the paper's optimum, so that w = 0 can be reached and the truth behind
+it is known. (The paper's printed vector cannot be reached at this site: experiments/agilkia/README.md.)
 """
 
 import time
@@ -12,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
-from experiments.agilkia.files import DATA, DataSet, read_observations
+from experiments.agilkia.files import DATA, read_observations
 from experiments.agilkia.scenario import experiment, unknowns
 from inversion import (
     Bounded,
@@ -31,7 +33,19 @@ from inversion import (
 
 BALANCE = 1.0  # χ: the paper gives no number
 STOP = 1e-4  # the paper's stop criterion on w
-BATCH = 16  # simulations that a generation runs together: the fastest here (docs/performance.md)
+OPTIMUM = {  # paper 000 Eq 48; attitude and position as planned
+    "thickness": 0.272,
+    "grain_diameter": 1.4e-4,
+    "grain_density": 1443.0,
+    "grain_modulus": 1e8,
+    "friction": 0.6,
+    "scenario": 0.0,
+    "edge_offset": 0.0,
+    "tilt_x": 0.0,
+    "tilt_y": 0.0,
+    "heading": 0.0,
+}
+BATCH = 50  # simulations that a generation runs together: the fastest here (docs/performance.md)
 
 
 def paper_objective(problem: Problem, predictions: dict[str, Any]) -> jax.Array:
@@ -42,22 +56,25 @@ def paper_objective(problem: Problem, predictions: dict[str, Any]) -> jax.Array:
     return energy + BALANCE * (1 - cosine)
 
 
-def paper_problem(lander: dict[str, Any], data: DataSet | None = None) -> Problem:
-    """The inversion of the paper's objective: its rebound vector, the same unknowns, all of them bounded.
+def paper_problem(lander: dict[str, Any]) -> Problem:
+    """The inversion of the paper's objective: a synthetic rebound vector, the same unknowns, all of them bounded.
 
     As least squares it is the velocity with σ = 4e-5 |v*|: a misfit below 1 is then w < 1e-4, whatever the
     direction of the error. Both searches see the same box; a Gaussian prior becomes its ±2 σ.
     """
-    data = data or read_observations(DATA / "philae_paper.toml")
-    observed = np.asarray(data.fitted["rebound_velocity"].value)
+    known = experiment(lander, read_observations(DATA / "philae_paper.toml"))
     bounded = {
         name: Bounded(float(q.mean - 2 * q.sigma), float(q.mean + 2 * q.sigma), q.unit)
         if isinstance(q, Gaussian)
         else q
         for name, q in unknowns(lander).items()
     }
+    rebound, ok = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+    if not bool(ok):
+        raise RuntimeError("the touchdown at the paper's optimum has no valid simulation with this lander")
+    observed = np.asarray(rebound["rebound_velocity"])
     target = Observation(observed, 4e-5 * float(np.linalg.norm(observed)), unit="m/s")
-    return Problem(bounded, experiment(lander, data), Observations({"rebound_velocity": target}))
+    return Problem(bounded, known, Observations({"rebound_velocity": target}))
 
 
 @dataclass(frozen=True)

@@ -105,16 +105,12 @@ class Experiment(eqx.Module):
         depths = jnp.sort(last.penetration)
         inertia = model.lander.body.inertia
         left = model.lander.flywheel.stored(self.horizon)
-        contact = accounts.boulder_time + accounts.regolith_time
-        ground_push = accounts.impulse - model.lander.body.mass * self.horizon * self.gravity.acceleration(
-            jnp.zeros(3)
-        )
         return {
             "rebound_speed": safe.norm(body.velocity),
             "rebound_velocity": self.frame.comet_velocity(body.velocity),
             "spin": body.spin[2],
             "spin_4s": middle.body.spin[2],
-            "spin_after_rundown": safe.norm(body.spin + left / jnp.diag(inertia)),
+            "spin_after_rundown": safe.norm(body.spin + jnp.linalg.solve(inertia, left)),
             "ground_energy": accounts.ground + accounts.friction,
             "damper_energy": accounts.damper,
             "friction_energy": accounts.friction,
@@ -126,9 +122,9 @@ class Experiment(eqx.Module):
             "penetration_least": depths[0],
             "boulder_time": accounts.boulder_time,
             "regolith_time": accounts.regolith_time,
-            "contact_time": contact,
+            "contact_time": accounts.contact_time,
             "boulder_force": safe.divide(accounts.boulder_impulse, accounts.boulder_time),
-            "regolith_force": safe.divide(ground_push[2], contact),
+            "regolith_force": safe.divide(accounts.sole_impulse, accounts.regolith_time),
         }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from difsim.stepping import AbstractMethod
@@ -21,6 +22,7 @@ from inversion import (
     Tree,
     branch_and_bound,
     enumerate_leaves,
+    envelope,
     fit,
     identify,
     profile,
@@ -37,9 +39,8 @@ STRICT_STOPS = Stops(misfit=1e-6, step=1e-6, iterations=30)
 class Answer:
     """What the inversion found.
 
-    `tree` and `leaves` (all of them, solved on their own), the best leaf's strict `fit`, the relaxed `fit` that
-    the `profiles` start from, `identifiability` of the relaxed problem (nothing held), calls and seconds of
-    the search by branch and bound alone.
+    `tree` and `leaves` (all of them, solved on their own), the best leaf's strict `fit`, the `profiles`,
+    `identifiability` with friction and grain modulus relaxed, calls and seconds of branch and bound alone.
     """
 
     problem: Problem
@@ -92,8 +93,8 @@ def with_method(problem: Problem, method: AbstractMethod) -> Problem:
 def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool) -> Answer:
     """Branch and bound with its proof, the strict fit of the best leaf, and what the data fix.
 
-    The interval of a parameter is a profile over the relaxed problem, in which friction, grain modulus and
-    scenario are free too: it holds every leaf's interval, and is not conditional on the best leaf.
+    The interval of a parameter is its profile with friction and grain modulus relaxed, which are continuous in
+    nature, and the lower of the two scenarios: it is not conditional on the best leaf.
 
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
@@ -116,30 +117,35 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         guesses=[best.values],
         stops=STRICT_STOPS,
     )
-    relaxed = problem.relax()
-    root = fit(
-        relaxed,
-        key=jax.random.PRNGKey(0),
-        starts=0,
-        keep=2,
-        guesses=[tree.nodes[0].values, best.values],
-        stops=SEARCH_STOPS,
-    )
-    profiles = {}
-    for name in PROFILED:
-        q = problem.parameters[name]
-        grid = np.asarray(jax.vmap(q.physical)(np.linspace(0.0, 1.0, 11)))
-        profiles[name] = profile(relaxed, root, name, grid=grid, stops=SEARCH_STOPS)
+    found, walks = [], []
+    for scenario in problem.parameters["scenario"].values.tolist():
+        relaxed = problem.hold({"scenario": scenario}).relax()
+        near = [n for n in (*tree.nodes, *leaves) if n.assignment.get("scenario") == scenario]
+        guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
+        middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
+        found.append((relaxed, middle))
+        walks.append(
+            [profile(relaxed, middle, name, grid=_grid(problem, name), stops=SEARCH_STOPS) for name in PROFILED]
+        )
+    profiles = {
+        name: envelope(problem, walked) for name, walked in zip(PROFILED, zip(*walks, strict=True), strict=True)
+    }
+    relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
     return Answer(
         problem=exact.hold(best.assignment),
         tree=tree,
         leaves=leaves,
         fit=answer,
-        identifiability=identify(relaxed, root, profiles, threshold=1e-4),
+        identifiability=identify(relaxed, middle, profiles, threshold=1e-4),
         profiles=profiles,
         calls=tree.calls,
         seconds=seconds,
     )
+
+
+def _grid(problem: Problem, name: str) -> np.ndarray:
+    """Eleven values over the whole prior, evenly in its own scale."""
+    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, 11)))
 
 
 def _beside(checkpoint: Checkpoint) -> Checkpoint:
