@@ -6,6 +6,9 @@ from pathlib import Path
 
 # Each core of the CPU as a device, before jax starts: batches are shared out over devices.
 os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={os.cpu_count() or 1}")
+# Failures are statuses here. Equinox's own run-time checks would be callbacks to the host, and a program with
+# callbacks is never kept in the compilation cache: every run would compile for two minutes again.
+os.environ.setdefault("EQX_ON_ERROR", "off")
 
 import jax
 import tyro

@@ -244,6 +244,5 @@ def _leaves(ax: Axes, misfit: np.ndarray, label: list[str], best: float) -> None
     ax.set_yticks(range(len(order)), [label[k] for k in order], fontsize=8)
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlabel(f"misfit [1]   (band: best to best + {THRESHOLD})")
-    agrees = abs(best - least) <= 1e-3 * abs(least) + 1e-6
-    text = "" if np.isnan(best) else f":\nthe tree (dashed) {'agrees' if agrees else 'disagrees'}"
-    ax.set_title(f"All {len(order)} leaves, {near} within {THRESHOLD} of the best{text}")
+    text = "" if np.isnan(best) else f";\ntree's best: dashed, {best - least:+.2f}"
+    ax.set_title(f"All {len(order)} leaves, {near} in the band{text}")

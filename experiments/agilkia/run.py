@@ -42,7 +42,7 @@ class Agilkia:
     """Searches of a node by least squares, from the best screened points."""
     restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Restarts of the baseline (the paper used 100)."""
-    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 60
+    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 40
     """Generations after which a restart of the baseline gives up."""
     quick: bool = False
     """A smoke test in a minute: fewer starts, generations and one restart. Its answer is not to be quoted."""

@@ -32,7 +32,7 @@ ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the 
 PROFILED = ("thickness", "grain_diameter", "grain_density")
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=20)
-STRICT_STOPS = Stops(misfit=1e-6, step=1e-6, iterations=30)
+STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
 
 
 def _grid(problem: Problem, name: str) -> np.ndarray:
-    """Eleven values over the whole prior, evenly in its own scale."""
-    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, 11)))
+    """Eleven values over the whole prior, denser at its lower end, where thickness and grain size are decided."""
+    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, 11) ** 1.5))
 
 
 def _beside(checkpoint: Checkpoint) -> Checkpoint:
