@@ -1,0 +1,172 @@
+"""The Agilkia study: its two files, bad input, the paper's objective, and one quick run from the command line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments.agilkia.baseline import OPTIMUM, paper_objective
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.run import Agilkia
+from experiments.agilkia.scenario import experiment, problem, unknowns
+from inversion import Observation, Observations, Problem
+
+PHILAE = DATA / "philae.toml"
+KEYS = {
+    "parameters": ("value", "lo95", "hi95", "unit", "verdict"),
+    "observables": ("simulated", "observed", "sigma"),
+}
+SUMMARY = ["misfit", "fisher_rank", "fisher_condition", "simulator_calls", "jacobian_calls", "forward_equivalents", "wall_seconds", "status"]
+
+
+def edited(tmp_path, source, old, new):
+    """A copy of a data file with one text replaced."""
+    text = (DATA / source).read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "edited.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def test_the_two_data_sets_are_not_mixed():
+    published, paper = (read_observations(DATA / f"philae_{name}.toml") for name in ("published", "paper"))
+    assert float(published.fitted["rebound_speed"].value) == 0.325
+    assert "rebound_speed" not in paper.all and "rebound_velocity" not in published.all
+    assert {"peak_force", "regolith_force"} <= set(paper.reported), "forces are reported, not fitted"
+    lander = read_lander(PHILAE)
+    moments = [experiment(lander, data).lander.body.inertia[2, 2] for data in (published, paper)]
+    assert moments == [31.7, 5.0]
+
+
+def test_the_site_is_that_of_the_published_numbers():
+    known = experiment(read_lander(PHILAE), read_observations(DATA / "philae_published.toml"))
+    assert float(jnp.linalg.norm(known.velocity)) == pytest.approx(1.010, abs=2e-3)
+    assert float(known.velocity[2]) == pytest.approx(-1.006, abs=2e-3)
+    # 1.69e-4 m/s2 with the centrifugal term on the mesh; two ellipsoids are 2 % low.
+    assert float(jnp.linalg.norm(known.gravity.vector)) == pytest.approx(1.69e-4, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("mass_kg = 96.3", "mass_kg = -96.3", "mass = -96.3 kg must be positive"),
+        ("mass_kg = 96.3", "mass_lb = 96.3", "has no key 'mass_lb'"),
+        ("mass_kg = 96.3", 'mass_kg = "96.3"', "wrong type"),
+        ("mass_kg = 96.3", "mass_kg = nan", "must be finite"),
+        ("[21.6, 21.6, 31.7]", "[1.0, 1.0, 31.7]", "belong to no body"),
+        ("leg_stiffness_N_per_m = 13300.0", "", "lacks 'leg_stiffness_N_per_m'"),
+        ('kind = "central"', 'kind = "magic"', "must be 'central' or 'maxwell'"),
+        ("velocity_m_per_s = [-0.8353", "velocity_m_per_s = [0.9353", "moves away from the ground"),
+        ("leg = 1 ", "leg = 7 ", "one of the lander's 3 legs"),
+        ("thickness_m = [0.25, 1.0]", "thickness_m = [1.0, 0.25]", "is not below upper"),
+        ("porosity = 0.75", "porosity = 1.75", "porosity = 1.75"),
+        ('scenario = ["a", "b"]', 'scenario = ["a", "c"]', "'a' and 'b' only"),
+    ],
+)
+def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
+    path = edited(tmp_path, "philae.toml", old, new)
+    data = read_observations(DATA / "philae_published.toml")
+    with pytest.raises(ValueError, match=says.replace("[", r"\[")):
+        lander = read_lander(path)
+        problem(lander, data)
+        experiment(lander, data).build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("sigma = 0.02", "sigma = -0.02", "must be positive"),
+        ("[observables.rebound_speed]", "[observables.speed]", "no observable is called 'speed'"),
+        ("value = 0.325", "value = nan", "must be finite"),
+        ("horizon_s = 10.0", "horizon_s = -1.0", "horizon_s = -1.0 must be positive"),
+        ("[observables.damper_energy]", "[observables.peak_force]", "cannot be fitted"),
+        ('name = "published"', "name = published", "not a TOML file"),
+    ],
+)
+def test_wrong_observations_are_refused(tmp_path, old, new, says):
+    path = edited(tmp_path, "philae_published.toml", old, new)
+    with pytest.raises(ValueError, match=says):
+        experiment(read_lander(PHILAE), read_observations(path))
+
+
+def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match="no such file; start from a copy"):
+        read_lander(tmp_path / "nothing.toml")
+    with pytest.raises(ValueError, match="--starts 0 must be at least 1"):
+        Agilkia(starts=0)
+
+
+def test_the_paper_objective_is_its_formula():
+    observed = jnp.array([0.3, 0.0, 0.1])
+    data = Observations({"rebound_velocity": Observation(np.asarray(observed), 0.01)})
+    setting = Problem(unknowns(read_lander(PHILAE)), lambda p: ({}, True), data)
+    at = lambda v: float(paper_objective(setting, {"rebound_velocity": jnp.asarray(v)}))  # noqa: E731
+    assert at(observed) == pytest.approx(0.0, abs=1e-15)
+    assert at(observed * jnp.sqrt(1.1)) == pytest.approx(0.1)
+    assert at([-0.3, 0.0, -0.1]) == pytest.approx(2.0)
+
+
+def test_the_examples_are_complete():
+    for path in sorted(DATA.glob("*.toml")):
+        assert tomllib.loads(path.read_text(encoding="utf-8")), path
+
+
+@pytest.fixture(scope="module")
+def optimum():
+    """Observables at the paper's optimum, in both data sets."""
+    lander, found = read_lander(PHILAE), {}
+    for name in ("published", "paper"):
+        known = experiment(lander, read_observations(DATA / f"philae_{name}.toml"))
+        found[name] = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+    return found
+
+
+@pytest.mark.parametrize("name", ["published", "paper"])
+def test_energy_and_times_of_a_touchdown_add_up(optimum, name):
+    values, ok = optimum[name]
+    assert bool(ok)
+    v = {k: np.asarray(x) for k, x in values.items()}
+    spent = v["ground_energy"] + v["damper_energy"] + v["kinetic_energy"]
+    assert spent == pytest.approx(v["initial_energy"], abs=0.1), "gravity, wheel and springs are below .1 J"
+    assert max(v["boulder_time"], v["regolith_time"]) <= v["contact_time"] + 1e-9
+    assert v["contact_time"] <= v["boulder_time"] + v["regolith_time"] + 1e-6
+    assert v["penetration_least"] <= v["penetration_middle"] <= v["penetration_deepest"] < 0.3
+    assert np.linalg.norm(v["rebound_velocity"]) == pytest.approx(v["rebound_speed"], rel=1e-12)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
+    command = [sys.executable, "-m", "experiments", "agilkia", "--quick", "--out", str(tmp_path)]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob("checkpoint/*/node-*.npz")):
+        assert first.poll() is None, "it ended before its first node"
+        time.sleep(0.5)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint/*/node-*.npz")}
+    subprocess.run([*command, "--keep-checkpoint"], env=environment, check=True, capture_output=True)
+    assert kept and all(path.stat().st_mtime_ns == written for path, written in kept.items()), "done again"
+
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert set(SUMMARY) <= set(summary) and all(summary[key] is not None for key in SUMMARY)
+    for group, keys in KEYS.items():
+        assert all(set(keys) <= set(row) for row in summary[group].values())
+    assert {"ground_J", "damper_J", "friction_J", "kinetic_J", "ledger_error_J"} <= set(summary["energy"])
+    assert summary["energy"]["ledger_error_J"] < 1e-6 * summary["energy"]["initial_J"]
+    assert {"nodes_visited", "leaves", "bound_gap", "agrees_with_enumeration"} <= set(summary["branch"])
+    assert {"misfit", "simulator_calls", "wall_seconds"} <= set(summary["baseline"])
+    result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
+    assert result.attrs["sources"] and result["force"].attrs["unit"] == "N"
+    assert all(
+        (tmp_path / f"{name}.png").stat().st_size > 10_000 for name in ("touchdown", "fit", "parameters", "tree")
+    )
