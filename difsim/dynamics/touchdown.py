@@ -131,7 +131,8 @@ class Touchdown(AbstractModel):
         hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
         edge = boulder.cross(hip + lift, foot + lift)
         closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
-        push, energy = series_force(closure, k, boulder.hertz), series_energy(closure, k, boulder.hertz)
+        both = lambda law: jax.vmap(law, in_axes=(0, None, None))(closure, k, boulder.hertz)  # noqa: E731
+        push, energy = both(series_force), both(series_energy)
         on_hip, on_foot = boulder.edge_push(hip + lift, foot + lift, push[0], energy[0])
         top = above * push[1]
         normal = jnp.stack([below * edge.weight * push[0], top])

@@ -92,11 +92,10 @@ class Restarts:
         return float(np.mean(self.objective < STOP))
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """The paper's "95 % interval" (Eqs 46-48) of the successful runs; NaN for fewer than two."""
-        good = self.objective < STOP
-        if good.sum() < 2:
+        """The paper's "95 % interval" (Eqs 46-48): the spread of the restarts; NaN for fewer than two."""
+        if len(self.objective) < 2:
             return dict.fromkeys(self.values, (np.nan, np.nan))
-        return {name: tuple(np.float64(end) for end in confidence(v[good])) for name, v in self.values.items()}
+        return {name: tuple(float(end) for end in confidence(v)) for name, v in self.values.items()}
 
 
 def evolve(problem: Problem, seed: int, max_generations: int, stall: int) -> Evolution:

@@ -163,7 +163,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
         raise ValueError(f"[initial] horizon_s = {initial['horizon_s']} must be positive")
     tangential = velocity - velocity @ normal * normal
     heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
-    frame = rotation.SurfaceFrame.from_normal(site["position_m"], normal, heading)
+    frame = rotation.SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
     axis = rotation.axis_from_projections(np.radians(site["alpha_s_deg"]), np.radians(site["beta_s_deg"]))
     return Experiment(
         lander=Lander(
