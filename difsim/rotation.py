@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, number
+from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known, number
 
 
 def rotate(q: Quat, v: Vec3) -> Vec3:
@@ -151,7 +151,7 @@ def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
     alpha, beta = as_float(alpha), as_float(beta)
     ca, sa, cb, sb = jnp.cos(alpha), jnp.sin(alpha), jnp.cos(beta), jnp.sin(beta)
     eps = 4 * jnp.finfo(ca.dtype).eps
-    if _known(sa, cb) and abs(sa) < eps and abs(cb) < eps:
+    if is_known(sa) and is_known(cb) and abs(sa) < eps and abs(cb) < eps:
         raise ValueError(
             f"alpha = {alpha} and beta = {beta} rad are the projections of every axis in the xz plane: "
             "give the axis itself, or angles measured in another frame"
@@ -192,7 +192,7 @@ class SurfaceFrame(eqx.Module):
             raise ValueError(
                 f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: give (3,) and (3, 3)"
             )
-        if not _known(self.matrix):
+        if not is_known(self.matrix):
             return
         off = jnp.max(jnp.abs(self.matrix @ self.matrix.T - jnp.eye(3, dtype=self.matrix.dtype)))
         det = jnp.linalg.det(self.matrix)
@@ -212,7 +212,11 @@ class SurfaceFrame(eqx.Module):
         origin, normal, heading = as_float(origin), as_float(normal), as_float(heading)
         z = safe.unit(normal)
         level = heading - jnp.dot(heading, z) * z
-        if _known(z, level) and not (safe.norm(z) > 0 and safe.norm(level) > 1e-6 * safe.norm(heading)):
+        if (
+            is_known(z)
+            and is_known(level)
+            and not (safe.norm(z) > 0 and safe.norm(level) > 1e-6 * safe.norm(heading))
+        ):
             raise ValueError(
                 f"heading {heading} does not fix a direction in the facet with normal {normal}: "
                 "give a nonzero normal and a heading that is not along it"
@@ -248,8 +252,3 @@ class SurfaceFrame(eqx.Module):
 def _upper(q: Quat) -> Quat:
     """The one of q and -q, the same rotation, with w ≥ 0."""
     return jnp.where(q[0] < 0, -q, q)
-
-
-def _known(*arrays) -> bool:
-    """Whether values can be looked at now, which they cannot while a function is traced."""
-    return not any(isinstance(a, jax.core.Tracer) for a in arrays)

@@ -2,7 +2,7 @@
 
 w = |E - E*|/E* + χ (1 - cos γ)  (paper 000 Eqs 42-45): translational energy and direction of the rebound. E* and
 γ refer to a synthetic rebound, simulated at the paper's optimum, so that w = 0 can be reached and the truth behind
-it is known. (The paper's printed vector cannot be reached at this site: experiments/agilkia/README.md.)
+it is known. (No search reached the paper's printed vector on a leaf: experiments/agilkia/README.md.)
 """
 
 import time

@@ -65,16 +65,10 @@ def _whole(problem: Problem, search, seed: int) -> dict[str, np.ndarray]:
     started = time.perf_counter()
     tree: Tree = branch_and_bound(problem, solve, order=ORDER)
     calls: Calls = tree.calls
-    best = search_objective(problem, tree)
     return {
-        "w": np.asarray(best),
+        "w": np.asarray(np.inf if tree.incumbent is None else tree.incumbent.misfit),
         "forward": np.asarray(calls.forward),
         "jacobian": np.asarray(calls.jacobian),
         "nodes": np.asarray(tree.nodes_visited),
         "seconds": np.asarray(time.perf_counter() - started),
     }
-
-
-def search_objective(problem: Problem, tree: Tree) -> float:
-    """Objective of the tree's best leaf; infinite where no leaf was valid."""
-    return np.inf if tree.incumbent is None else tree.incumbent.misfit
