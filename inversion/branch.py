@@ -47,7 +47,7 @@ class Node:
 class Tree:
     """All nodes in the order they were solved, and the best leaf.
 
-    `bound_gap`: incumbent misfit minus the lowest bound that was not followed to its leaves (0 when closed);
+    `bound_gap`: incumbent misfit minus the lowest bound of what was not solved (0 when closed);
     `violations`: nodes whose misfit is below their parent's, each a proof that the parent's was no bound.
     """
 
@@ -88,6 +88,7 @@ def branch_and_bound(
 ) -> Tree:
     """The best leaf, without solving all: best-first, pruned where the relaxed misfit is above the incumbent.
 
+    A subproblem is solved when its turn comes, by the bound of its parent; of equal bounds the deeper first.
     A relaxed minimum is a lower bound of all leaves below it: min over the hull <= min over the values. It is
     only as good as the solver: a local minimum is no bound. So count `violations`, and where the leaves
     are affordable prove the answer with `enumerate_leaves`.
@@ -104,49 +105,47 @@ def branch_and_bound(
     if sorted(order) != sorted(_discrete(problem)):
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
     nodes: list[Node] = []
-    incumbent: int | None = None
-    heap: list[tuple[float, int]] = []
+    incumbent: Node | None = None
     violations = 0
+    # Subproblems not yet solved: their parent's bound, then the deeper first, then the value nearest to the parent's
+    # relaxed one. So a dive to a first leaf costs one solve a level, and what it prunes is never solved.
+    heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:
-
-        def visit(assignment, parent):
-            nonlocal incumbent, violations
+        while heap and (max_nodes is None or len(nodes) < max_nodes):
+            if incumbent is not None and heap[0][0] >= incumbent.misfit - tolerance:
+                break
+            bound, _, _, _, above, assignment = heapq.heappop(heap)
+            parent = None if above is None else nodes[above]
             guess = None
-            if parent is not None and np.isfinite(nodes[parent].misfit):
-                guess = nodes[parent].values | assignment
+            if parent is not None and np.isfinite(parent.misfit):
+                guess = parent.values | assignment
             node = _solve_node(problem, solve, assignment, guess, checkpoint)
-            if parent is not None:
-                inherited = node.bound if np.isfinite(node.misfit) else nodes[parent].bound
-                node = replace(node, parent=parent, bound=inherited)
-            index = len(nodes)
+            # Without a valid simulation nothing is proved of the leaves below: the parent's bound holds on.
+            node = replace(node, parent=above, bound=node.misfit if np.isfinite(node.misfit) else bound)
+            # Tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
+            if node.misfit < bound * (1.0 - 1e-6) - 1e-9:
+                violations += 1
             nodes.append(node)
             bar.update()
-            # Tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
-            if parent is not None and node.misfit < nodes[parent].bound * (1.0 - 1e-6) - 1e-9:
-                violations += 1
-            if node.status == "leaf" and (incumbent is None or node.misfit < nodes[incumbent].misfit):
-                incumbent = index
+            if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
+                incumbent = node
                 bar.set_postfix(best=node.misfit)
             elif node.status == "open":
-                heapq.heappush(heap, (node.bound, index))
+                name = order[len(assignment)]
+                for rank, value in enumerate(problem.parameters[name].nearest_first(node.values[name])):
+                    child = (node.bound, -len(assignment), rank, len(heap) + len(nodes), len(nodes) - 1)
+                    heapq.heappush(heap, (*child, assignment | {name: value}))
 
-        visit({}, None)
-        while heap and (max_nodes is None or len(nodes) < max_nodes):
-            bound, index = heapq.heappop(heap)
-            if incumbent is not None and bound >= nodes[incumbent].misfit - tolerance:
-                nodes[index] = replace(nodes[index], status="pruned")
-                continue
-            nodes[index] = replace(nodes[index], status="branched")
-            held = nodes[index].assignment
-            name = order[len(held)]
-            for value in np.asarray(problem.parameters[name].values).tolist():
-                visit(held | {name: value}, index)
-
-    unfollowed = [node.bound for node in nodes if node.status in ("open", "pruned")]
-    best = np.inf if incumbent is None else nodes[incumbent].misfit
-    gap = max(0.0, best - min(unfollowed)) if unfollowed else 0.0
-    return Tree(tuple(nodes), None if incumbent is None else nodes[incumbent], gap, violations)
+    best = np.inf if incumbent is None else incumbent.misfit
+    branched = {node.parent for node in nodes}
+    for i, node in enumerate(nodes):
+        if node.status == "open" and i in branched:
+            nodes[i] = replace(node, status="branched")
+        elif node.status == "open" and node.bound >= best - tolerance:
+            nodes[i] = replace(node, status="pruned")
+    gap = max(0.0, best - heap[0][0]) if heap else 0.0
+    return Tree(tuple(nodes), incumbent, gap, violations)
 
 
 def enumerate_leaves(
@@ -195,5 +194,4 @@ def _solve_node(
     if len(assignment) == len(_discrete(problem)):
         status = "leaf" if np.isfinite(misfit) else "failed"
     values = dict(zip(sorted(problem.parameters), stored["values"].tolist(), strict=True))
-    bound = misfit if np.isfinite(misfit) else -np.inf
-    return Node(assignment, misfit, bound, values, None, status, Calls(*stored["calls"].tolist()))
+    return Node(assignment, misfit, misfit, values, None, status, Calls(*stored["calls"].tolist()))

@@ -217,7 +217,7 @@ def fit(
     """The parameters that make the misfit smallest: `starts` points screened, `keep` of them polished.
 
     **Arguments:** `key`: seed of the starting points, a Latin hypercube in the prior; `starts`: forward
-    simulations to screen; `keep`: Levenberg-Marquardt searches, from the `guesses` (dicts of values) first
+    simulations to screen; `keep`: Levenberg-Marquardt searches at most, from the `guesses` (dicts of values) first
     and then from the best screened points that lie apart; `candidates`: values that are screened with them, the
     last `starts` // 2 in place of as many points (solutions of like problems); `stops`: Stops; `throw`: raise
     when nothing worked.
@@ -228,10 +228,10 @@ def fit(
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
-    if not max(1, len(guesses)) <= keep <= starts + len(guesses):
+    if keep < max(1, len(guesses)) or starts + len(guesses) < 1:
         raise ValueError(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
-            "keep at least the guesses, and at most starts + guesses"
+            "give a start or a guess, and keep at least the guesses"
         )
     n = len(problem.names)
     x = [np.asarray(problem.unfold(problem.scaled(guess))) for guess in guesses]

@@ -264,10 +264,10 @@ class Discrete(AbstractInterval):
         """The parameter with its value number `index`."""
         return Fixed(self.values[index], self.unit)
 
-    def nearest(self, value: float) -> float:
-        """The value nearest to `value` on the relaxed scale."""
+    def nearest_first(self, value: float) -> list[float]:
+        """All values, those nearest to `value` on the relaxed scale first."""
         s = jax.vmap(self.hull.scaled)(self.values) - self.hull.scaled(jnp.asarray(value, self.values.dtype))
-        return float(self.values[jnp.argmin(jnp.abs(s))])
+        return self.values[jnp.argsort(jnp.abs(s))].tolist()
 
     def physical(self, s: Scalar) -> Scalar:
         return self.hull.physical(s)
@@ -276,7 +276,7 @@ class Discrete(AbstractInterval):
         return self.hull.scaled(p)
 
     def check(self, value: float) -> float:
-        snapped = self.nearest(value) if np.isfinite(value) else np.nan
+        snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: `.6` is one of the values in float32, too.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")

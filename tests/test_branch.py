@@ -1,6 +1,7 @@
 """Branch and bound against full enumeration, and differential evolution on the same problems."""
 
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +45,18 @@ def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
 def test_any_order_gives_the_same_answer(solve, leaves):
     tree = inversion.branch_and_bound(toys.mixed()[0], solve, order=("s", "c", "E"))
     assert tree.agrees(leaves) and list(tree.nodes[-1].assignment) == ["s", "c", "E"]
+
+
+def test_a_dive_solves_one_node_a_level():
+    # Where every node reaches the target, no second child is solved, and the nearest value is taken.
+    def solve(node, guess):
+        values = {k: 0.0 for k in node.parameters} | {"E": 9e8, "c": 0.3, "s": 1.9}
+        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.Calls(1, 0, 0))
+
+    tree = inversion.branch_and_bound(toys.mixed()[0], solve)
+    assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
+    assert tree.incumbent.assignment == {"E": 1e9, "c": 0.2, "s": 2.0}
+    assert [node.status for node in tree.nodes] == ["branched", "branched", "branched", "leaf"]
 
 
 def test_stopped_early_leaves_a_gap(solve):

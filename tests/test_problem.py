@@ -57,7 +57,8 @@ def test_discrete_relaxes_and_returns():
     discrete = Discrete((1e7, 1e8, 1e9), unit="Pa", relaxed=Log, labels=("soft", "medium", "hard"))
     assert isinstance(discrete.relaxed(), Log)
     assert float(discrete.fixed(1).value) == 1e8
-    assert discrete.nearest(3e7) == 1e7 and discrete.nearest(3.3e7) == 1e8  # nearest on the log scale
+    assert discrete.nearest_first(3e7) == [1e7, 1e8, 1e9]  # on the log scale
+    assert discrete.nearest_first(3.3e7) == [1e8, 1e7, 1e9]
     problem, _ = toys.mixed()
     assert problem.free == ("h", "m") and problem.discrete == ("E", "c", "s")
     assert problem.relax().free == problem.names
