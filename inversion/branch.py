@@ -107,8 +107,8 @@ def branch_and_bound(
     nodes: list[Node] = []
     incumbent: Node | None = None
     violations = 0
-    # Subproblems not yet solved: their parent's bound, then the deeper first, then the value nearest to the parent's
-    # relaxed one. So a dive to a first leaf costs one solve a level, and what it prunes is never solved.
+    # Subproblems not yet solved, by their parent's bound, then the deeper first, then the value nearest to the
+    # parent's relaxed one. So a dive to a first leaf costs one solve a level; what it prunes is never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:

@@ -228,10 +228,12 @@ def fit(
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
-    if keep < max(1, len(guesses)) or starts + len(guesses) < 1:
+    # From guesses alone `keep` may be more: a round without screening shares the compiled search of the others.
+    points = starts + len(guesses)
+    if keep < max(1, len(guesses)) or points < 1 or (starts and keep > points):
         raise ValueError(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
-            "give a start or a guess, and keep at least the guesses"
+            "keep at least the guesses, and at most starts + guesses"
         )
     n = len(problem.names)
     x = [np.asarray(problem.unfold(problem.scaled(guess))) for guess in guesses]

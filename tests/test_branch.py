@@ -50,7 +50,7 @@ def test_any_order_gives_the_same_answer(solve, leaves):
 def test_a_dive_solves_one_node_a_level():
     # Where every node reaches the target, no second child is solved, and the nearest value is taken.
     def solve(node, guess):
-        values = {k: 0.0 for k in node.parameters} | {"E": 9e8, "c": 0.3, "s": 1.9}
+        values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
         return SimpleNamespace(misfit=0.0, values=values, calls=inversion.Calls(1, 0, 0))
 
     tree = inversion.branch_and_bound(toys.mixed()[0], solve)
