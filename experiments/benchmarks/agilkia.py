@@ -22,7 +22,7 @@ GENERATIONS, STALL = 300, 60
 
 
 def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
-    """Medians over seeds of the calls and times of a tree, and success rates; finished ones are kept in `folder`."""
+    """Medians over seeds of calls and times of a tree, and success rates; finished trees are kept in `folder`."""
     problem = paper_problem(read_lander(DATA / "philae.toml"))
     cost = jacobian_cost(problem.relax())
     searches = {"gradients": descend, "evolution": lambda p, seed, _: evolve(p, seed, GENERATIONS, STALL)}
