@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.contact.friction import slip_direction
 from difsim.typing import Scalar, Vec3, number, require
 
 END_WIDTH = 0.02  # of a strut's length and an edge's half length: how smoothly a contact slips off its end
@@ -145,4 +146,4 @@ class Boulder(eqx.Module):
 
     def sliding(self, force: Scalar, slip: Vec3) -> Vec3:
         """Regularised Coulomb friction -μ N v/√(v² + v_ε²), N."""
-        return -self.friction * force * slip / jnp.sqrt(jnp.sum(slip * slip) + self.slip_speed**2)
+        return -self.friction * force * slip_direction(slip, self.slip_speed)

@@ -40,9 +40,13 @@ class RegularisedCoulomb(AbstractFriction):
         require(self.speed > 0, f"RegularisedCoulomb: speed = {self.speed} m/s must be positive.")
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3) -> Vec3:
-        v = slip_velocity
-        # The sum has units of speed² and is positive: v_s is the only ε here.
-        return -self.coefficient * normal_force * v / jnp.sqrt(jnp.dot(v, v) + self.speed**2)
+        return -self.coefficient * normal_force * slip_direction(slip_velocity, self.speed)
+
+
+def slip_direction(slip_velocity: Vec3, speed: Scalar) -> Vec3:
+    """v/√(v² + v_s²): the unit vector of the slip above the regularisation speed v_s, and smooth through zero."""
+    # The sum has units of speed² and is positive: v_s is the only ε here.
+    return slip_velocity / jnp.sqrt(jnp.dot(slip_velocity, slip_velocity) + speed**2)
 
 
 class StickSlip(eqx.Module):

@@ -28,6 +28,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.contact.friction import slip_direction
 from difsim.typing import Scalar, Vec3, number, require
 
 
@@ -129,4 +130,4 @@ class Regolith(eqx.Module):
         ploughing = 2 * radius * z * 2 * self.cohesion * sqrt_passive
         # The soil in front is felt only while the sole is pressed into it.
         pressed = force / (force + self.yield_width)
-        return -(μ * force + ploughing * pressed) * slip / jnp.sqrt(slip @ slip + self.slip_speed**2)
+        return -(μ * force + ploughing * pressed) * slip_direction(slip, self.slip_speed)

@@ -18,7 +18,7 @@ from experiments.agilkia.files import DATA, read_lander
 from experiments.agilkia.solve import ORDER
 from inversion import Calls, Checkpoint, Evolution, Problem, Tree, branch_and_bound
 
-GENERATIONS, STALL = 300, 60
+GENERATIONS, STALL = 60, 30
 
 
 def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
