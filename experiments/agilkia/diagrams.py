@@ -71,10 +71,10 @@ def pairs(result: xr.Dataset) -> Figure:
         "profile: misfit above the best": {"color": BLUE, "marker": "."},
         f"misfit + {THRESHOLD}: 95 %": {"color": GREY, "linestyle": "--"},
         "ends of the 95 % interval": {"color": GREY, "linestyle": ":"},
-        "restarts of the baseline": {"marker": "x", "color": RED, "linestyle": ""},
+        "restarts on the paper's w": {"marker": "x", "color": RED, "linestyle": ""},
     }
     if "restart_value" not in result:
-        styles["no baseline in this result"] = styles.pop("restarts of the baseline") | {"marker": ""}
+        styles["no restarts in this result"] = styles.pop("restarts on the paper's w") | {"marker": ""}
     key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
     figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.95), title="axes span the prior range")
     return figure
