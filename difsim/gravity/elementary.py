@@ -8,6 +8,8 @@ Reduction and series as in W. J. Cody and W. Waite, Software Manual for the Elem
 ch. 5 and 11; the polynomials are interpolated at Chebyshev nodes when the module is loaded.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +32,7 @@ def _tail(sign: int, largest: float, degree: int) -> list[float]:
 # .0861 + .5: the reduced ratio lies within 2^±.5861, and s = (ratio - 1)/(ratio + 1) within ±.2005.
 _ATANH = {52: _tail(1, 0.2005, 8), 23: _tail(1, 0.2005, 2)}
 # After reduction to one of 0, π/4, π/2 the tangent is at most tan(π/8).
-_TAN_PI_8 = np.sqrt(2.0) - 1
+_TAN_PI_8 = math.sqrt(2.0) - 1
 _ATAN = {52: _tail(-1, _TAN_PI_8, 10), 23: _tail(-1, _TAN_PI_8, 3)}
 
 
@@ -56,7 +58,7 @@ def log_ratio(difference: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Ar
     c = jax.lax.shift_left(exponent, integer(mantissa)).view(b.dtype)
     k = exponent.astype(b.dtype) - (one >> mantissa).astype(b.dtype)
     s = (difference + (1 - c) * b) / (difference + (1 + c) * b)
-    return k * np.log(2.0) + 2 * _odd(s, _ATANH[mantissa])
+    return k * math.log(2.0) + 2 * _odd(s, _ATANH[mantissa])
 
 
 @log_ratio.defjvp
@@ -73,10 +75,10 @@ def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     steep, flat = high * _TAN_PI_8 > wide, high <= wide * _TAN_PI_8
     top = jnp.where(flat, high, jnp.where(steep, -wide, high - wide))
     bottom = jnp.where(flat, wide, jnp.where(steep, high, high + wide))
-    offset = jnp.where(flat, 0.0, jnp.where(steep, np.pi / 2, np.pi / 4))
+    offset = jnp.where(flat, 0.0, jnp.where(steep, math.pi / 2, math.pi / 4))
     # Both are 0 at x = y = 0 alone.
     angle = offset + _odd(top / jnp.where(bottom == 0, 1.0, bottom), _ATAN[_BITS[x.dtype][1]])
-    angle = jnp.where(x < 0, np.pi - angle, angle)
+    angle = jnp.where(x < 0, math.pi - angle, angle)
     return jnp.where(y < 0, -angle, angle)
 
 
