@@ -30,7 +30,7 @@ _MARGIN = 1e-6  # all semi-axes are shortened by this share, so that inclusion i
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class Inscribed:
     """The image x = d + B u of the unit ball |u| ≤ 1: an ellipsoid on the host.
 
     `centre` d [3] m, `matrix` B [3,3] m, not singular.
@@ -62,18 +62,25 @@ class Ball:
         """u = B⁻¹ (x - d) of points [..., 3] m: the ellipsoid is |u| ≤ 1."""
         return (points - self.centre) @ np.linalg.inv(self.matrix).T
 
+    def distance(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+        """Distance of points [n,3] m from the surface to first order, (|u| - 1)/|∇|u||; negative inside."""
+        u = self.coordinates(points)
+        size = np.linalg.norm(u, axis=1)
+        slope = np.linalg.norm(u @ np.linalg.inv(self.matrix), axis=1)
+        return (size - 1) * size / np.where(slope > 0, slope, np.inf)  # in the centre itself: 0
+
     def reach(self, direction: Float[np.ndarray, "3"]) -> float:
         """How far the ellipsoid extends from its centre along a unit vector, |Bᵀ m|, m."""
         return float(np.linalg.norm(self.matrix.T @ direction))
 
-    def scaled(self, factor: float) -> "Ball":
+    def scaled(self, factor: float) -> "Inscribed":
         """The same, `factor` times as large about its own centre."""
-        return Ball(self.centre, factor * self.matrix)
+        return Inscribed(self.centre, factor * self.matrix)
 
 
 def inscribe(
     mesh: TriMesh, count: int, *, starts: int = 4, seed: int = 0, rounds: int = 60, rtol: float = 1e-4
-) -> list[Ball]:
+) -> list[Inscribed]:
     """The largest `count` ellipsoids inside a mesh that do not overlap: greatest total volume found.
 
     Each of `starts` trials puts its ellipsoids in one by one, as a sphere where the body is deepest beside those
@@ -91,7 +98,7 @@ def inscribe(
     rng = np.random.default_rng(seed)
     trials = []
     for trial in range(starts):
-        balls: list[Ball] = []
+        balls: list[Inscribed] = []
         for number in range(1, count + 1):
             balls = _with_sphere(balls, points, depths, rng if trial else None)
             # Those before the last are only on their way: a few rounds show where there is room.
@@ -101,7 +108,7 @@ def inscribe(
     return sorted(best, key=lambda ball: -ball.volume)
 
 
-def clearance(mesh: TriMesh, ball: Ball) -> float:
+def clearance(mesh: TriMesh, ball: Inscribed) -> float:
     """How much larger than the ellipsoid, about its centre, the one is that touches the mesh, minus 1.
 
     Exact: over all facets the smallest distance from the origin in the ellipsoid's own coordinates. Positive
@@ -113,17 +120,17 @@ def clearance(mesh: TriMesh, ball: Ball) -> float:
     return float(np.linalg.norm(_nearest(ball.coordinates(mesh.vertices)[mesh.faces]), axis=1).min() - 1)
 
 
-def gap(a: Ball, b: Ball) -> float:
+def gap(a: Inscribed, b: Inscribed) -> float:
     """Distance between two ellipsoids, m, by the plane that separates them best; negative when they overlap."""
     return _apart(a, b, _separator(a, b))
 
 
-def _apart(a: Ball, b: Ball, normal) -> float:
+def _apart(a: Inscribed, b: Inscribed, normal) -> float:
     """Width of the empty slab between two ellipsoids that a unit normal from a to b is perpendicular to."""
     return float((b.centre - a.centre) @ normal) - a.reach(normal) - b.reach(normal)
 
 
-def _separator(a: Ball, b: Ball) -> np.ndarray:
+def _separator(a: Inscribed, b: Inscribed) -> np.ndarray:
     """The unit normal of the widest empty slab between two ellipsoids (the flattest overlap if there is none)."""
     size = np.linalg.norm(b.centre - a.centre)
 
@@ -157,7 +164,7 @@ def _nearest(triangles) -> np.ndarray:
     return np.where(inside[:, None], foot, nearest)
 
 
-def _planes(mesh: TriMesh, ball: Ball) -> tuple[np.ndarray, np.ndarray]:
+def _planes(mesh: TriMesh, ball: Inscribed) -> tuple[np.ndarray, np.ndarray]:
     """Planes n·u = r in the ball's coordinates, every facet behind at least one of them: normals, distances."""
     vertices = ball.coordinates(mesh.vertices)
     nearest = _nearest(vertices[mesh.faces])
@@ -175,7 +182,7 @@ def _planes(mesh: TriMesh, ball: Ball) -> tuple[np.ndarray, np.ndarray]:
     return np.array(normals), np.array(distances)
 
 
-def _grow(mesh: TriMesh, balls: list[Ball], rounds: int, rtol: float) -> list[Ball]:
+def _grow(mesh: TriMesh, balls: list[Inscribed], rounds: int, rtol: float) -> list[Inscribed]:
     volume = sum(ball.volume for ball in balls)
     for _ in range(rounds):
         balls = _largest_within(balls, [_planes(mesh, ball) for ball in balls])
@@ -185,7 +192,7 @@ def _grow(mesh: TriMesh, balls: list[Ball], rounds: int, rtol: float) -> list[Ba
     return balls
 
 
-def _largest_within(balls: Sequence[Ball], planes: Sequence[tuple]) -> list[Ball]:
+def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list[Inscribed]:
     """The ellipsoids of greatest total volume between given planes.
 
     Unknowns are a centre w and a lower triangular matrix L for each, in the coordinates of the ellipsoid
@@ -257,11 +264,11 @@ def _largest_within(balls: Sequence[Ball], planes: Sequence[tuple]) -> list[Ball
         options={"maxiter": 60, "ftol": 1e-7},
     )
     w, L = split(result.x)
-    grown = [Ball(b.centre + b.matrix @ w_, b.matrix @ L_) for b, w_, L_ in zip(balls, w, L, strict=True)]
+    grown = [Inscribed(b.centre + b.matrix @ w_, b.matrix @ L_) for b, w_, L_ in zip(balls, w, L, strict=True)]
     return [ball.scaled(1 - max(0.0, -float(room(result.x).min()))) for ball in grown]
 
 
-def _strictly_inside(mesh: TriMesh, balls: Sequence[Ball]) -> list[Ball]:
+def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribed]:
     """All shrunk until the exact distances, of facets and of each other, leave a margin."""
     balls = [ball.scaled(min(1.0, 1 + clearance(mesh, ball)) * (1 - _MARGIN)) for ball in balls]
     for a, b in combinations(range(len(balls)), 2):
@@ -294,14 +301,11 @@ def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
     return points[depths > 0], depths[depths > 0]
 
 
-def _with_sphere(balls: list[Ball], points, depths, rng: np.random.Generator | None) -> list[Ball]:
+def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generator | None) -> list[Inscribed]:
     """One more: a sphere half as large as there is room beside the others, where it is deepest (or by chance)."""
     room = depths
     for ball in balls:
-        u = ball.coordinates(points)
-        size = np.linalg.norm(u, axis=1)
-        slope = np.linalg.norm(u @ np.linalg.inv(ball.matrix), axis=1) / size
-        room = np.minimum(room, (size - 1) / slope)  # to first order the distance
+        room = np.minimum(room, ball.distance(points))
     if not (room > 0).any():
         raise ValueError(
             f"inscribe: no room for ellipsoid {len(balls) + 1} at any of {len(points)} grid points inside the "
@@ -310,7 +314,7 @@ def _with_sphere(balls: list[Ball], points, depths, rng: np.random.Generator | N
     chance = np.maximum(room, 0) ** 3
     chosen = np.argmax(room) if rng is None else rng.choice(len(room), p=chance / chance.sum())
     # An ellipsoid nearer than it seemed is passed by a smaller sphere.
-    new = Ball(points[chosen], 0.5 * room[chosen] * np.eye(3))
+    new = Inscribed(points[chosen], 0.5 * room[chosen] * np.eye(3))
     while any(gap(ball, new) <= 0 for ball in balls):
         new = new.scaled(0.5)
     return [*balls, new]
