@@ -22,7 +22,7 @@ class Coast(AbstractMethod):
     """
 
     rtol: float = eqx.field(static=True, default=1e-12)
-    atol: float = eqx.field(static=True, default=1e-10)
+    atol: float = eqx.field(static=True, default=1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
@@ -68,7 +68,7 @@ class ToContact(AbstractMethod):
     """
 
     rtol: float = eqx.field(static=True, default=1e-12)
-    atol: float = eqx.field(static=True, default=1e-10)
+    atol: float = eqx.field(static=True, default=1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
     slack: float = eqx.field(static=True, default=1e-6)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()

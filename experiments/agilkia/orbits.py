@@ -1,5 +1,6 @@
 """The pictures of descent and bounce, from their Datasets and the outline of a mesh."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
@@ -16,7 +17,6 @@ COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 # Two views of the body-fixed frame: abscissa, ordinate, and the axis towards the viewer. From +z and from -y
 # the first touchdown is in sight.
 VIEWS = {"from +z": (0, 1, (0.0, 0.0, 1.0)), "from −y": (0, 2, (0.0, -1.0, 0.0))}
-NEAR = 1.2  # km around the touchdown in the close view
 
 
 def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> None:
@@ -44,9 +44,10 @@ def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) ->
     furthest = result["landing_off"].max().item()
     _views(
         path,
-        f"Descent: {len(worlds)} worlds land within {number(furthest, '.0f')} m of the touchdown (synthetic scenario)",
+        f"Descent: {len(worlds)} worlds land within {number(furthest, '.1f')} m of the synthetic scenario's site",
         draw,
         target,
+        max(0.03, 3e-3 * furthest),
         mesh,
         "solid: from separation to the ground; dashed: from the touchdown back; +: the scenario's touchdown",
     )
@@ -74,12 +75,22 @@ def draw_bounce(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> 
         "Bounce: the next contact is not the paper's (718.5 m after 2754 s)",
         draw,
         start,
+        1.2,
         mesh,
         "+: first touchdown; ×: the paper's second site; dots: next contacts",
     )
 
 
-def _views(path: Path, title: str, draw, centre: np.ndarray, mesh: TriMesh | None, note: str) -> None:
+def _views(
+    path: Path,
+    title: str,
+    draw: Callable[[Axes, int, int], None],
+    centre: np.ndarray,
+    near: float,
+    mesh: TriMesh | None,
+    note: str,
+) -> None:
+    """`draw` in both views, whole above and within `near` km of `centre` below."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10, 9.5), layout="constrained")
         figure.suptitle(title)
@@ -93,8 +104,8 @@ def _views(path: Path, title: str, draw, centre: np.ndarray, mesh: TriMesh | Non
                 ax.set_ylabel(f"{'xyz'[j]} [km]")
                 ax.set_title(f"{name}, {'near the touchdown' if close else 'whole'} (comet-fixed)")
                 if close:
-                    ax.set_xlim(centre[i] - NEAR, centre[i] + NEAR)
-                    ax.set_ylim(centre[j] - NEAR, centre[j] + NEAR)
+                    ax.set_xlim(centre[i] - near, centre[i] + near)
+                    ax.set_ylim(centre[j] - near, centre[j] + near)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", title=note)
         figure.savefig(path)
