@@ -202,11 +202,12 @@ def _facet_sums(
         (r + s) ** 2 - _dot(edge, edge)[:, None]
         for r, s, edge in ((r1, r2, b - a), (r2, r3, c - b), (r3, r1, a - c))
     )
-    angle = 2 * arctan2(triple, 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3)
+    bottom = 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3
     # A point closer to the plane than rounding is in it, and sees nothing of the facet: else its side, and with
-    # it ±2π, would be chance. The slope stays.
-    in_plane = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
-    return terms @ (angle - jax.lax.stop_gradient(jnp.where(in_plane, angle, 0.0)))
+    # it ±2π, would be chance. The slope by the distance from the plane stays.
+    flat = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
+    triple -= jax.lax.stop_gradient(jnp.where(flat, triple, 0.0))
+    return terms @ (2 * arctan2(triple, jnp.where(flat, jnp.abs(bottom), bottom)))
 
 
 def _from(x: Float[Array, "3 P"], corner: Float[Array, "3 B"]) -> list[Array]:
@@ -238,7 +239,7 @@ def _dot(u: Sequence, v: Sequence) -> Array:
 
 
 def _length(v: Sequence) -> Array:
-    return safe.sqrt(_dot(v, v))
+    return safe.sqrt_floored(_dot(v, v))
 
 
 def _unit(v: Array) -> Array:
