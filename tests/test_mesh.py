@@ -101,7 +101,8 @@ def twice(v, f):
     [
         (with_nan, r"1 vertices are not finite, the first is number 3"),
         (with_a_wrong_index, r"indices 0 to 8 do not fit 8 vertices"),
-        (lambda v, f: (v, f[:0]), r"0 faces"),
+        (lambda v, f: (v, f[:0]), r"8 vertices and 0 faces enclose no volume"),
+        (lambda v, f: (v[:3], f[:1] * 0 + np.arange(3)), r"3 vertices and 1 faces .* has 4 of each"),
         (lambda v, f: (v, f[1:]), r"3 edges .* fill the holes"),
         (with_an_edge_of_three_faces, r"edges do not belong to exactly two faces"),
         (with_a_flat_face, r"face 0 has no area"),
@@ -113,6 +114,171 @@ def twice(v, f):
 def test_broken(spoil, message):
     with pytest.raises(ValueError, match=message):
         mesh.TriMesh(*spoil(*box()))
+
+
+# --- a stated size, other formats, repair
+
+
+def icosphere(tmp_path, suffix="obj", factor=1.0):
+    shape = trimesh.creation.icosphere(subdivisions=1, radius=factor)
+    path = tmp_path / f"ball.{suffix}"
+    shape.export(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "factor,unit,message",
+    [
+        (
+            2.5,
+            "m",
+            r'read in "m" the body is 5 m long, not 4000 to 6000 m: .* give unit="km", which makes it 5000',
+        ),
+        (2500.0, "km", r'the body is 5e\+06 m long.* give unit="m", which makes it 5000 m'),
+        (70.0, "m", r"140 m long, .* check the file and the size"),
+    ],
+)
+def test_a_wrong_unit_is_seen_where_the_size_is_stated(tmp_path, factor, unit, message):
+    path = icosphere(tmp_path, factor=factor)
+    with pytest.raises(ValueError, match=message):
+        mesh.load(path, unit=unit, size=(4e3, 6e3))
+
+
+def test_a_stated_size_that_fits(tmp_path):
+    body = mesh.load(icosphere(tmp_path, factor=2.5), unit="km", size=(4e3, 6e3))
+    assert np.ptp(body.vertices, axis=0).max() == pytest.approx(5000, rel=1e-3)
+
+
+def table(rows, numbered):
+    return [" ".join(map(str, [i + 1, *row] if numbered else row)) for i, row in enumerate(rows.tolist())]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("first", [0, 1])
+def test_plate_models(tmp_path, numbered, together, first):
+    vertices, faces = box()
+    head = [f"{len(vertices)} {len(faces)}"] if together else [str(len(vertices))]
+    between = [] if together else [f"  {len(faces)}"]
+    lines = [*head, *table(vertices, numbered), *between, *table(faces + first, numbered)]
+    path = tmp_path / "box.tab"
+    path.write_text("\n".join(lines) + "\n\n")
+    body = mesh.load(path, unit="km")
+    assert body.volume == pytest.approx(6e9, rel=1e-12)
+    assert body.faces.shape == (12, 3)
+
+
+@pytest.mark.parametrize(
+    "spoil,message",
+    [
+        (lambda lines: lines[1:], r"box\.tab: '1 -0.5 .* number of rows of the next table"),
+        (lambda lines: [], r"'' stands where"),
+        (lambda lines: lines[:-1], r"promises 12 plates, of which 11 lines are left"),
+        (lambda lines: [*lines, "1 2 3"], r"1 lines follow after 8 vertices and 12 plates"),
+        (lambda lines: [*lines[:3], "1 2", *lines[4:]], r"promises 8 vertices, .* columns"),
+        (lambda lines: [*lines[:3], lines[1], *lines[4:]], r"first of 4 columns of the vertices is no running"),
+    ],
+)
+def test_broken_plate_models(tmp_path, spoil, message):
+    vertices, faces = box()
+    path = tmp_path / "box.tab"
+    lines = [f"{len(vertices)} {len(faces)}", *table(vertices, True), *table(faces + 1, True)]
+    path.write_text("\n".join(spoil(lines)))
+    with pytest.raises(ValueError, match=message):
+        mesh.load(path, unit="m")
+
+
+VRML = """#VRML V2.0 utf8
+Shape {{ geometry IndexedFaceSet {{ coord Coordinate {{ point [ {points} ] }}   # a comment ]
+  texCoord TextureCoordinate {{ point [ 0 0, 1 0, 0 1 ] }}
+  coordIndex [ {indices} ] texCoordIndex [ 0, 1, 2, -1 ] }} }}
+"""
+
+
+def vrml(path, corners=3):
+    vertices, faces = box()
+    points = ",\n".join(" ".join(map(str, row)) for row in vertices.tolist())
+    indices = ",\n".join(", ".join(map(str, [*row[:corners], -1])) for row in faces.tolist())
+    path.write_text(VRML.format(points=points, indices=indices))
+
+
+def test_vrml(tmp_path):
+    vrml(tmp_path / "box.wrl")
+    assert mesh.load(tmp_path / "box.wrl", unit="m").volume == pytest.approx(6, rel=1e-12)
+    vrml(tmp_path / "box.wrl", corners=2)
+    with pytest.raises(ValueError, match=r"box\.wrl: .*triangulate the surface first"):
+        mesh.load(tmp_path / "box.wrl", unit="m")
+    (tmp_path / "box.wrl").write_text("point [0 0 0] point [1 1 1]")
+    with pytest.raises(ValueError, match="2 point and 0 coordIndex lists"):
+        mesh.load(tmp_path / "box.wrl", unit="m")
+
+
+def test_an_unknown_format(tmp_path):
+    (tmp_path / "box.bds").write_text("")
+    with pytest.raises(ValueError, match=r"no reader for '.bds'; give one of .obj, .ply"):
+        mesh.load(tmp_path / "box.bds", unit="m")
+
+
+def ball():
+    shape = trimesh.creation.icosphere(subdivisions=2, radius=2.0)
+    return np.array(shape.vertices), np.array(shape.faces)
+
+
+WHOLE = mesh.TriMesh(*ball())
+
+
+def with_a_hole(v, f):
+    return v, f[~(f == 20).any(axis=1)]  # the faces around a vertex
+
+
+def with_a_chip(v, f):
+    chip, faces = box(offset=FAR, sides=0.1 * SIDES)
+    return np.vstack([v, chip]), np.vstack([f, faces + len(v)])
+
+
+def with_two_flipped(v, f):
+    f[[0, 7]] = f[[0, 7], ::-1]
+    return v, f
+
+
+@pytest.mark.parametrize(
+    "spoil,changes,volume_error",
+    [
+        (lambda v, f: (v, f), [], 1e-14),
+        (with_two_flipped, ["turned 2 faces"], 1e-14),
+        (lambda v, f: (v, f[:, ::-1]), ["turned the whole surface outwards"], 1e-14),
+        (lambda v, f: (v, f[1:]), ["closed a hole of 3 edges"], 1e-14),
+        (with_a_hole, ["closed a hole of 6 edges"], 2e-3),
+        (with_nan, ["dropped 5 faces", "closed a hole of 5 edges"], 5e-3),
+        (with_a_chip, ["kept 1 of 2 pieces, 99."], 1e-14),
+        (lambda v, f: (v, np.vstack([f, [[1, 1, 2]]])), ["dropped 1 faces"], 1e-14),
+        (lambda v, f: with_a_hole(*with_two_flipped(*with_a_chip(v, f))), ["kept", "turned 2", "closed"], 2e-3),
+    ],
+    ids=["whole", "flipped", "inside out", "face lost", "hole", "nan", "chip", "flat", "all"],
+)
+def test_repair_says_what_it_did(spoil, changes, volume_error):
+    mended = mesh.repair(*spoil(*ball()))
+    assert mended.mesh.volume == pytest.approx(WHOLE.volume, rel=volume_error)
+    assert len(mended.changes) == len(changes)
+    assert all(text.startswith(start) for text, start in zip(mended.changes, changes, strict=True))
+
+
+def test_repair_refuses():
+    with pytest.raises(ValueError, match="a hole of 6 edges is larger than largest_hole = 5"):
+        mesh.repair(*with_a_hole(*ball()), largest_hole=5)
+    with pytest.raises(ValueError, match="1 edges belong to more than two faces"):
+        mesh.repair(*with_an_edge_of_three_faces(*ball()))
+    with pytest.raises(ValueError, match="0 faces do not fit 162 vertices"):
+        mesh.repair(ball()[0], ball()[1][:0])
+
+
+def test_loading_mends_nothing(tmp_path):
+    path = tmp_path / "open.obj"
+    v, f = ball()
+    trimesh.Trimesh(v, f[1:], process=False).export(path)
+    with pytest.raises(ValueError, match="fill the holes"):
+        mesh.load(path, unit="m")
+    assert mesh.repair(*mesh.read(path, unit="m")).changes == ("closed a hole of 3 edges",)
 
 
 @pytest.mark.parametrize("density", [0.0, -1.0, np.nan, np.inf])

@@ -1,6 +1,7 @@
 """Models: what moves in what field against what ground."""
 
 from difsim.dynamics.bouncing import Bouncer, PointState
+from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
 
@@ -9,8 +10,14 @@ __all__ = [
     "AbstractModel",
     "Accounts",
     "Approach",
+    "Backward",
     "Bouncer",
+    "Flight",
+    "FlightState",
+    "InertialFlight",
     "PointState",
     "Touchdown",
     "TouchdownState",
+    "to_body",
+    "to_inertial",
 ]

@@ -1,5 +1,26 @@
 """Solids by signed distance: negative inside, positive outside."""
 
+from difsim.shape.ellipsoid import Ellipsoid
+from difsim.shape.grid import GridSDF
+from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
+from difsim.shape.sample import SurfacePoints, surface_points
 from difsim.shape.sdf import AbstractSDF, Box, Offset, Plane, Posed, Prism, Sphere, Union
 
-__all__ = ["AbstractSDF", "Box", "Offset", "Plane", "Posed", "Prism", "Sphere", "Union"]
+__all__ = [
+    "AbstractAmplitude",
+    "AbstractSDF",
+    "Box",
+    "Constant",
+    "Ellipsoid",
+    "GridSDF",
+    "Offset",
+    "Patch",
+    "Plane",
+    "Posed",
+    "Prism",
+    "Rough",
+    "Sphere",
+    "SurfacePoints",
+    "Union",
+    "surface_points",
+]

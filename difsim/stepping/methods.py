@@ -1,4 +1,4 @@
-"""How a trajectory is stepped and differentiated: four methods behind one interface.
+"""How a trajectory is stepped and differentiated: six methods behind one interface.
 
 | method | derivatives | for |
 |---|---|---|
@@ -6,6 +6,8 @@
 | `Checkpointed` | reverse, through the adaptive steps | many parameters, smooth contact |
 | `FixedSteps` | both, through equal steps | checks against finite differences; sweeps of equal cost |
 | `Events` (events.py) | both, through located impacts | hard contact |
+| `Coast` (flight.py) | both, through adaptive steps of high order | smooth flight, for hours |
+| `ToContact` (flight.py) | both, of the landing's time too | flight that ends at the first contact |
 """
 
 from abc import abstractmethod
@@ -27,12 +29,13 @@ from difsim.stepping.status import Status
 
 class Run(eqx.Module):
     """States [T, n] at the wanted times ([T, 1 + p, n] with sensitivities as rows), status, accepted steps,
-    mean steps per contact."""
+    mean steps per contact, and the states' own `times` where the motion ended before the wanted ones."""
 
     states: Float[Array, "T *rows n"]
     status: Int[Array, ""]
     steps: Int[Array, ""]
     steps_per_contact: Float[Array, ""]
+    times: Float[Array, "T"] | None = None
 
 
 class AbstractMethod(eqx.Module):

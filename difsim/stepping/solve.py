@@ -18,9 +18,10 @@ from difsim.typing import as_float, is_known
 class Solution(eqx.Module):
     """A trajectory and what is to be known about it.
 
-    `times` [T] s; `states`, the model's state with a leading axis of T; `status` (a `Status` code); `ledger`,
-    the model's accounts at each time; `steps` taken; `steps_per_contact`, the mean number of accepted steps
-    between touch and lift-off (inf without contact).
+    `times` [T] s of the states (with `ToContact` none is later than the contact); `states`, the model's state
+    with a leading axis of T; `status` (a `Status` code); `ledger`, the model's accounts at each time; `steps`
+    taken; `steps_per_contact`, the mean number of accepted steps between touch and lift-off (inf without
+    contact).
     """
 
     times: Float[Array, "T"]
@@ -49,7 +50,8 @@ def simulate(
     `jax.jacfwd`, `jax.jvp`, `jax.vjp` and `jax.grad` of anything computed from the result are right as far as
     the `method` says: `Sensitivities()` (the default: forward derivatives under the solver's own error
     control), `Checkpointed()` (reverse, for many parameters), `FixedSteps(n)` (both, through equal steps),
-    `Events(n)` (hard contact: located impacts and restarts; for an `AbstractImpactModel`).
+    `Events(n)` (hard contact: located impacts and restarts; for an `AbstractImpactModel`), `Coast()` and
+    `ToContact()` (flights of hours by steps of high order; the latter ends at the first contact).
 
     **Arguments:** `model`; `state` at `times[0]`, a pytree of floating arrays; `times` [T] s, increasing;
     `throw`: raise `RuntimeError` when the status is not OK. Inside `jit` or `vmap` nothing can be raised: there
@@ -73,6 +75,7 @@ def _simulate(model: AbstractModel, state: Any, times: Array, method: AbstractMe
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
     run = method.solve(model, flat, unravel, times)
+    times = times if run.times is None else run.times
     states = jax.vmap(unravel)(run.states)
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     ended = run.status > Status.UNDER_RESOLVED

@@ -14,7 +14,9 @@ class Status(IntEnum):
     STEP_LIMIT = 2
     STEP_TOO_SMALL = 3
     IMPACT_LIMIT = 4
-    NOT_FINITE = 5
+    NO_CONTACT = 5
+    INSIDE = 6
+    NOT_FINITE = 7
 
 
 REMEDY = {
@@ -22,6 +24,8 @@ REMEDY = {
     Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
     Status.STEP_TOO_SMALL: "the step fell below its minimum: the model is too stiff, or not smooth, here",
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
+    Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
+    Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 

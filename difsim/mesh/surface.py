@@ -1,18 +1,11 @@
-"""Host only: closed triangle meshes, read from files, checked, with their mass properties.
-
-The only file that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
-"""
+"""A closed surface of triangles: what is checked of it, and its mass properties."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import trimesh
 from jaxtyping import Float, Int
-
-_METRES = {"m": 1.0, "km": 1000.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +13,8 @@ class TriMesh:
     """A closed surface of triangles around one body, counter-clockwise seen from outside.
 
     `vertices` [V, 3] m, `faces` [F, 3] indices into them. Raises `ValueError` when a coordinate is not
-    finite, an index is out of range, a triangle has no area, or the surface is open, wound inconsistently, in
-    several pieces, or inside out. Self-intersection is not checked.
+    finite, there are fewer than 4 vertices or faces, an index is out of range, a triangle has no area, or the
+    surface is open, wound inconsistently, in several pieces, or inside out. Self-intersection is not checked.
     """
 
     vertices: Float[np.ndarray, "V 3"]
@@ -32,13 +25,18 @@ class TriMesh:
         if bad.size:
             raise ValueError(
                 f"{bad.size} vertices are not finite, the first is number {bad[0]}, {self.vertices[bad[0]]}: "
-                "mend the file, or drop the vertices and close the holes"
+                "mend the file, or let mesh.repair drop them and close the holes"
             )
-        low, high = self.faces.min(initial=0), self.faces.max(initial=0)
-        if len(self.faces) == 0 or low < 0 or high >= len(self.vertices):
+        if len(self.vertices) < 4 or len(self.faces) < 4:
             raise ValueError(
-                f"{len(self.faces)} faces with indices {low} to {high} do not fit "
-                f"{len(self.vertices)} vertices: give at least 4 faces with indices that start at 0"
+                f"{len(self.vertices)} vertices and {len(self.faces)} faces enclose no volume: "
+                "the smallest body, a tetrahedron, has 4 of each; is the file whole?"
+            )
+        low, high = self.faces.min(), self.faces.max()
+        if low < 0 or high >= len(self.vertices):
+            raise ValueError(
+                f"faces with indices {low} to {high} do not fit {len(self.vertices)} vertices: "
+                "give indices that start at 0"
             )
         if (self._trimesh.area_faces == 0).any():
             raise ValueError(
@@ -54,12 +52,10 @@ class TriMesh:
             raise ValueError(
                 f"the surface is not closed: {np.sum(uses != 2)} edges do not belong to exactly two faces, "
                 f"the first joins vertices {first[0]} and {first[1]}: "
-                "fill the holes (trimesh.repair.fill_holes)"
+                "fill the holes (mesh.repair does so up to a size)"
             )
         if not self._trimesh.is_winding_consistent:
-            raise ValueError(
-                "some faces are wound against their neighbours: make them consistent (trimesh.repair.fix_winding)"
-            )
+            raise ValueError("some faces are wound against their neighbours: turn them round (mesh.repair does)")
         pieces = trimesh.graph.connected_components(
             self._trimesh.face_adjacency, nodes=np.arange(len(self.faces)), min_len=1
         )
@@ -67,12 +63,12 @@ class TriMesh:
             sizes = sorted((len(piece) for piece in pieces), reverse=True)
             raise ValueError(
                 f"the mesh has {len(pieces)} separate pieces, of {sizes[:5]} faces: a body is one closed "
-                "surface; keep the largest (trimesh.Trimesh.split), or make one TriMesh for each"
+                "surface; keep the largest (mesh.repair does), or make one TriMesh for each"
             )
         if self.volume <= 0:
             raise ValueError(
                 f"the volume is {self.volume:.6g} m3, so the normals point inwards: "
-                "reverse the faces (faces[:, ::-1])"
+                "reverse the faces (faces[:, ::-1], or mesh.repair)"
             )
 
     @cached_property
@@ -98,27 +94,3 @@ class TriMesh:
         if not 0 < density < np.inf:
             raise ValueError(f"density is {density} kg/m3: give a positive finite number")
         return density * np.asarray(self._trimesh.moment_inertia)
-
-
-def load(path: str | PathLike, unit: str) -> TriMesh:
-    """Read a mesh file (OBJ, PLY, STL, OFF, ...) whose coordinates are in `unit`, "m" or "km".
-
-    The unit is required: files do not carry it, and a wrong guess is a factor of 10⁹ in mass. Vertices with
-    exactly equal coordinates are merged, since STL and textured files repeat them at every face.
-    Raises `ValueError` for another unit and for a surface that `TriMesh` refuses, `FileNotFoundError` for a
-    missing file.
-    """
-    if unit not in _METRES:
-        raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no mesh file at {path}")
-    raw = trimesh.load_mesh(path, process=False)
-    vertices, faces = np.asarray(raw.vertices, float), np.asarray(raw.faces)
-    unique, index = np.unique(vertices, axis=0, return_inverse=True)
-    if len(unique) < len(vertices):
-        vertices, faces = unique, index[faces]
-    try:
-        return TriMesh(vertices * _METRES[unit], faces)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error

@@ -1,0 +1,140 @@
+"""Free flight of a point mass about a rotating body, until it meets the body's surface.
+
+Two forms of one motion: `Flight` in the frame that rotates with the body, `InertialFlight` in the frame that
+does not; both frames have the same axes at t = 0. The mass is 1 kg: it cancels.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from difsim import rotation, safe
+from difsim.dynamics.model import AbstractModel, Approach
+from difsim.gravity import AbstractField
+from difsim.shape import AbstractSDF
+from difsim.typing import Quat, Scalar, Vec3, number, require
+
+
+class FlightState(eqx.Module):
+    """Position m and velocity m/s in the model's frame."""
+
+    position: Vec3 = number()
+    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
+
+
+class Flight(AbstractModel):
+    """A point mass in the frame fixed to a rotating body (paper 000 Eqs 1-2):
+
+    r'' + 2 ω × r' + ω × (ω × r) = ∇U.
+
+    The ledger's energy adds up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg.
+
+    **Arguments:** `gravity`, the body's own field U **without** a centrifugal term (not `Rotating`: the model
+    has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
+    flights end; `resolution` s, the shortest step that is asked for near the surface: what is thinner than
+    resolution times speed may be passed.
+    **Raises** `ValueError` for a resolution that is not positive.
+    """
+
+    gravity: AbstractField
+    omega: Vec3 = number()
+    surface: AbstractSDF
+    resolution: Scalar = number(default=0.1)
+
+    def __check_init__(self):
+        require(self.resolution > 0, f"Flight: resolution = {self.resolution} s must be positive")
+
+    def field(self, t, state):
+        swept = jnp.cross(self.omega, state.position)
+        return FlightState(
+            position=state.velocity,
+            velocity=self.gravity.acceleration(state.position)
+            - 2 * jnp.cross(self.omega, state.velocity)
+            - jnp.cross(self.omega, swept),
+        )
+
+    def approach(self, t, state):
+        """Bounds that hold while half the gap d is used up.
+
+        All mass is farther away than d, so no part of it pulls more than four times as much meanwhile (this
+        is a bound where the parts' pulls do not cancel each other). The Coriolis term turns the velocity and
+        does not change the speed; the centrifugal one is ω² r at most.
+        """
+        gap = self.surface.distance(state.position)
+        pull = safe.norm(self.gravity.acceleration(state.position))
+        reach = safe.norm(state.position) + jnp.maximum(gap, 0.0)
+        return Approach(
+            gap=gap,
+            speed=safe.norm(state.velocity),
+            resolution=self.resolution,
+            acceleration=4 * pull + self.omega @ self.omega * reach,
+        )
+
+    def ledger(self, t, state):
+        swept = jnp.cross(self.omega, state.position)
+        return {
+            "energy": {
+                "kinetic": 0.5 * state.velocity @ state.velocity,
+                "potential": -self.gravity.potential(state.position),
+                "centrifugal": -0.5 * swept @ swept,
+            }
+        }
+
+
+class InertialFlight(AbstractModel):
+    """The same flight seen from outside: r'' = R ∇U(Rᵀ r), R the turn by ω t; the field and surface rotate.
+
+    **Arguments:** `body`, the `Flight` in the body's frame.
+    """
+
+    body: Flight
+
+    def field(self, t, state):
+        q = _turn(self.body.omega, t)
+        pull = self.body.gravity.acceleration(rotation.inverse_rotate(q, state.position))
+        return FlightState(position=state.velocity, velocity=rotation.rotate(q, pull))
+
+    def approach(self, t, state):
+        return self.body.approach(t, to_body(self.body.omega, t, state))
+
+    def ledger(self, t, state):
+        return self.body.ledger(t, to_body(self.body.omega, t, state))
+
+
+class Backward(AbstractModel):
+    """Any model with time run backwards: τ = -t grows, so its solutions lead from later states to earlier ones.
+
+    **Arguments:** `model`, which must not lose energy by friction or impacts if the past is to be found again.
+    """
+
+    model: AbstractModel
+
+    def field(self, t, state):
+        return jax.tree.map(jnp.negative, self.model.field(-t, state))
+
+    def approach(self, t, state):
+        return self.model.approach(-t, state)
+
+    def ledger(self, t, state):
+        return self.model.ledger(-t, state)
+
+
+def to_inertial(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
+    """A state of the rotating frame seen from outside at time `t` s: R r and R (v + ω × r)."""
+    q = _turn(omega, t)
+    return FlightState(
+        position=rotation.rotate(q, state.position),
+        velocity=rotation.rotate(q, state.velocity + jnp.cross(omega, state.position)),
+    )
+
+
+def to_body(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
+    """The inverse of `to_inertial`."""
+    q = _turn(omega, t)
+    position = rotation.inverse_rotate(q, state.position)
+    velocity = rotation.inverse_rotate(q, state.velocity)
+    return FlightState(position=position, velocity=velocity - jnp.cross(omega, position))
+
+
+def _turn(omega: Vec3, t: Scalar) -> Quat:
+    return rotation.from_rotation_vector(omega * t)

@@ -1,0 +1,177 @@
+"""Host only: the largest ellipsoids that fit side by side into a closed mesh, which need not be convex.
+
+Planes stand for the facets: an ellipsoid that stays within its `planes` can meet no facet, and a plane between
+each two ellipsoids keeps them apart. With the planes held, the largest ellipsoids are a small smooth problem;
+with the new ellipsoids come new planes. The volume grows in every round, every round ends inside the mesh, and
+where the rounds end the ellipsoids are a local optimum of the problem without planes: at a point of contact the
+plane and the facet bound them to first order alike.
+
+For one ellipsoid this is the method of R. Deits, R. Tedrake, Computing large convex regions of obstacle-free
+space through semidefinite programming, Algorithmic Foundations of Robotics XI (2015) 109-124.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator, signed_distance
+from difsim.mesh import TriMesh
+
+_LOWER = np.tril_indices(3)
+_DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L
+_MARGIN = 1e-6  # all semi-axes are shortened by this share, so that inclusion is strict
+
+
+def inscribe(
+    mesh: TriMesh, count: int, *, starts: int = 4, seed: int = 0, rounds: int = 60, rtol: float = 1e-4
+) -> list[Inscribed]:
+    """The largest `count` ellipsoids inside a mesh that do not overlap: greatest total volume found.
+
+    Each of `starts` trials puts its ellipsoids in one by one, as a sphere where the body is deepest beside those
+    that are there (every trial but the first draws by chance, deep points more often), and grows all together
+    after each, at most `rounds` times, until the volume grows by less than `rtol` in a round. The maxima are
+    local: more starts may find a better one.
+
+    **Arguments:** `mesh`; `count` ≥ 1; `starts` ≥ 1; `seed` of the trials.
+    **Returns:** the ellipsoids, largest first, none touching the mesh or another (`clearance`, `gap`).
+    **Raises:** `ValueError` for a count or a number of starts below 1, or where no room is left to start in.
+    """
+    if count < 1 or starts < 1:
+        raise ValueError(f"inscribe: count = {count} ellipsoids and starts = {starts} must both be at least 1")
+    points, depths = _depths(mesh)
+    rng = np.random.default_rng(seed)
+    trials = []
+    for trial in range(starts):
+        balls: list[Inscribed] = []
+        for number in range(1, count + 1):
+            balls = _with_sphere(balls, points, depths, rng if trial else None)
+            # Those before the last are only on their way: a few rounds show where there is room.
+            balls = _grow(mesh, balls, rounds if number == count else 6, rtol)
+        trials.append(_strictly_inside(mesh, balls))
+    best = max(trials, key=lambda balls: sum(ball.volume for ball in balls))
+    return sorted(best, key=lambda ball: -ball.volume)
+
+
+def _grow(mesh: TriMesh, balls: list[Inscribed], rounds: int, rtol: float) -> list[Inscribed]:
+    volume = sum(ball.volume for ball in balls)
+    for _ in range(rounds):
+        balls = _largest_within(balls, [planes(mesh, ball) for ball in balls])
+        before, volume = volume, sum(ball.volume for ball in balls)
+        if volume < before * (1 + rtol):
+            break
+    return balls
+
+
+def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list[Inscribed]:
+    """The ellipsoids of greatest total volume between given planes, and between planes that separate them.
+
+    Unknowns are a centre w and a lower triangular matrix L for each, in the coordinates of the ellipsoid
+    before: d + B (w + L u), so that all sizes are about 1. Along a normal n an ellipsoid reaches to
+    n·w + |Lᵀ n|. Every condition bounds such an extent, or for a separating plane the sum of two.
+    """
+    # One row a term: the condition that it is part of, its ellipsoid, its normal; one bound a condition.
+    normals = np.concatenate([normal for normal, _ in planes])
+    which = np.repeat(np.arange(len(balls)), [len(normal) for normal, _ in planes])
+    condition, bounds = np.arange(len(normals)), np.concatenate([distance for _, distance in planes])
+    for i, j in combinations(range(len(balls)), 2):
+        between = balls[j].centre - balls[i].centre
+        normal = separator(balls[i], balls[j]) / np.linalg.norm(between)  # a length of about 1 here too
+        normals = np.concatenate([normals, [balls[i].matrix.T @ normal, -balls[j].matrix.T @ normal]])
+        which = np.append(which, (i, j))
+        condition = np.append(condition, [len(bounds)] * 2)
+        bounds = np.append(bounds, normal @ between)
+    shares = np.array([ball.volume for ball in balls]) / sum(ball.volume for ball in balls)
+
+    def split(x):
+        x = x.reshape(-1, 9)
+        L = np.zeros((len(x), 3, 3))
+        L[:, *_LOWER] = x[:, 3:]
+        return x[:, :3], L
+
+    def objective(x):
+        """-log of the total volume, and its slope."""
+        diagonal = np.diagonal(split(x)[1], axis1=1, axis2=2)
+        volumes = shares * np.prod(diagonal, axis=1)
+        slope = np.zeros((len(balls), 9))
+        slope[:, _DIAGONAL] = -volumes[:, None] / diagonal / volumes.sum()
+        return -np.log(volumes.sum()), slope.ravel()
+
+    def room(x):
+        w, L = split(x)
+        extent = np.sum(normals * w[which], axis=1) + np.linalg.norm(_times(normals, L[which]), axis=1)
+        return bounds - np.bincount(condition, extent)
+
+    def room_slope(x):
+        rows = _times(normals, split(x)[1][which])
+        by_L = normals[:, :, None] * (rows / np.linalg.norm(rows, axis=1)[:, None])[:, None, :]
+        slope = np.zeros((len(bounds), len(balls), 9))
+        slope[condition, which] = -np.concatenate([normals, by_L[:, *_LOWER]], axis=1)
+        return slope.reshape(len(bounds), -1)
+
+    # Not to less than half or more than twice the size in one round: the planes know the neighbourhood only.
+    limits = np.tile([[-1.0, 1.0]] * 3 + [[-2.0, 2.0]] * 6, (len(balls), 1, 1))
+    limits[:, _DIAGONAL, 0] = 0.5
+    start = np.zeros((len(balls), 9))
+    start[:, _DIAGONAL] = 1
+    found = minimize(
+        objective,
+        start.ravel(),
+        jac=True,
+        bounds=limits.reshape(-1, 2),
+        constraints={"type": "ineq", "fun": room, "jac": room_slope},
+        method="SLSQP",
+        options={"maxiter": 60, "ftol": 1e-7},
+    ).x
+    if room(found).min() < -1e-6:
+        return list(balls)  # the search went astray, out of the mesh: better no growth, which ends the rounds
+    w, L = split(found)
+    return [Inscribed(b.centre + b.matrix @ w_, b.matrix @ L_) for b, w_, L_ in zip(balls, w, L, strict=True)]
+
+
+def _times(normals, L) -> np.ndarray:
+    """Lᵀ n of rows [n,3] and matrices [n,3,3]."""
+    return np.einsum("ni,nij->nj", normals, L)
+
+
+def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribed]:
+    """All shrunk until the exact distances, of facets and of each other, leave a margin."""
+    balls = [ball.scaled(min(1.0, 1 + clearance(mesh, ball)) * (1 - _MARGIN)) for ball in balls]
+    for a, b in combinations(range(len(balls)), 2):
+        normal = separator(balls[a], balls[b])
+        overlap = -apart(balls[a], balls[b], normal)
+        if overlap >= 0:
+            factor = 1 - overlap / (balls[a].reach(normal) + balls[b].reach(normal)) - _MARGIN
+            balls[a], balls[b] = balls[a].scaled(factor), balls[b].scaled(factor)
+    return balls
+
+
+def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a grid inside the mesh, and how deep below the surface they are, m."""
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    step = (high - low).max() / cells
+    counts = np.ceil((high - low) / step).astype(int)
+    sides = [a + (np.arange(n) + 0.5) * (b - a) / n for a, b, n in zip(low, high, counts, strict=True)]
+    points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
+    depths = -signed_distance(mesh, points)
+    return points[depths > 0], depths[depths > 0]
+
+
+def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generator | None) -> list[Inscribed]:
+    """One more: a sphere half as large as there is room beside the others, where it is deepest (or by chance)."""
+    room = depths
+    for ball in balls:
+        room = np.minimum(room, ball.distance(points))
+    if not (room > 0).any():
+        raise ValueError(
+            f"inscribe: no room for ellipsoid {len(balls) + 1} at any of {len(points)} grid points inside the "
+            "mesh; ask for fewer, or check that the mesh is not a thin shell"
+        )
+    chance = np.maximum(room, 0) ** 3
+    chosen = np.argmax(room) if rng is None else rng.choice(len(room), p=chance / chance.sum())
+    # An ellipsoid nearer than it seemed is passed by a smaller sphere.
+    new = Inscribed(points[chosen], 0.5 * room[chosen] * np.eye(3))
+    while any(gap(ball, new) <= 0 for ball in balls):
+        new = new.scaled(0.5)
+    return [*balls, new]

@@ -1,0 +1,254 @@
+"""Host only: a mesh as a few inscribed ellipsoids, which are exact, and mass concentrations for the rest.
+
+Hundreds of times faster than the polyhedron, and as good at distance; near the surface the concentrations show.
+Two steps, `inscribe` and `clustered_lumps`, and `pack`, which does both and checks them. `facet_lumps` is the
+rule for the rest that was published for comet 67P.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import igl
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
+
+from difsim.gravity.field import Sum
+from difsim.gravity.growth import inscribe
+from difsim.gravity.inscribed import Inscribed, clearance, gap
+from difsim.gravity.mascon import Mascons
+from difsim.mesh import TriMesh
+from difsim.units import G
+
+SAMPLES = 40  # sample points a lump
+
+
+@dataclass(frozen=True, eq=False)
+class Lumps:
+    """Parts of a body, each drawn together to a ball, or to a point, in its centroid.
+
+    `position` [n,3] m; `volume` [n] m³ of the part; `radius` [n] m of what stands for it; `lobe` [n], the
+    ellipsoid whose density it has.
+    """
+
+    position: Float[np.ndarray, "n 3"]
+    volume: Float[np.ndarray, " n"]
+    radius: Float[np.ndarray, " n"]
+    lobe: Int[np.ndarray, " n"]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Ellipsoids and lumps that make up one body, with what was checked.
+
+    `densities` [one an ellipsoid] kg/m³; `share` of the body's volume in the ellipsoids; `clearance`, the
+    smallest of `difsim.gravity.inscribed.clearance` (positive: strictly inside); `gap` between the two nearest
+    ellipsoids, m (infinite for one alone); `volume_error`, that of all volumes together over the mesh's;
+    `centre_error` [3] m, centroid of all volumes minus the mesh's.
+    """
+
+    ellipsoids: tuple[Inscribed, ...]
+    lumps: Lumps
+    densities: Float[np.ndarray, " m"]
+    share: float
+    clearance: float
+    gap: float
+    volume_error: float
+    centre_error: Float[np.ndarray, "3"]
+
+    @property
+    def mascons(self) -> Mascons:
+        """The lumps with the masses that the densities of their lobes give them."""
+        lumps = self.lumps
+        return Mascons(G * self.densities[lumps.lobe] * lumps.volume, lumps.position, lumps.radius)
+
+    @property
+    def field(self) -> Sum:
+        """The gravity of all: one `Ellipsoid` each, then the `Mascons`."""
+        pairs = zip(self.ellipsoids, self.densities, strict=True)
+        return Sum((*(ellipsoid.field(density) for ellipsoid, density in pairs), self.mascons))
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return float(self._masses.sum())
+
+    @property
+    def centre_of_mass(self) -> Float[np.ndarray, "3"]:
+        """Centre of mass [3] m; with unequal densities it is not the mesh's centroid."""
+        centres = np.concatenate([[ellipsoid.centre for ellipsoid in self.ellipsoids], self.lumps.position])
+        return self._masses @ centres / self.mass
+
+    @property
+    def _masses(self) -> np.ndarray:
+        solid = self.densities * [ellipsoid.volume for ellipsoid in self.ellipsoids]
+        return np.concatenate([solid, self.densities[self.lumps.lobe] * self.lumps.volume])
+
+
+def pack(
+    mesh: TriMesh,
+    densities: float | Sequence[float],
+    *,
+    ellipsoids: int | Sequence[Inscribed] = 3,
+    mascons: int | Lumps = 1200,
+    GM: float | None = None,
+) -> Packing:
+    """Ellipsoids inscribed in a mesh, and mass concentrations in the rest: a fast field of the same body.
+
+    **Arguments:** `mesh`; `densities`, one number or one for each ellipsoid, largest first, kg/m³: what is
+    outside the ellipsoids has the density of the nearest one; `ellipsoids`, how many (found by `inscribe`), or
+    the ellipsoids themselves; `mascons`, how many (found by `clustered_lumps`), or the lumps themselves; `GM`
+    m³/s², where it is given, scales all densities to this total.
+    **Returns:** a `Packing`; its `.field` is the gravity.
+    **Raises:** `ValueError` for densities that are not positive or not one for each ellipsoid, a GM that is not
+    positive, ellipsoids that leave the mesh or overlap, and what `inscribe` and `clustered_lumps` refuse.
+    """
+    if GM is not None and not 0 < GM < np.inf:
+        raise ValueError(f"pack: GM = {GM} m³/s²: give a positive finite number, or none to keep the densities")
+    found = tuple(inscribe(mesh, ellipsoids) if isinstance(ellipsoids, int) else ellipsoids)
+    density = np.asarray(densities, float)
+    if density.ndim > 1 or density.shape not in ((), (len(found),)) or not (density > 0).all():
+        raise ValueError(
+            f"pack: densities = {densities} kg/m³: give one positive number, or one for each of {len(found)} "
+            "ellipsoids, largest first"
+        )
+    density = np.broadcast_to(density, (len(found),)).copy()
+    inside = min(clearance(mesh, ellipsoid) for ellipsoid in found)
+    apart = min((gap(a, b) for a, b in combinations(found, 2)), default=np.inf)
+    if inside < 0 or apart < 0:
+        raise ValueError(
+            f"pack: an ellipsoid leaves the mesh (clearance {inside:.3g} of its size) or two overlap (gap "
+            f"{apart:.3g} m): mass would count twice; shrink them, or let `inscribe` find them"
+        )
+    lumps = clustered_lumps(mesh, found, mascons) if isinstance(mascons, int) else mascons
+    volumes = np.concatenate([[ellipsoid.volume for ellipsoid in found], lumps.volume])
+    centres = np.concatenate([[ellipsoid.centre for ellipsoid in found], lumps.position])
+    packing = Packing(
+        ellipsoids=found,
+        lumps=lumps,
+        densities=density,
+        share=float(sum(ellipsoid.volume for ellipsoid in found) / mesh.volume),
+        clearance=inside,
+        gap=apart,
+        volume_error=float(volumes.sum() / mesh.volume - 1),
+        centre_error=volumes @ (centres - mesh.centroid) / volumes.sum(),
+    )
+    return packing if GM is None else replace(packing, densities=density * (GM / (G * packing.mass)))
+
+
+def clustered_lumps(
+    mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int = 1200, *, rounds: int = 15, seed: int = 0
+) -> Lumps:
+    """The rest of a mesh outside its ellipsoids as `count` balls, with its exact multipoles up to degree 2.
+
+    Points of a grid in the rest are gathered round the nearest of `count` centres, which move to the middle of
+    theirs, `rounds` times: parts of least inertia, and so of least error, for their number. Each becomes a ball
+    of its volume: near it a point would pull without bound. The grid counts volume only to some per mille: the
+    volumes are then corrected, by the least share in the mean square, so that volume, centroid and quadrupole of
+    ellipsoids and balls together are the mesh's own.
+
+    **Arguments:** `count` ≥ 10 lumps; `seed` of the first centres.
+    **Returns:** `Lumps`, `count` of them or, rarely, some fewer.
+    **Raises:** `ValueError` for a count below 10, or too small for positive volumes.
+    """
+    if count < 10:
+        raise ValueError(f"clustered_lumps: count = {count}, but nine multipoles are matched: give 10 or more")
+    points, volume = _samples(mesh, ellipsoids, count * SAMPLES)
+    if len(points) < count:
+        raise ValueError(
+            f"clustered_lumps: {len(points)} sample points cannot make {count} lumps: the ellipsoids fill "
+            "the mesh; ask for fewer lumps"
+        )
+    centres = np.random.default_rng(seed).choice(points, count, replace=False)
+    for _ in range(rounds):
+        nearest = np.unique(cKDTree(centres).query(points)[1], return_inverse=True)[1]
+        members = np.bincount(nearest)
+        centres = np.column_stack([np.bincount(nearest, axis) / members for axis in points.T])
+    volumes = _with_exact_multipoles(mesh, ellipsoids, centres, volume * members)
+    radii = np.cbrt(volumes * 3 / (4 * np.pi))
+    return Lumps(centres, volumes, radii, _nearest(ellipsoids, centres))
+
+
+def facet_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
+    """The published rule: one lump a facet, from the frustum between the facet and one ellipsoid.
+
+    The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid: between lies a frustum. Of the
+    frusta to all ellipsoids each facet takes the one of least volume, made a point in its centroid. They overlap
+    and leave gaps: taken as it stands, the rule finds about two thirds of the rest's volume on comet 67P. All
+    volumes are then scaled to the rest's, as published; the centre of mass stays wrong by tens of metres.
+
+    **Returns:** `Lumps` with the rest's total volume; `facet_share` says how much was found.
+    **Source:** paper 000, appendix A.
+    """
+    lumps = _frusta(mesh, ellipsoids)
+    return replace(lumps, volume=lumps.volume / facet_share(mesh, ellipsoids))
+
+
+def facet_share(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> float:
+    """What share of the rest's volume the frusta of `facet_lumps` have before they are scaled."""
+    return float(_frusta(mesh, ellipsoids).volume.sum() / _rest(mesh, ellipsoids))
+
+
+def _frusta(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
+    volumes, centroids = [], []
+    for ellipsoid in ellipsoids:
+        outer = mesh.vertices[mesh.faces] - ellipsoid.centre
+        reach = np.linalg.norm(ellipsoid.coordinates(mesh.vertices), axis=1)[mesh.faces]
+        inner = outer / reach[..., None]
+        whole, cut = (np.abs(np.linalg.det(corners)) / 6 for corners in (outer, inner))
+        moment = whole[:, None] * outer.sum(axis=1) / 4 - cut[:, None] * inner.sum(axis=1) / 4
+        volumes.append(whole - cut)
+        # A facet seen edge on makes no volume, and its lump may lie anywhere.
+        centroids.append(ellipsoid.centre + moment / np.where(whole > cut, whole - cut, np.inf)[:, None])
+    lobe = np.argmin(volumes, axis=0)
+    facets = np.arange(len(lobe))
+    return Lumps(np.array(centroids)[lobe, facets], np.array(volumes)[lobe, facets], np.zeros(len(lobe)), lobe)
+
+
+def _rest(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> float:
+    return mesh.volume - sum(ellipsoid.volume for ellipsoid in ellipsoids)
+
+
+def _nearest(ellipsoids: Sequence[Inscribed], points) -> np.ndarray:
+    return np.argmin([ellipsoid.distance(points) for ellipsoid in ellipsoids], axis=0)
+
+
+def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tuple[np.ndarray, float]:
+    """About `count` points of a cubic grid in the rest, and the volume of each, m³."""
+    pitch = (_rest(mesh, ellipsoids) / count) ** (1 / 3)
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    sides = [np.arange(a + pitch / 2, b, pitch) for a, b in zip(low, high, strict=True)]
+    points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
+    for ellipsoid in ellipsoids:
+        points = points[np.linalg.norm(ellipsoid.coordinates(points), axis=1) > 1]
+    winding = igl.fast_winding_number(mesh.vertices, np.ascontiguousarray(mesh.faces), points)
+    return points[winding > 0.5], pitch**3
+
+
+def _with_exact_multipoles(mesh: TriMesh, ellipsoids: Sequence[Inscribed], positions, volumes) -> np.ndarray:
+    """Volumes [n], changed by the least shares, with the multipoles of the rest up to degree 2."""
+    origin, size = mesh.centroid, mesh.volume ** (1 / 3)
+    inertia = mesh.inertia(1.0)
+    wanted = _multipoles(mesh.volume, np.zeros(3), np.trace(inertia) / 2 * np.eye(3) - inertia, size)
+    for ellipsoid in ellipsoids:
+        d, B = ellipsoid.centre - origin, ellipsoid.matrix
+        wanted -= ellipsoid.volume * _multipoles(1.0, d, B @ B.T / 5 + np.outer(d, d), size)
+    each = np.array([_multipoles(1.0, d, np.outer(d, d), size) for d in positions - origin])
+    share = each @ np.linalg.solve((each.T * volumes) @ each, wanted - volumes @ each)
+    if not (share > -1).all():
+        raise ValueError(
+            f"clustered_lumps: {len(volumes)} lumps cannot match the mesh's multipoles with positive volumes "
+            f"(the worst would change by {100 * share.min():.0f} %): give more lumps"
+        )
+    return volumes * (1 + share)
+
+
+def _multipoles(volume: float, first, second, size: float) -> np.ndarray:
+    """Nine numbers, lengths in units of `size`, from volume, first [3] and second [3,3] moments.
+
+    Of the second moments only the part without trace makes gravity. To match the trace too, which points lack
+    since they have no size, would press the lumps outwards, and spoil the field near by.
+    """
+    (xx, xy, xz), (_, yy, yz), (*_, zz) = second / size**2
+    return np.array([volume, *(first / size), xy, yz, xz, xx - yy, (xx + yy) / 2 - zz])

@@ -1,0 +1,250 @@
+"""The homogeneous polyhedron of triangles, in closed form."""
+
+from collections.abc import Callable
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from difsim import safe
+from difsim.gravity.elementary import arctan2, log_ratio
+from difsim.gravity.field import AbstractField
+from difsim.mesh import TriMesh
+from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.units import G
+
+# Facets (or edges) times points worked on at once: its dozen temporary arrays stay in the cache of a core.
+POINTS, BLOCK = 64, 16384
+
+
+# U [P], g [P,3], ∇g [P,3,3]
+Field = tuple[Float[Array, " P"], Float[Array, "P 3"], Float[Array, "P 3 3"]]
+
+# x, y and z of a vector, each an array: stacked, or apart where stacking would cost a copy.
+Components = Array | list[Array]
+
+
+class Polyhedron(AbstractField):
+    """A homogeneous body bounded by triangles.
+
+    U = ½Gρ (Σₑ rₑ·Eₑ·rₑ Lₑ - Σ_f r_f·F_f·r_f ω_f),  g = -Gρ (Σₑ Eₑ rₑ Lₑ - Σ_f F_f r_f ω_f),
+    ∇g = Gρ (Σₑ Eₑ Lₑ - Σ_f F_f ω_f),  ∇²U = -Gρ Σ_f ω_f,
+    with r from the point to the edge or facet, F = n̂n̂, E = n̂m̂ of one side of the edge plus n̂'m̂' of the other
+    (n̂ normal of the facet, m̂ in its plane, normal to the edge, outwards), L the logarithm of an edge (the
+    potential of a wire) and ω the signed solid angle of a facet.
+
+    Exact everywhere, up to rounding. On facets, edges and vertices U and g are right, and ∇g is the mean over
+    the directions that lead away (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g
+    is infinite as the logarithm of the distance, it is finite, and large. All of them are small differences of
+    large sums at distance: in float64 relative errors of U and g are some 1e-16 (r/R)² and of ∇g 1e-16 (r/R)³;
+    beyond 20 radii R take a point mass or a series. In float32 replace 1e-16 by 1e-7: good to 1e-5 near the body.
+
+    Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in
+    bounded memory in reverse mode too.
+
+    **Arguments:** `mesh`, m; `density` ρ, kg/m³. **Raises:** `ValueError` for a negative density.
+    **Source:** Werner and Scheeres, Celest. Mech. Dyn. Astron. 65 (1997) 313-344; ω by Van Oosterom and
+    Strackee, IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
+    """
+
+    vertices: Float[Array, "V 3"] = number()
+    faces: Int[Array, "F 3"]
+    edges: Int[Array, "E 4"]  # from, to, the third vertex of the facet on its left, and of the one on its right
+    density: Scalar = number()
+
+    def __init__(self, mesh: TriMesh, density: object):
+        self.vertices = jnp.asarray(mesh.vertices)
+        self.faces = jnp.asarray(mesh.faces, jnp.int32)
+        self.edges = jnp.asarray(_edges(mesh.faces), jnp.int32)
+        self.density = density
+
+    def __check_init__(self):
+        require(self.density >= 0, f"Polyhedron: density = {self.density} kg/m³ is negative; give ρ ≥ 0.")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return _at_points(x[None], self)[0][0]
+
+    def acceleration(self, x: Vec3) -> Vec3:
+        """g = +∇U [3] in m/s² at `x` [3] in m."""
+        return _at_points(x[None], self)[1][0]
+
+    def gradient(self, x: Vec3) -> Mat3:
+        """∇g [3,3] in 1/s² at `x` [3] in m, symmetric."""
+        return _at_points(x[None], self)[2][0]
+
+    def laplacian(self, x: Vec3) -> Scalar:
+        """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, the solid angle's share on the surface."""
+        return jnp.trace(self.gradient(x))
+
+    def evaluate(self, points: Float[Array, "P 3"]) -> Field:
+        """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m: in bounded memory, and several times faster
+        than `vmap` of the other methods."""
+        n = points.shape[0]
+        width = min(n, POINTS)
+        chunks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
+        # Checkpointed, or reverse mode would keep the blocks of every chunk of points.
+        results = jax.lax.map(jax.checkpoint(lambda x: _at_points(x, self), prevent_cse=False), chunks)
+        return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[:n], results)
+
+
+def _edges(faces: Int[np.ndarray, "F 3"]) -> Int[np.ndarray, "E 4"]:
+    """Each edge once, from its lower to its higher vertex, with the third vertices on both sides."""
+    half = np.concatenate([np.roll(faces, shift, axis=1) for shift in range(3)])
+    left, right = half[half[:, 0] < half[:, 1]], half[half[:, 0] > half[:, 1]]
+    left = left[np.lexsort((left[:, 1], left[:, 0]))]
+    right = right[np.lexsort((right[:, 0], right[:, 1]))]
+    return np.column_stack([left, right[:, 2]])
+
+
+@eqx.filter_custom_jvp
+def _at_points(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
+    return _sums(x, body)
+
+
+@_at_points.def_jvp
+def _(primals, tangents):
+    """∂U/∂x is g and ∂g/∂x is ∇g; only the rest goes through the sums."""
+    (x, body), (dx, dbody) = primals, tangents
+    U, g, gradient = _at_points(x, body)
+    change = [jnp.zeros_like(part) for part in (U, g, gradient)]
+    if dx is not None:
+        third = eqx.filter_jvp(lambda x: _sums(x, body)[2], (x,), (dx,))[1]
+        change = [jnp.sum(g * dx, axis=1), jnp.einsum("pij,pj->pi", gradient, dx), third]
+    if jax.tree.leaves(dbody):
+        by_body = eqx.filter_jvp(lambda body: _sums(x, body), (body,), (dbody,))[1]
+        change = [a + b for a, b in zip(change, by_body, strict=True)]
+    return (U, g, gradient), tuple(change)
+
+
+def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
+    """U, g and ∇g from sums over blocks of edges and of facets.
+
+    With r = a - x and a fixed point a of each edge or facet all three follow from ten sums that do not contain
+    x: of E L, E a L and a·E a L, and likewise of -F ω. So the points come in by one matrix product each.
+    """
+    # Near the origin the products with a lose the fewest digits; the result does not depend on it.
+    centre = jax.lax.stop_gradient(jnp.mean(body.vertices, axis=0, keepdims=True))
+    vertices, x = body.vertices - centre, (x - centre).T
+    size = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum(vertices**2, axis=1))))
+    sums = _blocked(_edge_sums, x, size, vertices, body.edges) + _blocked(
+        _facet_sums, x, size, vertices, body.faces
+    )
+    xx, yy, zz, xy, yz, zx, *first, second = G * body.density * sums
+    tensor = [[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]
+    g = [_dot(row, x) - part for row, part in zip(tensor, first, strict=True)]
+    U = 0.5 * (second - _dot(first, x) + _dot(g, x))
+    return U, jnp.stack(g, axis=-1), jnp.stack([jnp.stack(row, axis=-1) for row in tensor], axis=-1)
+
+
+def _blocked(
+    sums: Callable, x: Float[Array, "3 P"], size: Scalar, vertices: Float[Array, "V 3"], index: Int[Array, "n m"]
+) -> Float[Array, "10 P"]:
+    """Σ sums(x, size, corners [m,3,B], weights [B]) over blocks of B rows of `index`, the last one filled up."""
+    n, m = index.shape
+    block = min(n, BLOCK // x.shape[1])
+    count = -(-n // block)
+    rows = jnp.arange(count * block)
+    weights = (rows < n).astype(vertices.dtype).reshape(count, block)
+    index = index[jnp.minimum(rows, n - 1)]
+    # Gathered before the scan, so that reverse mode scatters once into the vertices, not once a block.
+    corners = vertices[index].reshape(count, block, m, 3)
+
+    # Checkpointed: reverse mode keeps a block's corners alone, and computes the rest again.
+    @partial(jax.checkpoint, prevent_cse=False)
+    def add(total, block):
+        corners, weights = block
+        return total + sums(x, size, corners.transpose(1, 2, 0), weights), None
+
+    return jax.lax.scan(add, jnp.zeros((10, x.shape[1]), vertices.dtype), (corners, weights))[0]
+
+
+def _edge_sums(
+    x: Float[Array, "3 P"], size: Scalar, corners: Float[Array, "4 3 B"], weights: Float[Array, " B"]
+) -> Float[Array, "10 P"]:
+    a, b, left, right = corners
+    edge = b - a
+    length = _length(edge)
+    along = edge / length[None]
+    normal_left, normal_right = _unit(_cross(edge, left - a)), _unit(_cross(right - a, edge))
+    E = _outer(normal_left, _cross(along, normal_left)) + _outer(normal_right, _cross(normal_right, along))
+    terms = weights[None] * _terms(a, E)
+
+    length = length[:, None]
+    r1, r2 = _from(x, a), _from(x, b)
+    length1, length2 = _length(r1), _length(r2)
+    # (r1 + r2 + e)/(r1 + r2 - e): its lower term loses all digits next to the edge. There, with s1 and s2 the
+    # distances of the ends from the foot of the perpendicular d, it is also (r1 + s1)(r2 + s2)/d².
+    s1 = -_dot(r1, along[:, :, None])
+    s2 = length - s1
+    d = [p + s1 * q[:, None] for p, q in zip(r1, along, strict=True)]
+    lower, square = length1 + length2 - length, _dot(d, d)
+    near = (s1 > 0) & (s2 > 0) & (lower < 0.1 * length)
+    # On the edge itself L is infinite, and E r = 0 in U and g: the value within rounding of it serves there.
+    rounding = jnp.finfo(x.dtype).eps * length
+    square, lower = jnp.maximum(square, rounding**2), jnp.maximum(lower, rounding)
+    difference = jnp.where(near, (length1 + s1) * (length2 + s2) - square, 2 * length)
+    return terms @ log_ratio(difference, jnp.where(near, square, lower))
+
+
+def _facet_sums(
+    x: Float[Array, "3 P"], size: Scalar, corners: Float[Array, "3 3 B"], weights: Float[Array, " B"]
+) -> Float[Array, "10 P"]:
+    a, b, c = corners
+    double_area = _cross(b - a, c - a)
+    area = _length(double_area)
+    normal = double_area / area[None]
+    terms = -weights[None] * _terms(a, _outer(normal, normal))
+
+    ra = _from(x, a)
+    r1, r2, r3 = _length(ra), _length(_from(x, b)), _length(_from(x, c))
+    triple = _dot(ra, double_area[:, :, None])
+    # r1 r2 r3 + r1 (r2·r3) + r2 (r3·r1) + r3 (r1·r2), the products from the law of cosines
+    q12, q23, q31 = (
+        (r + s) ** 2 - _dot(edge, edge)[:, None]
+        for r, s, edge in ((r1, r2, b - a), (r2, r3, c - b), (r3, r1, a - c))
+    )
+    bottom = 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3
+    # A point closer to the plane than rounding is in it, and sees nothing of the facet: else its side, and with
+    # it ±2π, would be chance. The slope by the distance from the plane stays.
+    flat = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
+    triple -= jax.lax.stop_gradient(jnp.where(flat, triple, 0.0))
+    return terms @ (2 * arctan2(triple, jnp.where(flat, jnp.abs(bottom), bottom)))
+
+
+def _from(x: Float[Array, "3 P"], corner: Float[Array, "3 B"]) -> list[Array]:
+    """Components [B,P] of the vectors from the points to a corner."""
+    return [p[:, None] - q[None] for p, q in zip(corner, x, strict=True)]
+
+
+def _terms(a: Float[Array, "3 B"], M: Float[Array, "6 B"]) -> Float[Array, "10 B"]:
+    """M, M a and a·M a of symmetric M, given as xx, yy, zz, xy, yz, zx."""
+    xx, yy, zz, xy, yz, zx = M
+    Ma = [_dot(row, a) for row in ([xx, xy, zx], [xy, yy, yz], [zx, yz, zz])]
+    return jnp.stack([*M, *Ma, _dot(Ma, a)])
+
+
+def _outer(u: Array, v: Array) -> Array:
+    """The symmetric part of u v: xx, yy, zz, xy, yz, zx."""
+    (ux, uy, uz), (vx, vy, vz) = u, v
+    mixed = (ux * vy + uy * vx) / 2, (uy * vz + uz * vy) / 2, (uz * vx + ux * vz) / 2
+    return jnp.stack([ux * vx, uy * vy, uz * vz, *mixed])
+
+
+def _cross(u: Array, v: Array) -> Array:
+    (ux, uy, uz), (vx, vy, vz) = u, v
+    return jnp.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx])
+
+
+def _dot(u: Components, v: Components) -> Array:
+    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+
+
+def _length(v: Components) -> Array:
+    return safe.sqrt_floored(_dot(v, v))
+
+
+def _unit(v: Array) -> Array:
+    return v / _length(v)[None]

@@ -1,0 +1,10 @@
+"""Host only: closed triangle meshes, read from files, checked, mended on request, with their mass properties.
+
+The only package that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
+"""
+
+from difsim.mesh.files import load, read
+from difsim.mesh.mending import Repaired, repair
+from difsim.mesh.surface import TriMesh
+
+__all__ = ["Repaired", "TriMesh", "load", "read", "repair"]

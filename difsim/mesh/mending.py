@@ -1,0 +1,94 @@
+"""Opt-in repair of a broken surface; everything that is changed is told."""
+
+from typing import NamedTuple
+
+import igl
+import numpy as np
+from jaxtyping import Float, Int
+
+from difsim.mesh.surface import TriMesh
+
+
+class Repaired(NamedTuple):
+    """A mended surface and what was done to it, one line each; no line: nothing was."""
+
+    mesh: TriMesh
+    changes: tuple[str, ...]
+
+
+def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], largest_hole: int = 12) -> Repaired:
+    """Make one closed, outward surface of one that `TriMesh` refuses.
+
+    In this order: drop faces with a coordinate that is not finite or with a corner twice; keep the piece of
+    the largest area; turn faces that are wound against their neighbours; close holes of up to `largest_hole`
+    edges by a fan around their middle; turn the whole surface outwards. Holes are closed flat: look whether
+    that is the body. `vertices` [V, 3] m, `faces` [F, 3], as `read` gives them.
+
+    **Raises:** `ValueError` for larger holes, for edges of three faces, and for what stays broken after that
+    (faces without area).
+    """
+    changes = []
+    faces = np.asarray(faces, np.int64)
+    if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices):
+        raise ValueError(f"{len(faces)} faces do not fit {len(vertices)} vertices: is the file whole?")
+    good = np.isfinite(vertices).all(axis=1)[faces].all(axis=1)
+    good &= (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    if not good.all():
+        changes.append(f"dropped {np.sum(~good)} faces with a coordinate that is not finite or a corner twice")
+        faces = faces[good]
+    count, piece = igl.facet_components(faces)
+    if count > 1:
+        area = np.bincount(piece, igl.doublearea(np.nan_to_num(vertices), faces) / 2)
+        kept = piece == area.argmax()
+        changes.append(f"kept 1 of {count} pieces, {area.max() / area.sum():.4%} of the area")
+        faces = faces[kept]
+    oriented, _ = igl.bfs_orient(faces)
+    if turned := np.sum((oriented != faces).any(axis=1)):
+        # Which side the flood of orientations starts from is arbitrary: the fewer faces are the wrong ones.
+        oriented = oriented if 2 * turned <= len(faces) else oriented[:, ::-1]
+        if wrong := min(turned, len(faces) - turned):
+            changes.append(f"turned {wrong} faces that were wound against their neighbours")
+    used, faces = np.unique(oriented, return_inverse=True)
+    vertices, faces = vertices[used], faces.reshape(-1, 3)
+    for hole in _holes(faces):
+        if len(hole) > largest_hole:
+            raise ValueError(f"a hole of {len(hole)} edges is larger than largest_hole = {largest_hole}: raise it")
+        changes.append(f"closed a hole of {len(hole)} edges")
+        vertices, faces = _close(vertices, faces, hole)
+    if np.linalg.det(vertices[faces] - vertices.mean(axis=0)).sum() < 0:
+        changes.append("turned the whole surface outwards")
+        faces = faces[:, ::-1]
+    return Repaired(TriMesh(vertices, np.ascontiguousarray(faces)), tuple(changes))
+
+
+def _holes(faces: Int[np.ndarray, "F 3"]) -> list[list[int]]:
+    """Closed walks along the edges that have a face on one side only, as that face goes."""
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    _, uses = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
+    if uses.max() > 2:
+        raise ValueError(
+            f"{np.sum(uses > 2)} edges belong to more than two faces, and which two bound the body is not known: "
+            "drop the extra faces in the file first"
+        )
+    known = set(map(tuple, edges.tolist()))
+    border = [(a, b) for a, b in edges.tolist() if (b, a) not in known]
+    follows = dict(border)
+    if len(follows) < len(border):
+        raise ValueError("two holes touch in one vertex: split that vertex in the file first")
+    holes = []
+    while follows:
+        start, then = follows.popitem()
+        hole = [start]
+        while then != start:
+            hole.append(then)
+            then = follows.pop(then)
+        holes.append(hole)
+    return holes
+
+
+def _close(vertices, faces, hole: list[int]):
+    if len(hole) == 3:
+        return vertices, np.vstack([faces, hole[::-1]])
+    middle = len(vertices)
+    fan = [(b, a, middle) for a, b in zip(hole, hole[1:] + hole[:1], strict=True)]
+    return np.vstack([vertices, vertices[hole].mean(axis=0)]), np.vstack([faces, fan])

@@ -1,0 +1,147 @@
+"""Signed distances tabulated on a grid: of a mesh, or of any solid that is slow to ask."""
+
+import hashlib
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+import igl
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from tqdm import tqdm
+
+from difsim import safe
+from difsim.mesh import TriMesh
+from difsim.shape.sdf import AbstractSDF
+from difsim.spline import GridSpline, interpolate
+from difsim.typing import Scalar, Vec3
+
+_CHUNK = 2**17  # points at once: some 10 MB of work space
+_DEGREE = 2  # C1; a third degree is no more accurate, since creases of the mesh limit both, and costs more
+
+
+class GridSDF(AbstractSDF):
+    """A solid within a box, its distance a C1 spline (quadratic, tensor product) of samples on a grid.
+
+    Inside the box d = s(x). Outside, with the nearest point c of the box,
+
+        d = √(|x - c|² + s(c)²),
+
+    continuous, and never above the true distance: c sees the solid and x on opposite sides of a right angle, so
+    |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by the margin of the grid at most. In
+    the box the error is that of the interpolation: h² where the distance is smooth (a sphere: .03 h²/R), up to
+    .1 h along edges, corners and the medial surface, where the true distance has creases; there s may exceed
+    the true distance by as much.
+
+    **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
+    """
+
+    spline: GridSpline
+
+    def distance(self, x: Vec3) -> Scalar:
+        nearest = jnp.clip(x, self.spline.lower, self.spline.upper)
+        inner, beyond = self.spline(nearest), x - nearest
+        # By `where`: |s| would fold the negative distances inside.
+        return jnp.where(jnp.any(beyond != 0), safe.norm(jnp.append(beyond, inner)), inner)
+
+    @staticmethod
+    def from_mesh(
+        mesh: TriMesh,
+        spacing: float,
+        margin: float | None = None,
+        max_nodes: int = 2**24,
+        cache: str | PathLike | None = None,
+    ) -> "GridSDF":
+        """Tabulate the distance to a mesh, which is exact at the nodes.
+
+        The sign is that of the angle-weighted pseudonormal at the nearest point (Baerentzen and Aanaes, IEEE
+        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 60 µs a node for a mesh of 100 000 faces, on one core.
+
+        **Arguments:** `spacing` h of the grid, m; `margin` of the grid around the mesh's box, m (4 h);
+        `max_nodes`, the bound on memory: a node takes some 40 bytes while the spline is made, 8 afterwards;
+        `cache`, a folder: the table is looked for there by a hash of all the above, and kept there.
+        **Raises:** `ValueError` for a spacing or margin that is not positive, and for more than `max_nodes`.
+        """
+        if cache is None:
+            return _tabulate(_signed_distance(mesh), *_box(mesh), spacing, margin, max_nodes)
+        path = Path(cache) / f"sdf_{_key(mesh, spacing, margin)}.npz"
+        if path.is_file():
+            return GridSDF.load(path)
+        grid = _tabulate(_signed_distance(mesh), *_box(mesh), spacing, margin, max_nodes)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        grid.save(path)
+        return grid
+
+    @staticmethod
+    def from_sdf(
+        sdf: AbstractSDF,
+        low: object,
+        high: object,
+        spacing: float,
+        margin: float | None = None,
+        max_nodes: int = 2**24,
+    ) -> "GridSDF":
+        """Tabulate another solid that lies within the box from `low` [3] to `high` [3], m; else as `from_mesh`.
+
+        **Raises:** `ValueError` besides where the solid reaches out of the grid.
+        """
+        distance = jax.jit(jax.vmap(sdf.distance))
+        low, high = np.asarray(low, float), np.asarray(high, float)
+        return _tabulate(lambda points: distance(jnp.asarray(points)), low, high, spacing, margin, max_nodes)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the table to an .npz file."""
+        spline = self.spline
+        np.savez(path, origin=spline.origin, spacing=spline.spacing, coefficients=spline.coefficients)
+
+    @staticmethod
+    def load(path: str | PathLike) -> "GridSDF":
+        """Read what `save` wrote."""
+        with np.load(path) as table:
+            return GridSDF(GridSpline(table["origin"], table["spacing"], table["coefficients"], _DEGREE))
+
+
+def _box(mesh: TriMesh) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+    return mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+
+
+def _signed_distance(mesh: TriMesh) -> Callable:
+    # About a point near by, as the mesh's own integrals. Not the fast winding number: its distances are wrong by
+    # up to .8 %.
+    middle = mesh.vertices.mean(axis=0)
+    vertices, faces = mesh.vertices - middle, np.asarray(mesh.faces, np.int64)
+    kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
+    return lambda points: igl.signed_distance(points - middle, vertices, faces, sign_type=kind)[0]
+
+
+def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSDF:
+    margin = 4 * spacing if margin is None else margin
+    if not (0 < spacing < np.inf and 0 < margin < np.inf):
+        raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
+    low, size = low - margin, high - low + 2 * margin
+    shape = np.maximum(np.ceil(size / spacing).astype(int) + 1, 4)
+    count = int(np.prod(shape.astype(float)))
+    if count > max_nodes:
+        fits = spacing * (count / max_nodes) ** (1 / 3) * 1.02  # the last 2 %: whole cells
+        raise ValueError(
+            f"a spacing of {spacing} m makes {count:.3g} nodes, more than max_nodes = {max_nodes:.3g}: "
+            f"give {fits:.3g} m or more, or more nodes ({40e-9 * count:.1f} GB of memory)"
+        )
+    values = np.empty(count)
+    for start in tqdm(range(0, count, _CHUNK), desc="signed distance", disable=None):
+        some = np.arange(start, min(start + _CHUNK, count))
+        values[some] = function(low + spacing * np.stack(np.unravel_index(some, shape), axis=1))
+    values = values.reshape(shape)
+    edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
+    if edge <= 0:
+        raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
+    return GridSDF(interpolate(values, low, spacing, _DEGREE))
+
+
+def _key(mesh: TriMesh, spacing: float, margin: float | None) -> str:
+    digest = hashlib.sha256(repr((float(spacing), margin, _DEGREE)).encode())
+    digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
+    digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
+    return digest.hexdigest()[:24]

@@ -1,0 +1,217 @@
+"""The bounce: from the rebound at the first touchdown to the next contact, differentiable end to end."""
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Bool, Int
+
+from difsim.dynamics import Flight, FlightState
+from difsim.gravity import AbstractField
+from difsim.shape import AbstractSDF
+from difsim.stepping import AbstractMethod, Coast, Status, ToContact, simulate
+from difsim.typing import Scalar, Vec3
+from experiments.agilkia.descent import AGILKIA, AXES, SPIN, World
+from experiments.agilkia.scenario import Experiment
+
+# Paper 000 sec. 4.2: what its rebound led to.
+PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed
+PAPER_TIME = 45 * 60 + 54.0  # s
+PAPER_DISTANCE = 718.5  # m, straight from the first touchdown
+PAPER_SITE = (2359.32, -403.18, 108.00)  # m
+HORIZON = 4 * 3600.0  # s: what has not come down by then is not this bounce
+INSTANTS = 121  # of a drawn path
+
+
+class Contact(eqx.Module):
+    """The next contact: `time` s after the rebound, `position` m and `velocity` m/s (comet-fixed), straight
+    `distance` m from the start, and the flight's `status`."""
+
+    time: Scalar
+    position: Vec3
+    velocity: Vec3
+    distance: Scalar
+    status: Int[Array, ""]
+
+    @property
+    def ok(self) -> Bool[Array, ""]:
+        return self.status == Status.OK
+
+
+def next_contact(
+    velocity: Vec3,
+    gravity: AbstractField,
+    surface: AbstractSDF,
+    *,
+    position: Vec3 | None = None,
+    method: AbstractMethod | None = None,
+) -> Contact:
+    """Fly from the surface with the rebound `velocity` m/s until the next contact.
+
+    `jax.jacfwd` of its numbers by the velocity is right, also through a touchdown that gave the velocity.
+
+    **Arguments:** `velocity` [3], comet-fixed; `gravity` without the centrifugal term; `surface`; `position`
+    [3] m, the first touchdown unless given, put on the surface by `on_surface`; `method`, `ToContact()` unless
+    given. A rebound into the ground has the status INSIDE, one that escapes NO_CONTACT.
+    """
+    start = on_surface(surface, AGILKIA.touchdown.position if position is None else position)
+    flight = simulate(
+        Flight(gravity, SPIN, surface),
+        FlightState(start, velocity),
+        jnp.asarray([0.0, HORIZON]),
+        method=method or ToContact(),
+        throw=False,
+    )
+    end = jax.tree.map(lambda x: x[-1], flight.states)
+    return Contact(
+        time=flight.times[-1],
+        position=end.position,
+        velocity=end.velocity,
+        distance=jnp.linalg.norm(end.position - start),
+        status=flight.status,
+    )
+
+
+def on_surface(surface: AbstractSDF, position: Vec3) -> Vec3:
+    """The point of the surface beside `position`: four Newton steps along ∇d.
+
+    A site that is known to a metre lies above or below the surface of a mesh.
+    """
+
+    def step(x, _):
+        distance, slope = jax.value_and_grad(surface.distance)(x)
+        return x - distance * slope / (slope @ slope), None
+
+    return jax.lax.scan(step, position, length=4)[0]
+
+
+class Chained(eqx.Module):
+    """Touchdown and bounce as one function of the surface's parameters, to be a problem's `predict`.
+
+    To the observables of `experiment` come `second_contact_time` s, `second_contact_position` [3] m and
+    `second_contact_distance` m. The bounce begins at the experiment's site; its jacobian by the parameters is
+    the chain's (forward mode).
+    """
+
+    experiment: Experiment
+    gravity: AbstractField
+    surface: AbstractSDF
+    method: AbstractMethod = ToContact()
+
+    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        observed, ok = self.experiment(p)
+        contact = next_contact(
+            observed["rebound_velocity"],
+            self.gravity,
+            self.surface,
+            position=self.experiment.frame.origin,
+            method=self.method,
+        )
+        second = {
+            "second_contact_time": contact.time,
+            "second_contact_position": contact.position,
+            "second_contact_distance": contact.distance,
+        }
+        return observed | second, ok & contact.ok
+
+
+def shoot(
+    start: Vec3, target: Vec3, duration: Scalar, guess: Vec3, gravity: AbstractField, surface: AbstractSDF
+) -> Vec3:
+    """The velocity m/s that leads from `start` to `target` in `duration` s, whatever ground lies between.
+
+    Six Newton steps with the state-transition matrix: what the rebound must have been, had the paper's flight
+    time and second site been those of this world.
+    """
+    model, times = Flight(gravity, SPIN, surface), jnp.stack([jnp.zeros_like(duration), duration])
+
+    @jax.jit
+    def step(velocity, _):
+        def miss(velocity):
+            flown = simulate(model, FlightState(start, velocity), times, method=Coast(), throw=False)
+            return flown.states.position[-1] - target
+
+        return velocity - jnp.linalg.solve(jax.jacfwd(miss)(velocity), miss(velocity)), None
+
+    return jax.lax.scan(step, guess, length=6)[0]
+
+
+def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = PAPER_VELOCITY) -> xr.Dataset:
+    """The rebound `velocity` m/s from the first touchdown in each world, beside what paper 000 says of it.
+
+    **Returns:** a Dataset over `world`: `time` s, `place` m, `velocity` m/s of the next contact and straight
+    `distance` m from the start; `time_off`, `distance_off` and `place_off` m, against the paper's; `by_rebound`
+    [5, 3], the derivatives of time, distance and place by the rebound; `needed` m/s, the rebound that reaches
+    the paper's site in the paper's time, and `needed_off` m/s, how far it is from the one given; `start_off` m,
+    how far the start was moved to lie on the surface, and `paper_gap` m, how far the paper's site is off it;
+    `status`. As everywhere, a flight that does not come down has the numbers of the horizon.
+    """
+    flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
+    return xr.Dataset(
+        {
+            name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in flown]), {"unit": unit})
+            for name, (dims, _, unit) in flown[0].items()
+        },
+        coords={
+            "world": list(worlds),
+            "axis": list(AXES),
+            "output": ["time", "distance", *AXES],
+            "share": np.linspace(0.0, 1.0, INSTANTS),
+        },
+        attrs={"rebound": np.asarray(velocity), "paper_site": np.asarray(PAPER_SITE)},
+    )
+
+
+def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dict[str, tuple]:
+    def outputs(velocity):
+        contact = next_contact(velocity, gravity, surface)
+        return jnp.concatenate([contact.time[None], contact.distance[None], contact.position]), contact
+
+    by_rebound, contact = jax.jacfwd(outputs, has_aux=True)(velocity)
+    site, start = jnp.asarray(PAPER_SITE), on_surface(surface, AGILKIA.touchdown.position)
+    needed = shoot(start, site, jnp.asarray(PAPER_TIME), velocity, gravity, surface)
+    path = simulate(
+        Flight(gravity, SPIN, surface),
+        FlightState(start, velocity),
+        jnp.linspace(0.0, 1.0, INSTANTS) * contact.time,
+        method=Coast(),
+        throw=False,
+    )
+    return {
+        "time": ((), contact.time, "s"),
+        "distance": ((), contact.distance, "m"),
+        "place": (("axis",), contact.position, "m"),
+        "velocity": (("axis",), contact.velocity, "m/s"),
+        "time_off": ((), contact.time - PAPER_TIME, "s"),
+        "distance_off": ((), contact.distance - PAPER_DISTANCE, "m"),
+        "place_off": ((), jnp.linalg.norm(contact.position - site), "m"),
+        "by_rebound": (("output", "axis"), by_rebound, "s/(m/s), m/(m/s)"),
+        "needed": (("axis",), needed, "m/s"),
+        "needed_off": ((), jnp.linalg.norm(needed - velocity), "m/s"),
+        "start_off": ((), jnp.linalg.norm(start - AGILKIA.touchdown.position), "m"),
+        "paper_gap": ((), surface.distance(site), "m"),
+        "path": (("share", "axis"), path.states.position, "m"),
+        "status": ((), Status(int(contact.status)).name, ""),
+    }
+
+
+def table(result: xr.Dataset) -> str:
+    """The next contact in each world against the paper's time, distance and site, as they are."""
+    v = ", ".join(f"{x:.5f}" for x in result.attrs["rebound"])
+    lines = [
+        f"bounce of the rebound ({v}) m/s; paper 000: {PAPER_TIME:.0f} s, {PAPER_DISTANCE} m",
+        f"{'world':24s}{'time s':>9s}{'off s':>9s}{'distance m':>12s}{'off m':>9s}{'site off m':>12s}"
+        f"{'site gap m':>12s}{'needed m/s':>30s}{'off m/s':>9s}  status",
+    ]
+    for name in result["world"].values:
+        row = result.sel(world=name)
+        needed = "({:.4f}, {:.4f}, {:.4f})".format(*row["needed"].values)
+        lines.append(
+            f"{name:24s}{float(row['time']):>9.1f}{float(row['time_off']):>+9.1f}{float(row['distance']):>12.1f}"
+            f"{float(row['distance_off']):>+9.1f}{float(row['place_off']):>12.1f}{float(row['paper_gap']):>12.1f}"
+            f"{needed:>30s}{float(row['needed_off']):>9.4f}  {row['status'].item()}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Philae's descent from 22 km, forward to the ground and backward to the separation, in several worlds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from difsim import units
+from difsim.dynamics import Backward, Flight, FlightState
+from difsim.gravity import AbstractField
+from difsim.shape import AbstractSDF
+from difsim.stepping import Coast, Solution, Status, ToContact, simulate, transition
+
+World = tuple[AbstractField, AbstractSDF]  # gravity without the centrifugal term, surface; body-fixed, m
+SPIN = (0.0, 0.0, units.SPIN_67P)
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A separation, a touchdown and the seconds between them: comet-fixed places m, velocities m/s."""
+
+    separation: FlightState
+    touchdown: FlightState
+    duration: float
+
+    def __post_init__(self):
+        if not self.duration > 0:
+            raise ValueError(f"Scenario: duration = {self.duration} s must be positive")
+
+
+# Synthetic. The touchdown's site and speed (1.010 m/s) are published, the velocity's direction and the
+# separation are not: they were made to agree on the SHAP5 shape at uniform density. Epoch of separation
+# 2014-11-12 08:35:00, of touchdown 15:34:03.98 UTC (paper 000 sec. 4.1).
+AGILKIA = Scenario(
+    FlightState((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728)),
+    FlightState((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715)),
+    25143.98,
+)
+
+
+def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants: int = 141) -> xr.Dataset:
+    """Fly the scenario in each world: separation to ground, touchdown back to separation, and forward again.
+
+    **Returns:** a Dataset over `world`. Forward: `landing_time` s, `landing_position` m, `landing_velocity`
+    m/s, `landing_speed`, `landing_angle` deg of the velocity off the inward normal, `landing_off` m from the
+    scenario's touchdown, `status`. Its derivatives by the separation's place and velocity: `landing_by_start`
+    [3, 6] of the place, `landing_time_by_start` [6]. Backward: `separation_position`, `separation_velocity`,
+    `separation_off` m from the scenario's. `closure` m: the scenario's touchdown back and forward again.
+    `jacobi_drift`, relative, the worst of all flights. `surface_gap` m of the scenario's touchdown. `forward`
+    and `backward` [instants, 3] m are the trajectories, each over its own `share` of time.
+    A flight that never lands has the numbers of the horizon, 1.2 durations, and says so in `status`.
+    """
+    flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
+    columns = {
+        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in flown]), {"unit": unit})
+        for name, (dims, _, unit) in flown[0].items()
+    }
+    return xr.Dataset(
+        columns,
+        coords={
+            "world": list(worlds),
+            "axis": list(AXES),
+            "start": [*AXES, *(f"v{a}" for a in AXES)],
+            "share": np.linspace(0.0, 1.0, instants),
+        },
+        attrs={
+            "target": np.asarray(scenario.touchdown.position),
+            "origin": np.asarray(scenario.separation.position),
+            "duration_s": scenario.duration,
+        },
+    )
+
+
+def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tuple]:
+    ends = jnp.asarray([0.0, scenario.duration])
+    found = transition(model, scenario.separation, 1.2 * ends, method=ToContact(), throw=False)
+    landing, time = _last(found.solution), found.solution.times[-1]
+    share = jnp.linspace(0.0, 1.0, instants)
+    down = simulate(model, scenario.separation, share * time, method=Coast(), throw=False)
+    # Backward in time: τ = -t runs from -duration to 0.
+    back = simulate(
+        Backward(model), scenario.touchdown, (share - 1) * scenario.duration, method=Coast(), throw=False
+    )
+    separation = _last(back)
+    again = simulate(model, separation, share * scenario.duration, method=Coast(), throw=False)
+    speed = jnp.linalg.norm(landing.velocity)
+    sinking = -model.surface.normal(landing.position) @ landing.velocity / speed
+    off = scenario.touchdown.position
+    return {
+        "landing_time": ((), time, "s"),
+        "landing_position": (("axis",), landing.position, "m"),
+        "landing_velocity": (("axis",), landing.velocity, "m/s"),
+        "landing_speed": ((), speed, "m/s"),
+        "landing_angle": ((), jnp.degrees(jnp.arccos(sinking)), "deg"),
+        "landing_off": ((), jnp.linalg.norm(landing.position - off), "m"),
+        "landing_by_start": (("axis", "start"), found.state[:3], "m/m, m/(m/s)"),
+        "landing_time_by_start": (("start",), found.time, "s/m, s/(m/s)"),
+        "separation_position": (("axis",), separation.position, "m"),
+        "separation_velocity": (("axis",), separation.velocity, "m/s"),
+        "separation_off": ((), jnp.linalg.norm(separation.position - scenario.separation.position), "m"),
+        "closure": ((), jnp.linalg.norm(_last(again).position - off), "m"),
+        "jacobi_drift": ((), max(_drift(s) for s in (found.solution, down, back, again)), "1"),
+        "surface_gap": ((), model.surface.distance(off), "m"),
+        "steps": ((), found.solution.steps, "1"),
+        "status": ((), Status(int(found.solution.status)).name, ""),
+        "forward": (("share", "axis"), down.states.position, "m"),
+        "backward": (("share", "axis"), back.states.position[::-1], "m"),
+    }
+
+
+def _last(solution: Solution) -> FlightState:
+    return jax.tree.map(lambda x: x[-1], solution.states)
+
+
+def _drift(solution: Solution) -> float:
+    constant = sum(np.asarray(part) for part in solution.ledger["energy"].values())
+    return float(np.max(np.abs(constant / constant[0] - 1)))
+
+
+def table(result: xr.Dataset) -> str:
+    """Where the worlds' descents land and begin, and how far apart."""
+    lines = [
+        f"descent of {result.attrs['duration_s']:.2f} s (synthetic scenario); distances from its touchdown and "
+        "separation",
+        f"{'world':24s}{'time s':>10s}{'speed':>8s}{'angle':>7s}{'landing':>10s}{'back to':>10s}{'closure':>10s}"
+        f"{'Jacobi':>9s}{'site gap':>10s}  status",
+        f"{'':34s}{'m/s':>8s}{'deg':>7s}{'off m':>10s}{'sep. off m':>10s}{'m':>10s}{'drift':>9s}{'m':>10s}",
+    ]
+    for name in result["world"].values:
+        row = result.sel(world=name)
+        lines.append(
+            f"{name:24s}{float(row['landing_time']):>10.2f}{float(row['landing_speed']):>8.4f}"
+            f"{float(row['landing_angle']):>7.2f}{float(row['landing_off']):>10.2f}"
+            f"{float(row['separation_off']):>10.2f}{float(row['closure']):>10.1e}"
+            f"{float(row['jacobi_drift']):>9.0e}{float(row['surface_gap']):>10.2f}  {row['status'].item()}"
+        )
+    names = result["world"].values
+    if len(names) > 1:
+        places, times = result["landing_position"].values, result["landing_time"].values
+        lines += ["", "apart from each other:"]
+        for i in range(len(names)):
+            for j in range(i):
+                apart = np.linalg.norm(places[i] - places[j])
+                lines.append(f"  {names[i]} and {names[j]}: {apart:.2f} m, {abs(times[i] - times[j]):.2f} s")
+    return "\n".join(lines)

@@ -1,0 +1,129 @@
+"""The pictures of descent and bounce, from their Datasets and the outline of a mesh."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+from difsim.mesh import TriMesh
+from experiments.agilkia.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
+# Two views of the body-fixed frame: abscissa, ordinate, and the axis towards the viewer. From +z and from -y
+# the first touchdown is in sight.
+VIEWS = {"from +z": (0, 1, (0.0, 0.0, 1.0)), "from −y": (0, 2, (0.0, -1.0, 0.0))}
+
+
+def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> None:
+    """The descents of all worlds, forward (solid) and backward (dashed), whole and near the ground (Fig. 9).
+
+    **Arguments:** `result` of `descend`; `path` of the PNG; `mesh` for the outline, if any.
+    """
+    target = np.asarray(result.attrs["target"]) / 1e3
+    worlds = [str(w) for w in result["world"].values]
+
+    def draw(ax: Axes, i: int, j: int) -> None:
+        for name, colour in zip(worlds, COLOURS, strict=False):
+            row = result.sel(world=name)
+            off = number(float(row["landing_off"]), ".1f")
+            text = f"{name}: {off} m from the touchdown, {float(row['landing_time']):.0f} s"
+            landed = row["landing_position"].values / 1e3
+            if row["status"].item() != "OK":
+                text = f"{name}: {row['status'].item()}"
+            forward, backward = row["forward"].values / 1e3, row["backward"].values / 1e3
+            ax.plot(forward[:, i], forward[:, j], color=colour, linewidth=1.4, label=text)
+            ax.plot(backward[:, i], backward[:, j], "--", color=colour, linewidth=1.0)
+            ax.plot(landed[i], landed[j], "o", color=colour, markersize=5)
+        ax.plot(target[i], target[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
+
+    furthest = result["landing_off"].max().item()
+    _views(
+        path,
+        f"Descent: {len(worlds)} worlds land within {number(furthest, '.1f')} m of the synthetic scenario's site",
+        draw,
+        target,
+        max(0.03, 3e-3 * furthest),
+        mesh,
+        "solid: from separation to the ground; dashed: from the touchdown back; +: the scenario's touchdown",
+    )
+
+
+def draw_bounce(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> None:
+    """The bounce of each world, with the paper's second site (x), whole comet and close. Arguments as above."""
+    site, worlds = np.asarray(result.attrs["paper_site"]) / 1e3, [str(w) for w in result["world"].values]
+    start = result["path"].isel(world=0, share=0).values / 1e3
+
+    def draw(ax: Axes, i: int, j: int) -> None:
+        for name, colour in zip(worlds, COLOURS, strict=False):
+            row = result.sel(world=name)
+            flown = row["path"].values / 1e3
+            text = f"{name}: {float(row['distance']):.0f} m after {float(row['time']):.0f} s"
+            if row["status"].item() != "OK":
+                text = f"{name}: {row['status'].item()}"
+            ax.plot(flown[:, i], flown[:, j], color=colour, linewidth=1.4, label=text)
+            ax.plot(flown[-1, i], flown[-1, j], "o", color=colour, markersize=5)
+        ax.plot(start[i], start[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
+        ax.plot(site[i], site[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
+
+    _views(
+        path,
+        "Bounce: the next contact is not the paper's (718.5 m after 2754 s)",
+        draw,
+        start,
+        1.2,
+        mesh,
+        "+: first touchdown; ×: the paper's second site; dots: next contacts",
+    )
+
+
+def _views(
+    path: Path,
+    title: str,
+    draw: Callable[[Axes, int, int], None],
+    centre: np.ndarray,
+    near: float,
+    mesh: TriMesh | None,
+    note: str,
+) -> None:
+    """`draw` in both views, whole above and within `near` km of `centre` below."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10, 9.5), layout="constrained")
+        figure.suptitle(title)
+        for column, (name, (i, j, towards)) in zip(figure.subplots(2, 2).T, VIEWS.items(), strict=True):
+            for ax, close in zip(column, (False, True), strict=True):
+                if mesh is not None:
+                    _outline(ax, mesh, i, j, np.asarray(towards), close)
+                draw(ax, i, j)
+                ax.set_aspect("equal", adjustable="datalim" if not close else "box")
+                ax.set_xlabel(f"{'xyz'[i]} [km]")
+                ax.set_ylabel(f"{'xyz'[j]} [km]")
+                ax.set_title(f"{name}, {'near the touchdown' if close else 'whole'} (comet-fixed)")
+                if close:
+                    ax.set_xlim(centre[i] - near, centre[i] + near)
+                    ax.set_ylim(centre[j] - near, centre[j] + near)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", title=note)
+        figure.savefig(path)
+
+
+def _outline(ax: Axes, mesh: TriMesh, i: int, j: int, towards: np.ndarray, close: bool) -> None:
+    """The facets that face the viewer, lit from there, the farthest first."""
+    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)] / 1e3
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    light = normals @ towards / np.linalg.norm(normals, axis=1)
+    shown = np.flatnonzero(light > 0)
+    shown = shown[np.argsort(corners[shown].mean(axis=1) @ towards)]
+    grey = 0.72 + 0.25 * light[shown]
+    ax.add_collection(
+        PolyCollection(
+            corners[shown][:, :, [i, j]],
+            facecolors=np.stack([grey, grey, grey], axis=1),
+            edgecolors=GREY if close and len(corners) < 10_000 else "face",
+            linewidths=0.15,
+        )
+    )

@@ -1,0 +1,229 @@
+"""Flights about a rotating body: closed forms, both frames, backward in time, landings and their derivatives."""
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import units
+from difsim.dynamics import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
+from difsim.gravity import Mascons, PointMass, Uniform, lobes_67p
+from difsim.shape import Box, Plane, Sphere, Union
+from difsim.stepping import Coast, Status, ToContact, simulate, transition
+from tests.helpers import approx
+
+GM, SPIN = units.GM_67P, (0.0, 0.0, units.SPIN_67P)
+STILL = (0.0, 0.0, 0.0)
+HOURS = 25143.98  # s, from Philae's separation to its first touchdown
+TOUCHDOWN = FlightState((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715))
+SEPARATION = FlightState((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728))
+# Two unequal lobes that compile fast, and a surface about each.
+LOBES = Mascons((0.69 * GM, 0.31 * GM), ((-620.0, 128.0, -58.0), (1442.0, -382.0, 143.0)))
+SURFACE = Union((Sphere((-620.0, 128.0, -58.0), 1600.0), Sphere((1442.0, -382.0, 143.0), 1000.0)))
+COMET = Flight(LOBES, SPIN, SURFACE)
+
+
+def ball(radius, mass=GM, **options) -> Flight:
+    return Flight(PointMass(mass, STILL), STILL, Sphere(STILL, radius), **options)
+
+
+def last(solution):
+    return jax.tree.map(lambda x: x[-1], solution.states)
+
+
+def jacobi(solution):
+    return sum(np.asarray(part) for part in solution.ledger["energy"].values())
+
+
+def kepler(a, e, E, mass=GM):
+    """Place, velocity and time since periapsis at the eccentric anomaly E, orbit in the xy plane."""
+    n, b = jnp.sqrt(mass / a**3), jnp.sqrt(1 - e**2)
+    rate = n / (1 - e * jnp.cos(E))
+    place = a * jnp.stack([jnp.cos(E) - e, b * jnp.sin(E), 0 * E])
+    return place, a * rate * jnp.stack([-jnp.sin(E), b * jnp.cos(E), 0 * E]), (E - e * jnp.sin(E)) / n
+
+
+# Flight.
+
+
+def test_kepler_orbit():
+    """Four eccentric anomalies of one orbit and a bit, e = .6."""
+    a, e, anomalies = jnp.array(9e3), jnp.array(0.6), jnp.array([0.0, 1.0, 3.0, 5.0, 7.5])
+    place, velocity, time = jax.vmap(lambda E: kepler(a, e, E))(anomalies)
+    orbit = simulate(ball(2e3), FlightState(place[0], velocity[0]), time, method=Coast())
+    np.testing.assert_allclose(orbit.states.position, place, atol=1e-10 * 9e3)
+    np.testing.assert_allclose(orbit.states.velocity, velocity, atol=1e-10)
+
+
+def test_rotating_frame_is_the_inertial_one_transformed():
+    """Also the bounds on the way to a contact, and the Jacobi constant, which only the rotating frame has."""
+    times = jnp.linspace(0.0, HOURS, 8)
+    turning = simulate(COMET, SEPARATION, times, method=Coast())
+    start = to_inertial(COMET.omega, times[0], SEPARATION)
+    fixed = simulate(InertialFlight(COMET), start, times, method=Coast())
+    seen = jax.vmap(to_body, in_axes=(None, 0, 0))(COMET.omega, times, fixed.states)
+    size = np.linalg.norm(SEPARATION.position)
+    np.testing.assert_allclose(seen.position, turning.states.position, atol=1e-10 * size)
+    np.testing.assert_allclose(seen.velocity, turning.states.velocity, atol=1e-10)
+    for solution in (turning, fixed):
+        np.testing.assert_allclose(jacobi(solution), jacobi(solution)[0], rtol=1e-10)
+    # By hand: ½ v² - ½ ω² (x² + y²) - Σ GM/d.
+    (x, y, _), v = SEPARATION.position, SEPARATION.velocity
+    by_hand = 0.5 * v @ v - 0.5 * units.SPIN_67P**2 * (x**2 + y**2) - LOBES.potential(SEPARATION.position)
+    assert jacobi(turning)[0] == approx(by_hand, rel=1e-14)
+
+
+def test_seven_hours_forward_and_backward():
+    """In the field of 67P's two ellipsoids the way back closes to 1e-5 m; separation is where it should be."""
+    model = Flight(lobes_67p(), SPIN, SURFACE)
+    there = simulate(Backward(model), TOUCHDOWN, jnp.array([-HOURS, 0.0]), method=Coast())
+    back = simulate(model, last(there), jnp.array([0.0, HOURS]), method=Coast())
+    np.testing.assert_allclose(last(back).position, TOUCHDOWN.position, atol=1e-5)
+    np.testing.assert_allclose(last(back).velocity, TOUCHDOWN.velocity, atol=1e-9)
+    # The scenario was made with the polyhedron: the ellipsoids' field, 1 % off, leads 3 % of the way aside.
+    off = np.linalg.norm(last(there).position - SEPARATION.position)
+    assert 0 < off < 0.04 * np.linalg.norm(SEPARATION.position)
+    assert there.steps < 100
+
+
+# Landing.
+
+
+def test_radial_fall():
+    """From rest at r₀ to R: t = √(r₀³/2GM) (arccos √x + √(x - x²)), x = R/r₀."""
+    r0, R = 2e4, 2e3
+    fall = simulate(ball(R), FlightState((0.0, r0, 0.0)), jnp.array([0.0, 1e6]), method=ToContact())
+    x = R / r0
+    time = np.sqrt(r0**3 / (2 * GM)) * (np.arccos(np.sqrt(x)) + np.sqrt(x - x**2))
+    np.testing.assert_allclose(fall.times, [0.0, time], rtol=1e-11)
+    np.testing.assert_allclose(last(fall).position, [0.0, R, 0.0], atol=1e-7)
+    np.testing.assert_allclose(last(fall).velocity, [0.0, -np.sqrt(2 * GM / R * (1 - x)), 0.0], atol=1e-10)
+
+
+def landing(r0, v0, mass, R):
+    """Time and place of the landing on a sphere of an orbit from its apoapsis (r₀, 0, 0), v₀ along y."""
+    a = 1 / (2 / r0 - v0**2 / mass)
+    e = r0 / a - 1
+    E = 2 * jnp.pi - jnp.arccos((1 - R / a) / e)
+    place, _, time = kepler(a, e, E, mass)
+    return jnp.concatenate([time[None] - jnp.pi * jnp.sqrt(a**3 / mass), -place])
+
+
+@pytest.mark.parametrize(
+    "derivative, adjoint",
+    [(jax.jacfwd, diffrax.ForwardMode()), (jax.jacrev, diffrax.RecursiveCheckpointAdjoint())],
+    ids=["forward", "reverse"],
+)
+def test_landing_on_a_sphere_and_its_derivatives(derivative, adjoint):
+    """Time and place, by the start, the mass and the sphere's radius, against Kepler's closed form."""
+
+    def simulated(p):
+        r0, v0, mass, R = p
+        model, zero = ball(R, mass), 0 * r0
+        start = FlightState(jnp.stack([r0, zero, zero]), jnp.stack([zero, v0, zero]))
+        method = ToContact(max_steps=256, adjoint=adjoint)
+        end = simulate(model, start, jnp.array([0.0, 4e5]), method=method, throw=False)
+        return jnp.concatenate([end.times[-1:], last(end).position]), end.status
+
+    p = jnp.array([2e4, 0.06, GM, 2e3])
+    both = eqx.filter_jit(lambda p: (simulated(p), derivative(lambda p: simulated(p)[0])(p)))
+    (value, status), found = both(p)
+    assert status == Status.OK
+    np.testing.assert_allclose(value, landing(*p), rtol=1e-10, atol=1e-7)
+    expected = jax.jacfwd(lambda p: landing(*p))(p) * p[None]
+    np.testing.assert_allclose(found * p[None], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("method", [Coast(), ToContact()], ids=["transition matrix", "landing"])
+def test_derivatives_by_the_start_against_differences(method):
+    """Seven hours: of the state at a time, and of the landing's time, place and velocity."""
+    horizon = jnp.array([0.0, 20_000.0 if isinstance(method, Coast) else 40_000.0])
+    found = transition(COMET, SEPARATION, horizon, method=method)
+    exact = np.vstack([found.state, found.time])
+    start = np.concatenate([SEPARATION.position, SEPARATION.velocity])
+
+    def end(y):
+        solution = simulate(COMET, FlightState(y[:3], y[3:]), horizon, method=method)
+        tail = last(solution)
+        return np.concatenate([tail.position, tail.velocity, solution.times[-1:]])
+
+    steps = 1e-4 * np.repeat([np.linalg.norm(start[:3]), np.linalg.norm(start[3:])], 3)
+    for i, h in enumerate(np.diag(steps)):
+        near, far = end(start + h) - end(start - h), end(start + 2 * h) - end(start - 2 * h)
+        differences = (8 * near - far) / (12 * steps[i])
+        for rows in (slice(0, 3), slice(3, 6), slice(6, 7)):  # m, m/s and s apart: each its own scale
+            size = np.abs(exact[rows] * steps).max() / steps[i]
+            np.testing.assert_allclose(exact[rows, i], differences[rows], atol=1e-6 * size, rtol=0)
+    if isinstance(method, Coast):
+        assert not found.time.any()
+        # Hamiltonian flow keeps the volume, whatever the frame.
+        assert np.linalg.det(found.state) == pytest.approx(1, abs=1e-8)
+
+
+def test_both_frames_land_alike():
+    times = jnp.array([0.0, 40_000.0])
+    a = simulate(COMET, SEPARATION, times, method=ToContact())
+    start = to_inertial(COMET.omega, times[0], SEPARATION)
+    b = simulate(InertialFlight(COMET), start, times, method=ToContact())
+    assert a.times[-1] == approx(b.times[-1], rel=1e-10)
+    place = to_body(COMET.omega, b.times[-1], last(b)).position
+    np.testing.assert_allclose(place, last(a).position, atol=1e-5)
+    assert SURFACE.distance(last(a).position) == approx(0.0, abs=1e-8)
+
+
+def test_a_hop_from_the_surface():
+    """It starts with a gap of zero: the flight ends when it comes down, 2 v/g later, and not at once."""
+    ground = Flight(Uniform((0.0, 0.0, -2e-4)), STILL, Plane(STILL, (0.0, 0.0, 1.0)))
+    times = jnp.linspace(0.0, 2e4, 5)
+    hop = simulate(ground, FlightState(STILL, (0.1, 0.0, 0.3)), times, method=ToContact())
+    np.testing.assert_allclose(hop.times, [0.0, 3e3, 3e3, 3e3, 3e3], rtol=1e-11)
+    np.testing.assert_allclose(last(hop).position, [300.0, 0.0, 0.0], atol=1e-8)
+
+
+def test_a_long_flight_cannot_jump_through_a_thin_body():
+    """A sheet of .4 m, 20 km away, without gravity: any one step of Dopri8 is right, and would pass it."""
+    sheet = Flight(PointMass(0.0, STILL), STILL, Box((5e3, 5e3, 0.2)))
+    start = FlightState((0.0, 0.0, 2e4), (0.0, 0.0, -1.0))
+    found = simulate(sheet, start, jnp.array([0.0, 1e5]), method=ToContact())
+    assert found.times[-1] == approx(2e4 - 0.2, rel=1e-12)
+    assert found.steps < 30
+    assert simulate(ball(1.0, mass=0.0), start, jnp.array([0.0, 1e5]), method=Coast()).steps < 15
+
+
+# What can go wrong.
+
+UP = FlightState((2500.0, 0.0, 0.0), (2.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "start, options, status",
+    [
+        (UP, {}, Status.NO_CONTACT),
+        (FlightState((1500.0, 0.0, 0.0), (2.0, 0.0, 0.0)), {}, Status.INSIDE),
+        (FlightState((2000.0, 0.0, 0.0), (-1.0, 0.0, 0.0)), {}, Status.INSIDE),
+        (FlightState((9000.0, 0.0, 0.0)), {"max_steps": 5}, Status.STEP_LIMIT),
+        (FlightState((np.nan, 0.0, 0.0)), {}, Status.NOT_FINITE),
+    ],
+    ids=["escapes", "starts inside", "starts on the surface and into it", "step limit", "not a number"],
+)
+def test_statuses(start, options, status):
+    found = simulate(ball(2e3), start, jnp.array([0.0, 1e5]), method=ToContact(**options), throw=False)
+    assert found.status == status and not found.ok
+    with pytest.raises(RuntimeError, match=status.name):
+        simulate(ball(2e3), start, jnp.array([0.0, 1e5]), method=ToContact(**options))
+
+
+def test_what_misses_is_where_it_would_be():
+    """Times and states of a flight without contact are those asked for."""
+    times = jnp.array([0.0, 1e5])
+    found = simulate(ball(2e3), UP, times, method=ToContact(), throw=False)
+    np.testing.assert_array_equal(found.times, times)
+    coasted = simulate(ball(2e3), UP, times, method=Coast())
+    np.testing.assert_allclose(found.states.position, coasted.states.position, rtol=1e-10)
+
+
+def test_wrong_resolutions_are_refused():
+    with pytest.raises(ValueError, match=r"resolution = 0\.0 s must be positive"):
+        ball(2e3, resolution=0.0)
