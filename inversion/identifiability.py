@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.stats import chi2
 
 from .branch import Node
 from .leastsq import Fit, Stops, covariance, levenberg_marquardt
@@ -19,6 +20,7 @@ from .sweeps import map_batched
 FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
 NOT_FIXED = "not fixed: the prior came back"
+MISSED = "no verdict: the model misses the data"
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
 
@@ -70,7 +72,8 @@ def identify(
 
     A verdict comes from the parameter's profile where one is given, else from the linearised interval
     s -+ 1.96 sigma of the data alone: both ends inside the prior's range fix it, one end bounds it. A
-    Gaussian prior came back where the data alone are no sharper than it is.
+    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that `misses` its data
+    no interval means anything, and no verdict is given.
 
     **Arguments:** `fit`: of the same problem, held in the same way; `threshold`: see `Identifiability`
     (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
@@ -104,7 +107,7 @@ def identify(
             ends = sum(end is not None for end in profiles[name].interval)
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
-        verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+        verdicts[name] = MISSED if misses(problem, fit) else (NOT_FIXED, ONE_SIDED, FIXED)[ends]
     smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
     return Identifiability(
         names=fit.names,
@@ -119,6 +122,15 @@ def identify(
         shrinkage=dict(zip(fit.names, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
     )
+
+
+def misses(problem: Problem, fit: Fit) -> bool:
+    """Whether the fitted model gives data as far off as these less than once in 1000 (χ² of the data rows).
+
+    The rows are all counted as degrees of freedom, none taken off for the fitted parameters: a generous test.
+    """
+    data = fit.residual[: problem.data.size]
+    return bool(data @ data > chi2.isf(1e-3, problem.data.size))
 
 
 def profile(

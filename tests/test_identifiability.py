@@ -7,7 +7,7 @@ import toys
 
 import inversion
 from inversion import Bounded, Gaussian, Observation, Observations, Problem
-from inversion.identifiability import FIXED, NOT_FIXED, ONE_SIDED
+from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
 
 
 def test_fisher_information_of_a_linear_problem(key):
@@ -114,3 +114,14 @@ def test_refused(key):
         inversion.profile(problem, fit, "a", [1.0, 0.0, 2.0])
     with pytest.raises(ValueError, match="the problem"):
         inversion.identify(problem.hold({"a": 1.0}), fit)
+
+
+def test_no_verdict_where_the_model_misses_the_data(key):
+    fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
+    assert not inversion.misses(toys.linear(), fit)
+    # Three data for two parameters, .2 apart from what any of them can give, at sigma .01.
+    data = Observations({"y": Observation(toys.MEASURED + np.array([0.0, 0.0, 0.2]), 0.01)})
+    far = Problem(toys.linear().parameters, toys.line, data)
+    fit = inversion.fit(far, key=key, starts=8, keep=2)
+    assert inversion.misses(far, fit)
+    assert set(inversion.identify(far, fit).verdicts.values()) == {MISSED}

@@ -16,8 +16,8 @@ from difsim.stepping import Solution, raise_unless_ok
 from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
-from inversion import Discrete, Gaussian, Log, Node, compatible_values
-from inversion.identifiability import FIXED, NOT_FIXED, ONE_SIDED
+from inversion import Discrete, Gaussian, Log, Node, compatible_values, misses
+from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
 
 AXES = ("x", "y", "z")
 
@@ -96,6 +96,8 @@ def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
             lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
             if verdict == NOT_FIXED:
                 lo = hi = None
+        if misses(answer.problem, answer.fit):
+            verdict, lo, hi = MISSED, None, None
         rows[name] = {"value": value, "lo95": lo, "hi95": hi, "unit": q.unit, "verdict": verdict}
     return rows
 
@@ -280,7 +282,7 @@ def table(summary: dict[str, Any]) -> str:
     paper = summary["baseline"]["intervals_eq_46"]
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = "" if row["verdict"] == NOT_FIXED else f"{ends[0]} ... {ends[1]}"
+        interval = "" if row["verdict"] in (NOT_FIXED, MISSED) else f"{ends[0]} ... {ends[1]}"
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
     lines += ["", f"{'observable':24s}{'simulated':>11s}{'observed':>11s}{'sigma':>9s}  unit"]
     for name, row in summary["observables"].items():
