@@ -28,6 +28,7 @@ FIELDS = catalogue(
         "uniform": gravity.Uniform((0.3, -0.2, -1.0)),
         "point mass": gravity.PointMass(2.0, (0.1, 0.0, -0.2)),
         "mascons": _MASCONS,
+        "balls": gravity.Mascons([3.0, 1.0], [[0.1, 0.2, 0.3], [-0.4, 0.1, 0.0]], (0.5, 0.2)),
         "ellipsoid": _ELLIPSOID,
         "rotating": gravity.Rotating(_MASCONS, (0.1, 0.2, -0.3)),
         "sum": _MASCONS + gravity.Uniform((0.0, 0.0, -0.5)),

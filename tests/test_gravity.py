@@ -54,6 +54,16 @@ def test_ellipsoid_with_equal_axes_is_a_sphere(x):
     np.testing.assert_allclose(sphere.acceleration(x), -GM * x / max(r, radius) ** 3, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("x", [(0.1, 0, 0), (0.3, 0.5, -0.2), (0, 0, 2.5), (1.5, -7.0, 4.0)])
+def test_mascon_with_a_radius_is_a_ball(x):
+    x, radius, centre = jnp.array(x, float), 2.0, np.array([0.1, 0.0, 0.0])
+    ball = Mascons([4 / 3 * np.pi * radius**3], centre[None], radius)
+    sphere = Ellipsoid(centre, np.eye(3), (radius,) * 3, 1 / G)
+    for name in ("potential", "acceleration", "gradient"):
+        expected = getattr(sphere, name)(x)
+        np.testing.assert_allclose(getattr(ball, name)(x), expected, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("semi_axes", [(3, 2, 1), (1, 1, 0.01), (1, 0.5, 0.01), (1, 0.01, 0.01), (1, 1, 1)])
 def test_gradient_is_symmetric_and_obeys_laplace_and_poisson(semi_axes):
     body = Ellipsoid((0.5, 0, 0), rotation(2), semi_axes, 1 / G)
@@ -134,6 +144,8 @@ def test_67p_at_first_touchdown():
     [
         (lambda: PointMass(-1.0, np.zeros(3)), "GM"),
         (lambda: Mascons([1.0, -1.0], np.zeros((2, 3))), "GM"),
+        (lambda: Mascons([1.0], np.zeros((1, 3)), -1.0), "radius"),
+        (lambda: Mascons([1.0], np.zeros((1, 3)), [1.0, 2.0]), "radius"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 0), 1.0), "semi_axes"),
         (lambda: Ellipsoid(np.zeros(3), 2 * np.eye(3), (1, 2, 3), 1.0), "orthonormal"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 3), -1.0), "density"),
