@@ -54,6 +54,24 @@ def test_ellipsoid_with_equal_axes_is_a_sphere(x):
     np.testing.assert_allclose(sphere.acceleration(x), -GM * x / max(r, radius) ** 3, rtol=1e-12, atol=1e-14)
 
 
+def test_mascon_with_a_radius_is_a_ball():
+    GM, radius, centre = 5.0, 2.0, jnp.array([0.1, 0.0, 0.0])
+    ball, point = (
+        jax.jit(lambda x, field=field: (field.potential(x), field.acceleration(x), field.gradient(x)))
+        for field in (Mascons([GM], centre[None], radius), PointMass(GM, centre))
+    )
+    for x in ((0.1, 0, 0), (0.3, 0.5, -0.2), (0, 0, 2.5), (1.5, -7.0, 4.0)):
+        x = jnp.array(x, float)
+        d = x - centre
+        if jnp.linalg.norm(d) > radius:
+            expected = point(x)
+        else:
+            stiffness = GM / radius**3
+            expected = 1.5 * GM / radius - 0.5 * stiffness * d @ d, -stiffness * d, -stiffness * jnp.eye(3)
+        for ours, theirs in zip(ball(x), expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("semi_axes", [(3, 2, 1), (1, 1, 0.01), (1, 0.5, 0.01), (1, 0.01, 0.01), (1, 1, 1)])
 def test_gradient_is_symmetric_and_obeys_laplace_and_poisson(semi_axes):
     body = Ellipsoid((0.5, 0, 0), rotation(2), semi_axes, 1 / G)
@@ -134,6 +152,8 @@ def test_67p_at_first_touchdown():
     [
         (lambda: PointMass(-1.0, np.zeros(3)), "GM"),
         (lambda: Mascons([1.0, -1.0], np.zeros((2, 3))), "GM"),
+        (lambda: Mascons([1.0], np.zeros((1, 3)), -1.0), "radius"),
+        (lambda: Mascons([1.0], np.zeros((1, 3)), [1.0, 2.0]), "radius"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 0), 1.0), "semi_axes"),
         (lambda: Ellipsoid(np.zeros(3), 2 * np.eye(3), (1, 2, 3), 1.0), "orthonormal"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 3), -1.0), "density"),

@@ -1,6 +1,7 @@
 """Host only: a mesh as a few inscribed ellipsoids, which are exact, and mass concentrations for the rest.
 
-Hundreds of times faster than the polyhedron, and as good at distance; near the surface the concentrations show.
+Some hundred times faster than a polyhedron of 20 000 facets, and as good at distance; near the surface the
+concentrations show, in the acceleration more than in the potential.
 Two steps, `inscribe` and `clustered_lumps`, and `pack`, which does both and checks them. `facet_lumps` is the
 rule for the rest that was published for comet 67P.
 """
@@ -88,7 +89,7 @@ class Packing:
 
 def pack(
     mesh: TriMesh,
-    densities: float | Sequence[float],
+    densities: float | Sequence[float] | Float[np.ndarray, " m"],
     *,
     ellipsoids: int | Sequence[Inscribed] = 3,
     mascons: int | Lumps = 1200,
@@ -107,6 +108,8 @@ def pack(
     if GM is not None and not 0 < GM < np.inf:
         raise ValueError(f"pack: GM = {GM} m³/s²: give a positive finite number, or none to keep the densities")
     found = tuple(inscribe(mesh, ellipsoids) if isinstance(ellipsoids, int) else ellipsoids)
+    if not found:
+        raise ValueError("pack: no ellipsoids: give at least one, or take `Polyhedron` or `Mascons` alone")
     density = np.asarray(densities, float)
     if density.ndim > 1 or density.shape not in ((), (len(found),)) or not (density > 0).all():
         raise ValueError(
@@ -175,8 +178,8 @@ def facet_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
 
     The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid: between lies a frustum. Of the
     frusta to all ellipsoids each facet takes the one of least volume, made a point in its centroid. They overlap
-    and leave gaps: taken as it stands, the rule finds about two thirds of the rest's volume on comet 67P. All
-    volumes are then scaled to the rest's, as published; the centre of mass stays wrong by tens of metres.
+    and leave gaps: taken as it stands, the rule finds 79 % of the rest's volume on comet 67P (20 000 facets), and
+    where it is scaled to the whole, as published, the centre of mass is 38 m off and the potential up to 4 %.
 
     **Returns:** `Lumps` with the rest's total volume; `facet_share` says how much was found.
     **Source:** paper 000, appendix A.

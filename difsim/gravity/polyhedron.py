@@ -36,11 +36,11 @@ class Polyhedron(AbstractField):
     (n̂ normal of the facet, m̂ in its plane, normal to the edge, outwards), L the logarithm of an edge (the
     potential of a wire) and ω the signed solid angle of a facet.
 
-    Exact everywhere, up to rounding. On facets, edges and vertices U and g are right, and ∇g is the mean over
-    the directions that lead away (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g
-    is infinite as the logarithm of the distance, it is finite, and large. All of them are small differences of
-    large sums at distance: in float64 relative errors of U and g are some 1e-16 (r/R)² and of ∇g 1e-16 (r/R)³;
-    beyond 20 radii R take a point mass or a series. In float32 replace 1e-16 by 1e-7: good to 1e-5 near the body.
+    Right everywhere: on facets, edges and vertices too, where ∇g is the mean over the directions that lead away
+    (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g is infinite as the logarithm of
+    the distance, it is finite and large. At distance the sums cancel: with R the size of the body, all three err
+    by 1e-15 (r/R)², relative, or 1e-14 near by; in float32 by 1e-6 (r/R)². Beyond some 20 radii (10 in float32)
+    take a point mass or a series. At a distance d from an edge or vertex ∇g errs by 1e-16/d times the edge.
 
     Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in
     bounded memory in reverse mode too.
