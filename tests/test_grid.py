@@ -102,12 +102,13 @@ def test_the_normal_is_continuous_across_cells():
 
 def test_outside_the_grid_it_is_a_continuous_lower_bound():
     exact = Posed(Box((1.0, 1.0, 0.5)), (0.0, 0.0, 0.0), np.eye(3))
-    margin = 0.5
-    grid = GridSDF.from_mesh(block(), 0.125, margin=margin)
+    grid = GridSDF.from_mesh(block(), 0.125, margin=0.5)
     points = jnp.array(np.random.default_rng(5).uniform(-20, 20, size=(2000, 3)))
     bound, true = np.asarray(distances(grid, points)), np.asarray(distances(exact, points))
     assert np.all(bound <= true + 1e-3)  # 1e-3: the interpolation on the rim
-    assert np.all(bound >= true - margin - 0.1)
+    rim = np.clip(points, grid.spline.lower, grid.spline.upper)
+    assert np.all(bound >= true - np.asarray(distances(grid, jnp.array(rim))))
+    assert np.all(bound > 0.7 * true)
     corner = np.asarray(grid.spline.upper)
     rim = jnp.array(np.random.default_rng(6).uniform(-1, 1, size=(200, 3)) * corner).at[:, 0].set(corner[0])
     step = jnp.array([[1e-9, 0, 0]])
@@ -138,15 +139,17 @@ def test_it_is_made_once(tmp_path, monkeypatch):
             GridSDF.from_mesh(ball(2), **other, cache=tmp_path / "tables")
 
 
-def test_too_many_nodes_name_the_spacing_that_fits():
-    with pytest.raises(
-        ValueError, match=r"makes .* nodes, more than max_nodes = 1e\+03: give ([.\d]+) m"
-    ) as error:
-        GridSDF.from_mesh(ball(1), 0.01, margin=0.5, max_nodes=1000)
+@pytest.mark.parametrize("margin", [None, 0.5])
+def test_too_many_nodes_name_the_spacing_that_fits(margin):
+    def make(spacing):
+        return GridSDF.from_mesh(ball(1), spacing, margin=margin, max_nodes=5000)
+
+    with pytest.raises(ValueError, match=r"makes .* nodes, more than max_nodes = 5e\+03: give") as error:
+        make(0.01)
     fits = float(str(error.value).split("give ")[1].split()[0])
-    assert GridSDF.from_mesh(ball(1), fits, margin=0.5, max_nodes=1000).spline.coefficients.size < 2000
+    make(fits)
     with pytest.raises(ValueError, match="max_nodes"):
-        GridSDF.from_mesh(ball(1), 0.7 * fits, margin=0.5, max_nodes=1000)
+        make(0.8 * fits)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +157,7 @@ def test_too_many_nodes_name_the_spacing_that_fits():
     [
         (lambda: GridSDF.from_mesh(ball(1), 0.0), "spacing 0.0 m"),
         (lambda: GridSDF.from_mesh(ball(1), 0.1, margin=-1.0), "margin -1.0 m"),
+        (lambda: GridSDF.from_mesh(ball(1), 0.1, max_nodes=100), "max_nodes is 100"),
         (lambda: GridSDF.from_sdf(BALL, -0.5 * np.ones(3), 0.5 * np.ones(3), 0.1), "reaches the end of the grid"),
     ],
 )
