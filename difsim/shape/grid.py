@@ -31,9 +31,9 @@ class GridSDF(AbstractSDF):
 
     continuous, and never above the true distance: c sees the solid and x on opposite sides of a right angle, so
     |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by s(c) at most. In
-    the box the error is that of the interpolation: h² where the distance is smooth (a sphere: .03 h²/R), up to
-    .1 h along edges, corners and the medial surface, where the true distance has creases; there s may exceed
-    the true distance by as much.
+    the box the error is that of the interpolation. Where the distance is smooth it falls as h³; along edges,
+    corners and the medial surface, where the true distance has creases, as h: there s may also exceed the true
+    distance. Comet 67P with 20 000 faces, within 50 m of the surface: .03 h rms, .1 h for 99 %, .2 h at most.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
     """
@@ -57,7 +57,7 @@ class GridSDF(AbstractSDF):
         """Tabulate the distance to a mesh, which is exact at the nodes.
 
         The sign is that of the angle-weighted pseudonormal at the nearest point (Baerentzen and Aanaes, IEEE
-        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 60 µs a node for a mesh of 100 000 faces, on one core.
+        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 16 µs a node for a mesh of 100 000 faces, on one core.
 
         **Arguments:** `spacing` h of the grid, m; `margin` of the grid around the mesh's box, m (4 h);
         `max_nodes`, the bound on memory: a node takes some 40 bytes while the spline is made, 8 afterwards;
