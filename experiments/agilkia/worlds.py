@@ -15,7 +15,7 @@ def analogue() -> World:
     Its surface is some fifty metres off the real one at the first touchdown: flights end elsewhere on it.
     """
     lobes = lobes_67p()
-    solids = (Posed(Ellipsoid(lobe.semi_axes), lobe.centre, lobe.axes.T) for lobe in lobes.fields)
+    solids = tuple(Posed(Ellipsoid(lobe.semi_axes), lobe.centre, lobe.axes.T) for lobe in lobes.fields)
     return lobes, Union(solids)
 
 
