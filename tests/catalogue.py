@@ -48,6 +48,7 @@ SHAPES = catalogue(
         "posed": shape.Posed(_PRISM, (0.2, -0.1, 0.3), rotation(5)),
         "union": shape.Union((_BOX, shape.Sphere((0.6, 0.0, 0.2), 0.4))),
         "offset": shape.Offset(_BOX, 0.05),
+        "ellipsoid": shape.Posed(shape.Ellipsoid((1.2, 0.7, 0.5)), (0.1, -0.2, 0.3), rotation(1)),
     }
 )
 

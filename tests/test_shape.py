@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.shape import Box, Offset, Plane, Posed, Prism, Sphere, Union
+from difsim.shape import Box, Ellipsoid, Offset, Plane, Posed, Prism, Sphere, Union
 from tests.catalogue import SHAPES, rotation
 from tests.helpers import check_finite, check_gradients, single
 
@@ -106,6 +106,11 @@ def test_derivatives(sdf):
         (Prism(1.0, 0.2), (0, 1.0, 0.2)),
         (Prism(1.0, 0.2), (0, -1 / np.sqrt(12), 0.2)),
         (Union((Sphere((-1, 0, 0), 1.0), Sphere((1, 0, 0), 1.0))), (0, 0, 0)),
+        (Ellipsoid((1.0, 0.7, 0.5)), (0, 0, 0)),
+        (Ellipsoid((1.0, 0.7, 0.5)), (0.2, 0, 0)),
+        (Ellipsoid((1.0, 0.7, 0.5)), (0.95, 0.2, 0)),
+        (Ellipsoid((1.0, 1.0, 1.0)), (0, 0, 0)),
+        (Ellipsoid((1.0, 0.7, 0.5)), (2.0, 0, 0)),
     ],
 )
 def test_derivatives_are_finite_on_edges_corners_and_centres(sdf, x):
@@ -138,6 +143,36 @@ def test_posed_and_offset():
         np.testing.assert_allclose(Offset(box, 0.1).distance(x), box.distance(x) - 0.1, atol=1e-15)
 
 
+@pytest.mark.parametrize("semi_axes", [(1.2, 0.7, 0.5), (0.2, 1.0, 1.0), (2100.0, 1620.0, 975.0), (1.0, 1.0, 1.0)])
+def test_ellipsoid_along_its_normals(semi_axes):
+    """A surface point moved along its normal by h has the distance h, up to the least radius of curvature."""
+    a = np.array(semi_axes)
+    u = np.random.default_rng(9).normal(size=(300, 3))
+    on = a * u / np.linalg.norm(u, axis=1)[:, None]
+    normal = on / a**2 / np.linalg.norm(on / a**2, axis=1)[:, None]
+    sdf, least = Ellipsoid(semi_axes), a.min() ** 2 / a.max()
+    for h in (-0.9 * least, -1e-3 * least, 0.0, 0.3 * least, 20 * a.max()):
+        x = jnp.array(on + h * normal)
+        np.testing.assert_allclose(jax.vmap(sdf.distance)(x), h, atol=1e-14 * max(a.max(), h))
+        np.testing.assert_allclose(jax.vmap(sdf.normal)(x), normal, atol=1e-12)
+
+
+def test_ellipsoid_deep_inside():
+    """Against many surface points, on the mid-planes and near them too, where two points are nearest."""
+    a = np.array((1.2, 0.7, 0.5))
+    x = np.random.default_rng(10).uniform(-1, 1, size=(300, 3)) * a
+    x[:60, 2], x[60:90, 1], x[90:120, 2] = 0, 0, 1e-9 * x[90:120, 2]
+    x[0] = 0
+    x = x[((x / a) ** 2).sum(axis=1) < 1]
+    polar, turn = np.meshgrid(np.linspace(0, np.pi, 400), np.linspace(0, 2 * np.pi, 800))
+    surface = np.stack([np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)], axis=-1)
+    surface = a * surface.reshape(-1, 3)
+    nearest = np.array([np.sqrt(((surface - p) ** 2).sum(axis=1).min()) for p in x])
+    depth = -np.asarray(jax.vmap(Ellipsoid(a).distance)(jnp.array(x)))
+    assert np.all(depth <= nearest + 1e-12)
+    assert np.all(nearest <= np.sqrt(depth**2 + 0.01**2))
+
+
 @pytest.mark.parametrize("sdf", SHAPES)
 def test_float32(sdf):
     for x in POINTS[:5]:
@@ -152,6 +187,7 @@ def test_float32(sdf):
         (lambda: Plane((0, 0, 0), (0, 0, 0)), "direction"),
         (lambda: Sphere((0, 0, 0), 0.0), "radius"),
         (lambda: Box((1, -1, 1)), "half_size"),
+        (lambda: Ellipsoid((1, 0, 1)), "semi_axes"),
         (lambda: Prism(-1.0, 1.0), "edge"),
         (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), 2 * np.eye(3)), "orthonormal"),
         (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), -np.eye(3)), "reflection"),

@@ -41,7 +41,7 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     The suffix names the format: .obj, .ply, .stl, .off; .tab, a plate model of the Planetary Data System
     (numbers of vertices and plates, then both tables, see `_plates`); .wrl, text with one `point` and one
     `coordIndex` list. Vertices with exactly equal coordinates are merged, since STL and textured files repeat
-    them at every face.
+    them at every face, and vertices that no face uses are left out.
 
     **Raises:** `ValueError` for another unit or format and for tables that do not fit their headers,
     `FileNotFoundError` for a missing file.
@@ -57,15 +57,13 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
         vertices, faces = _READERS[path.suffix.lower()](path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    unique, index = np.unique(vertices, axis=0, return_inverse=True)
-    if len(unique) < len(vertices) and _fit(vertices, faces):
-        vertices, faces = unique, index[faces]
+    if faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices):  # otherwise `TriMesh` says so
+        unique, index = np.unique(vertices, axis=0, return_inverse=True)
+        if len(unique) < len(vertices):
+            vertices, faces = unique, index[faces]
+        used, faces = np.unique(faces, return_inverse=True)
+        vertices, faces = vertices[used], faces.reshape(-1, 3)
     return vertices * _METRES[unit], faces
-
-
-def _fit(vertices: Vertices, faces: Faces) -> bool:
-    """Whether all indices are of vertices; where they are not, `TriMesh` says so."""
-    return bool(faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices))
 
 
 def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:

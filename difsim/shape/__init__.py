@@ -1,5 +1,6 @@
 """Solids by signed distance: negative inside, positive outside."""
 
+from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
@@ -22,5 +23,7 @@ __all__ = [
     "Sphere",
     "SurfacePoints",
     "Union",
+    "comet_67p",
+    "shap5",
     "surface_points",
 ]

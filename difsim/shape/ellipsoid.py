@@ -58,7 +58,10 @@ def _nearest(a: Vec3, x: Vec3) -> tuple[Vec3, Scalar]:
     held = jax.lax.stop_gradient((a, x, e))
     s = jax.lax.fori_loop(0, _STEPS, lambda _, s: _newton(s, *held), jax.lax.stop_gradient(start))
     s = _newton(s, a, x, e)  # carries the derivative of the root, for that of the normal
-    return a * x / (e + s), s - jnp.min(a) ** 2
+    p, root = a * x / (e + s), s - jnp.min(a) ** 2
+    # Where two points are nearest the normal jumps; its derivative, a difference of 1/_TINY, is left out.
+    two = s < 1e10 * _TINY
+    return jnp.where(two, jax.lax.stop_gradient(p), p), jnp.where(two, jax.lax.stop_gradient(root), root)
 
 
 _TINY = 1e-30

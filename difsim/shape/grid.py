@@ -30,10 +30,10 @@ class GridSDF(AbstractSDF):
         d = √(|x - c|² + s(c)²),
 
     continuous, and never above the true distance: c sees the solid and x on opposite sides of a right angle, so
-    |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by the margin of the grid at most. In
-    the box the error is that of the interpolation: h² where the distance is smooth (a sphere: .03 h²/R), up to
-    .1 h along edges, corners and the medial surface, where the true distance has creases; there s may exceed
-    the true distance by as much.
+    |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by s(c) at most. In
+    the box the error is that of the interpolation. Where the distance is smooth it falls as h³; along edges,
+    corners and the medial surface, where the true distance has creases, as h: there s may also exceed the true
+    distance. Comet 67P with 20 000 faces, within 50 m of the surface: .03 h rms, .1 h for 99 %, .2 h at most.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
     """
@@ -57,7 +57,7 @@ class GridSDF(AbstractSDF):
         """Tabulate the distance to a mesh, which is exact at the nodes.
 
         The sign is that of the angle-weighted pseudonormal at the nearest point (Baerentzen and Aanaes, IEEE
-        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 60 µs a node for a mesh of 100 000 faces, on one core.
+        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 16 µs a node for a mesh of 100 000 faces, on one core.
 
         **Arguments:** `spacing` h of the grid, m; `margin` of the grid around the mesh's box, m (4 h);
         `max_nodes`, the bound on memory: a node takes some 40 bytes while the spline is made, 8 afterwards;
@@ -117,27 +117,35 @@ def _signed_distance(mesh: TriMesh) -> Callable:
 
 
 def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSDF:
-    margin = 4 * spacing if margin is None else margin
-    if not (0 < spacing < np.inf and 0 < margin < np.inf):
+    if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
-    low, size = low - margin, high - low + 2 * margin
-    shape = np.maximum(np.ceil(size / spacing).astype(int) + 1, 4)
-    count = int(np.prod(shape.astype(float)))
-    if count > max_nodes:
-        fits = spacing * (count / max_nodes) ** (1 / 3) * 1.02  # the last 2 %: whole cells
+    if max_nodes < 4096:
+        raise ValueError(f"max_nodes is {max_nodes}: give at least 4096")
+    first, shape = _nodes(low, high, spacing, margin)
+    if (count := np.prod(shape)) > max_nodes:
+        fits = spacing
+        while np.prod(_nodes(low, high, fits, margin)[1]) > max_nodes:
+            fits *= 1.01
         raise ValueError(
             f"a spacing of {spacing} m makes {count:.3g} nodes, more than max_nodes = {max_nodes:.3g}: "
-            f"give {fits:.3g} m or more, or more nodes ({40e-9 * count:.1f} GB of memory)"
+            f"give {fits:.6g} m or more, or more nodes ({40e-9 * count:.1f} GB of memory)"
         )
     values = np.empty(count)
     for start in tqdm(range(0, count, _CHUNK), desc="signed distance", disable=None):
         some = np.arange(start, min(start + _CHUNK, count))
-        values[some] = function(low + spacing * np.stack(np.unravel_index(some, shape), axis=1))
+        values[some] = function(first + spacing * np.stack(np.unravel_index(some, shape), axis=1))
     values = values.reshape(shape)
     edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
     if edge <= 0:
         raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
-    return GridSDF(interpolate(values, low, spacing, _DEGREE))
+    return GridSDF(interpolate(values, first, spacing, _DEGREE))
+
+
+def _nodes(low, high, spacing: float, margin: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """The first node [3], m, and the numbers of nodes [3]."""
+    margin = 4 * spacing if margin is None else margin
+    shape = np.ceil((high - low + 2 * margin) / spacing).astype(int) + 1
+    return low - margin, np.maximum(shape, 4)
 
 
 def _key(mesh: TriMesh, spacing: float, margin: float | None) -> str:

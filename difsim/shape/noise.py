@@ -12,6 +12,7 @@ K. Perlin, Improving noise, ACM Trans. Graph. 21 (2002) 681; M. Jarzynski and M.
 rendering, J. Comput. Graph. Tech. 9(3) (2020) 20 (pcg3d, the hash of lattice points).
 """
 
+import math
 from abc import abstractmethod
 
 import equinox as eqx
@@ -79,7 +80,7 @@ class Patch(AbstractAmplitude):
 
     def bounds(self) -> tuple[Scalar, Scalar]:
         # A Gaussian is steepest at |x - c| = r.
-        slope = jnp.abs(self.inside - self.outside) * np.exp(-0.5) / self.radius
+        slope = jnp.abs(self.inside - self.outside) * math.exp(-0.5) / self.radius
         return jnp.maximum(self.inside, self.outside), slope
 
 
@@ -90,14 +91,15 @@ def _as_amplitude(value: object) -> AbstractAmplitude:
 class Rough(AbstractSDF):
     """A solid with a rough surface: where d₀ is its distance, the new surface is d₀(x) = A(x) h(x).
 
-    h(x) = Σᵢ gⁱ n(ℓⁱ x/λ) / Σᵢ gⁱ over the octaves, |h| ≤ 1, so the surface moves by A at most. The lattice of each
-    octave is turned and shifted, so that they do not line up.
+    h(x) = Σᵢ gⁱ n(ℓⁱ x/λ) / Σᵢ gⁱ over the octaves, |h| ≤ 1, so that f moves by A at most; the rms of h is some
+    .13 (4 octaves). The lattice of each octave is turned and shifted, so that they do not line up.
 
     f = d₀ - A h is no distance: where the noise is steep, |f| is larger than the true distance, and whatever
-    marches by it tunnels. `distance` is f/(1 + L) with L = `gradient_bound()`, a bound of |∇(A h)|, given |∇d₀| ≤ 1:
-    then |distance| is never above the true distance, inside and outside, zero on the same surface. For contact,
-    its depth is smaller than the true one by (1 - L)/(1 + L) at worst, typically by some 1/(1 + L).
-    `normal` is that of f. Everything is C2 where d₀ is.
+    marches by it tunnels. `distance` is f/(1 + L) with L = `gradient_bound()`, a bound of |∇(A h)|, given
+    |∇d₀| ≤ 1: then |distance| is never above the true distance, inside and outside, and zero on the same
+    surface. As the depth of a contact it is smaller than the true one, by 1/(1 + L) where the ground is level,
+    so the contact is softer by as much: keep L small against 1 at the size of the foot, or count it into the
+    stiffness. `normal` is that of f. Everything is C2 where d₀ is.
 
     **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ
     of the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency),
@@ -171,7 +173,7 @@ def _noise(p: Vec3, seed: UInt32[Array, ""]) -> Scalar:
         weight = jnp.prod(jnp.where(c == 1, s, 1 - s))
         return weight * jnp.dot(_direction(words, p.dtype), f - c)
 
-    return jnp.sum(jax.vmap(corner)(jnp.asarray(_CORNERS, p.dtype))) / (np.sqrt(3) / 2)
+    return jnp.sum(jax.vmap(corner)(jnp.asarray(_CORNERS, p.dtype))) / (3**0.5 / 2)
 
 
 def _hash(v: UInt32[Array, "3"]) -> UInt32[Array, "3"]:

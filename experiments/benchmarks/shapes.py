@@ -1,0 +1,78 @@
+"""Distance queries: the gridded distance with its normal against exact queries of the same mesh, same points."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import igl
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.mesh import TriMesh
+from difsim.shape import Ellipsoid, GridSDF, Plane, Rough, comet_67p, surface_points
+
+SPACING = 25.0  # m, of the table
+BATCH = 256  # points at once: their pieces of the table stay in the cache
+
+
+def rows(seeds: int, _: Path) -> list[dict[str, Any]]:
+    """`ours` and `peer` in ns a point, or `ours` an error in m beside the peer's 0; on the analogue of 67P.
+
+    The peer of the grid is libigl's pseudonormal distance, which gives the nearest point and so the normal too. Its tree is
+    built anew in each call, so it gets many points. CPU time of all threads together, medians over `seeds` runs.
+    """
+    mesh = comet_67p(100.0)
+    grid = GridSDF.from_mesh(mesh, SPACING)
+    points = _near_the_surface(mesh, 50_000)
+    peer, exact = _timed(lambda p: _libigl(mesh, p), points, max(1, seeds // 5))
+    ours, (distance, _) = _timed(_jitted(grid), jnp.asarray(points), seeds)
+    error = np.abs(np.asarray(distance) - exact)
+    faces = len(mesh.faces)
+    return [
+        _row(f"grid of {SPACING:g} m, distance and normal, against libigl on {faces} faces", ours, peer, "ns"),
+        _row("grid: error within 50 m of the surface, rms", float(np.sqrt((error**2).mean())), 0.0, "m"),
+        _row("grid: error within 50 m of the surface, worst", float(error.max()), 0.0, "m"),
+        _row("ellipsoid, distance and normal", _of(Ellipsoid((2100.0, 1620.0, 975.0)), points, seeds), 0.0, "ns"),
+        _row("roughness, 1 octave, with normal", _of(_rough(1), points, seeds), 0.0, "ns"),
+        _row("roughness, 4 octaves, with normal", _of(_rough(4), points, seeds), 0.0, "ns"),
+    ]
+
+
+def _rough(octaves: int) -> Rough:
+    return Rough(Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 1.0, 50.0, 1, octaves)
+
+
+def _near_the_surface(mesh: TriMesh, count: int) -> np.ndarray:
+    on = surface_points(mesh, count, seed=0)
+    height = np.random.default_rng(1).uniform(-50, 50, size=(count, 1))
+    return on.points + height * on.normals
+
+
+def _libigl(mesh: TriMesh, points: np.ndarray) -> np.ndarray:
+    kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
+    return igl.signed_distance(points, mesh.vertices, mesh.faces.astype(np.int64), sign_type=kind)[0]
+
+
+def _jitted(sdf) -> Callable:
+    one = jax.value_and_grad(sdf.distance)
+    return jax.jit(lambda points: jax.lax.map(one, points, batch_size=BATCH))
+
+
+def _of(sdf, points: np.ndarray, seeds: int) -> float:
+    return _timed(_jitted(sdf), jnp.asarray(points), seeds)[0]
+
+
+def _timed(f: Callable, points, runs: int) -> tuple[float, Any]:
+    """Median CPU time in ns a point, and the result."""
+    result, times = jax.block_until_ready(f(points)), []
+    for _ in range(runs):
+        started = time.process_time()
+        jax.block_until_ready(f(points))
+        times.append(time.process_time() - started)
+    return float(np.median(times)) / len(points) * 1e9, result
+
+
+def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
+    return {"work": work, "ours": ours, "peer": peer, "ratio": peer / ours if peer else float("nan"), "unit": unit}
