@@ -136,7 +136,13 @@ def test_landing_on_a_sphere_and_its_derivatives(derivative, adjoint):
     np.testing.assert_allclose(found * p[None], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("method", [Coast(), ToContact()], ids=["transition matrix", "landing"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(Coast(), id="transition matrix"),
+        pytest.param(ToContact(), id="landing", marks=pytest.mark.slow),
+    ],
+)
 def test_derivatives_by_the_start_against_differences(method):
     """Seven hours: of the state at a time, and of the landing's time, place and velocity."""
     horizon = jnp.array([0.0, 20_000.0 if isinstance(method, Coast) else 40_000.0])
@@ -162,6 +168,7 @@ def test_derivatives_by_the_start_against_differences(method):
         assert np.linalg.det(found.state) == pytest.approx(1, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_both_frames_land_alike():
     times = jnp.array([0.0, 40_000.0])
     a = simulate(COMET, SEPARATION, times, method=ToContact())

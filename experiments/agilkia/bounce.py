@@ -14,8 +14,9 @@ from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.stepping import AbstractMethod, Coast, Status, ToContact, simulate
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, SPIN, World
+from experiments.agilkia.descent import AGILKIA, AXES, SPIN
 from experiments.agilkia.scenario import Experiment
+from experiments.agilkia.worlds import World
 
 # Paper 000 sec. 4.2: what its rebound led to.
 PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed

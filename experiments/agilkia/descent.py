@@ -10,11 +10,9 @@ import xarray as xr
 
 from difsim import units
 from difsim.dynamics import Backward, Flight, FlightState
-from difsim.gravity import AbstractField
-from difsim.shape import AbstractSDF
 from difsim.stepping import Coast, Solution, Status, ToContact, simulate, transition
+from experiments.agilkia.worlds import World
 
-World = tuple[AbstractField, AbstractSDF]  # gravity without the centrifugal term, surface; body-fixed, m
 SPIN = (0.0, 0.0, units.SPIN_67P)
 AXES = ("x", "y", "z")
 
