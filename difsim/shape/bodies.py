@@ -92,9 +92,8 @@ def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: flo
     faces = (faces if outward else faces[:, ::-1]).astype(np.int64)
     near = igl.adjacency_matrix(faces).astype(float)
     near = near.multiply(1 / near.sum(axis=1)).tocsr()
-    for _ in range(
-        10
-    ):  # the cubes' corners leave slivers: towards the mean of the neighbours, back to the surface
+    # The cubes' corners leave slivers: towards the mean of the neighbours, and back to the surface.
+    for _ in range(10):
         vertices = (vertices + near @ vertices) / 2
         distance, gradient = (np.asarray(a, float) for a in value(jnp.asarray(vertices)))
         vertices = vertices - (distance / (gradient**2).sum(axis=1))[:, None] * gradient

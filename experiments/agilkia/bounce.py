@@ -15,7 +15,6 @@ from difsim.shape import AbstractSDF
 from difsim.stepping import AbstractMethod, Coast, Status, ToContact, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.agilkia.descent import AGILKIA, AXES, SPIN
-from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 
 # Paper 000 sec. 4.2: what its rebound led to.
@@ -87,36 +86,6 @@ def on_surface(surface: AbstractSDF, position: Vec3) -> Vec3:
         return x - distance * slope / (slope @ slope), None
 
     return jax.lax.scan(step, position, length=4)[0]
-
-
-class Chained(eqx.Module):
-    """Touchdown and bounce as one function of the surface's parameters, to be a problem's `predict`.
-
-    To the observables of `experiment` come `second_contact_time` s, `second_contact_position` [3] m and
-    `second_contact_distance` m. The bounce begins at the experiment's site; its jacobian by the parameters is
-    the chain's (forward mode).
-    """
-
-    experiment: Experiment
-    gravity: AbstractField
-    surface: AbstractSDF
-    method: AbstractMethod = ToContact()
-
-    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
-        observed, ok = self.experiment(p)
-        contact = next_contact(
-            observed["rebound_velocity"],
-            self.gravity,
-            self.surface,
-            position=self.experiment.frame.origin,
-            method=self.method,
-        )
-        second = {
-            "second_contact_time": contact.time,
-            "second_contact_position": contact.position,
-            "second_contact_distance": contact.distance,
-        }
-        return observed | second, ok & contact.ok
 
 
 def shoot(

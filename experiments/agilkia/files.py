@@ -32,6 +32,9 @@ OBSERVABLES = {  # name -> unit; docs/theory-agilkia.md says how each is compute
     "peak_force": "N",
     "boulder_force": "N",
     "regolith_force": "N",
+    "second_contact_time": "s",
+    "second_contact_distance": "m",
+    "second_contact_position": "m",
 }
 REPORTED_ONLY = ("peak_force",)  # a maximum over the saved times: no derivative worth fitting
 

@@ -111,6 +111,8 @@ def observable_rows(data: DataSet, simulated: dict[str, np.ndarray]) -> dict[str
     """simulated, observed, sigma, unit, fitted of every observable; observed None where there is none."""
     rows = {}
     for name, unit in OBSERVABLES.items():
+        if name not in simulated:  # the next contact, in a run without a flight to it
+            continue
         known = data.all.get(name)
         sigma = None if known is None or known.sigma is None else np.broadcast_to(known.sigma, known.value.shape)
         for i, (label, value) in enumerate(_expand(name, simulated[name])):

@@ -15,7 +15,9 @@ from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping import AbstractMethod, Sensitivities, Solution, simulate
 from difsim.typing import Scalar, Vec3, number
+from experiments.agilkia.bounce import next_contact
 from experiments.agilkia.files import DataSet
+from experiments.agilkia.worlds import World
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
 
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
@@ -47,6 +49,7 @@ class Experiment(eqx.Module):
     surface_energy: Scalar = number()
     leg: int = eqx.field(static=True)
     method: AbstractMethod = SEARCH
+    world: World | None = None  # with one, the flight to the next contact follows the touchdown
 
     def build(self, p: dict[str, Array]) -> tuple[Touchdown, TouchdownState]:
         """The model and its state at the start, of one set of unknowns (names of `unknowns`)."""
@@ -95,7 +98,16 @@ class Experiment(eqx.Module):
         model, solution = self.follow(
             p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
         )
-        return self.observe(model, solution), solution.ok
+        observed = self.observe(model, solution)
+        if self.world is None:
+            return observed, solution.ok
+        contact = next_contact(observed["rebound_velocity"], *self.world, position=self.frame.origin)
+        second = {
+            "second_contact_time": contact.time,
+            "second_contact_distance": contact.distance,
+            "second_contact_position": contact.position,
+        }
+        return observed | second, solution.ok & contact.ok
 
     def observe(self, model: Touchdown, solution: Solution) -> dict[str, Array]:
         """What an instrument would have read: at the last time unless the name says otherwise."""

@@ -1,0 +1,88 @@
+"""Descent, touchdown and bounce as one chain with one gradient."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from difsim.dynamics import Flight, FlightState
+from difsim.gravity import Rotating, Uniform
+from difsim.rotation import SurfaceFrame
+from difsim.stepping import AbstractMethod, ToContact, simulate
+from experiments.agilkia.descent import AGILKIA, SPIN
+from experiments.agilkia.scenario import Experiment
+from experiments.agilkia.worlds import World
+
+# What the second contact is differentiated by, besides the unknowns of the ground.
+START = {"separation_position": AGILKIA.separation.position, "separation_velocity": AGILKIA.separation.velocity}
+OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
+
+
+class Chain(eqx.Module):
+    """Separation and unknowns of the ground in, observables of landing, touchdown and next contact out.
+
+    The touchdown happens where and as the descent ends: site, normal, local gravity and approach are the
+    landing's, and not those of the lander file.
+    """
+
+    experiment: Experiment
+    world: World
+    method: AbstractMethod = ToContact()
+
+    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        flight = Flight(self.world[0], SPIN, self.world[1])
+        start = FlightState(p["separation_position"], p["separation_velocity"])
+        times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
+        descent = simulate(flight, start, times, method=self.method, throw=False)
+        landing = jax.tree.map(lambda x: x[-1], descent.states)
+        observed, ok = at_landing(self.experiment, self.world, flight, landing)(p)
+        landed = {
+            "landing_time": descent.times[-1],
+            "landing_position": landing.position,
+            "landing_velocity": landing.velocity,
+        }
+        return observed | landed, ok & descent.ok
+
+
+def at_landing(experiment: Experiment, world: World, flight: Flight, landing: FlightState) -> Experiment:
+    """The same touchdown at another site and with another approach, those of a landing in `world`."""
+    frame = SurfaceFrame.from_normal(
+        landing.position, flight.surface.normal(landing.position), landing.velocity
+    )
+    local = Rotating(flight.gravity, flight.omega).acceleration(landing.position)
+    return replace(
+        experiment,
+        frame=frame,
+        gravity=Uniform(frame.direction(local)),
+        velocity=frame.velocity(landing.velocity),
+        world=world,
+    )
+
+
+def run_chain(experiment: Experiment, world: World, values: dict[str, float]) -> dict[str, Any]:
+    """The chain at one set of unknowns and its derivatives, as plain numbers.
+
+    **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*`, `second_contact_*`, and `derivatives`:
+    for each unknown and each component of the separation, those of time (s), distance (m) and place (m) of the
+    second contact, per unit of the unknown. The scenario, which is discrete, has none.
+    """
+    p = {k: jnp.asarray(v, float) for k, v in (values | START).items()}
+    held = {"scenario": p.pop("scenario")}
+
+    @jax.jit
+    def outputs(p):
+        observed, ok = Chain(experiment, world)(p | held)
+        return {k: observed[k] for k in OUTPUTS}, (observed, ok)
+
+    slopes, (observed, ok) = jax.jacfwd(outputs, has_aux=True)(p)
+    plain = lambda tree: jax.tree.map(lambda x: np.asarray(x).tolist(), tree)  # noqa: E731
+    named = ("landing_", "rebound_", "second_")
+    return {
+        "status": "ok" if bool(ok) else "failed",
+        **{k: plain(v) for k, v in observed.items() if k.startswith(named)},
+        "derivatives": {name: {k: plain(slopes[k][name]) for k in OUTPUTS} for name in p},
+    }
