@@ -128,7 +128,9 @@ class Rough(AbstractSDF):
         turned = jnp.asarray(_TURNS[: self.octaves], x.dtype) @ x
         p = frequencies[:, None] * turned
         octave = jnp.arange(self.octaves, dtype=jnp.uint32)
-        noise = jax.vmap(_noise)(p, self.seed + octave * jnp.uint32(0x9E3779B9))
+        # Far places of one endless lattice: seeds that follow each other must not be neighbours on it.
+        start = jax.vmap(lambda i: _hash(_hash(jnp.stack([self.seed, i, i]))))(octave)
+        noise = jax.vmap(_noise)(p, start)
         return self.amplitude(x) * jnp.dot(weights, noise)
 
     def gradient_bound(self) -> Scalar:
@@ -160,16 +162,16 @@ _TURNS = _turns(32)
 _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 
-def _noise(p: Vec3, seed: UInt32[Array, ""]) -> Scalar:
-    """Gradient noise in [-1, 1] at `p` in lattice units."""
-    # The noise is zero on its lattice: shifted by the seed, no place is zero in all octaves.
-    p = p + _unit_interval(_hash(jnp.zeros(3, jnp.uint32) + seed), p.dtype)
+def _noise(p: Vec3, start: UInt32[Array, "3"]) -> Scalar:
+    """Gradient noise in [-1, 1] at `p` in lattice units, from the lattice point `start`."""
+    # The noise is zero on its lattice: shifted within a cell, no place is zero in all octaves.
+    p = p + _unit_interval(_hash(start), p.dtype)
     cell = jnp.floor(p)
     f = p - cell
     s = f**3 * (10 + f * (6 * f - 15))
 
     def corner(c):
-        words = _hash((cell + c).astype(jnp.int32).astype(jnp.uint32) + seed)
+        words = _hash((cell + c).astype(jnp.int32).astype(jnp.uint32) + start)
         weight = jnp.prod(jnp.where(c == 1, s, 1 - s))
         return weight * jnp.dot(_direction(words, p.dtype), f - c)
 
