@@ -104,7 +104,7 @@ class Rough(AbstractSDF):
     **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ
     of the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency),
     `gain` g (of amplitude) from one octave to the next.
-    **Raises:** `ValueError` for no octave, a wavelength, lacunarity or gain that is not positive.
+    **Raises:** `ValueError` for octaves out of 1 to 32, a wavelength, lacunarity or gain that is not positive.
     In float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
     """
 
@@ -117,7 +117,7 @@ class Rough(AbstractSDF):
     gain: Scalar = number(default=0.5)
 
     def __check_init__(self):
-        require(self.octaves >= 1, f"Rough: {self.octaves} octaves; give at least one.")
+        require(1 <= self.octaves <= len(_TURNS), f"Rough: {self.octaves} octaves; give 1 to {len(_TURNS)}.")
         for name in ("wavelength", "lacunarity", "gain"):
             value = getattr(self, name)
             require(value > 0, f"Rough: {name} = {value} must be positive.")
