@@ -104,7 +104,7 @@ class Rough(AbstractSDF):
     **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ
     of the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency),
     `gain` g (of amplitude) from one octave to the next.
-    **Raises:** `ValueError` for no octave, a wavelength, lacunarity or gain that is not positive.
+    **Raises:** `ValueError` for octaves out of 1 to 32, a wavelength, lacunarity or gain that is not positive.
     In float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
     """
 
@@ -117,7 +117,7 @@ class Rough(AbstractSDF):
     gain: Scalar = number(default=0.5)
 
     def __check_init__(self):
-        require(self.octaves >= 1, f"Rough: {self.octaves} octaves; give at least one.")
+        require(1 <= self.octaves <= len(_TURNS), f"Rough: {self.octaves} octaves; give 1 to {len(_TURNS)}.")
         for name in ("wavelength", "lacunarity", "gain"):
             value = getattr(self, name)
             require(value > 0, f"Rough: {name} = {value} must be positive.")
@@ -128,7 +128,9 @@ class Rough(AbstractSDF):
         turned = jnp.asarray(_TURNS[: self.octaves], x.dtype) @ x
         p = frequencies[:, None] * turned
         octave = jnp.arange(self.octaves, dtype=jnp.uint32)
-        noise = jax.vmap(_noise)(p, self.seed + octave * jnp.uint32(0x9E3779B9))
+        # Far places of one endless lattice: seeds that follow each other must not be neighbours on it.
+        start = jax.vmap(lambda i: _hash(_hash(jnp.stack([self.seed, i, i]))))(octave)
+        noise = jax.vmap(_noise)(p, start)
         return self.amplitude(x) * jnp.dot(weights, noise)
 
     def gradient_bound(self) -> Scalar:
@@ -160,16 +162,16 @@ _TURNS = _turns(32)
 _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 
-def _noise(p: Vec3, seed: UInt32[Array, ""]) -> Scalar:
-    """Gradient noise in [-1, 1] at `p` in lattice units."""
-    # The noise is zero on its lattice: shifted by the seed, no place is zero in all octaves.
-    p = p + _unit_interval(_hash(jnp.zeros(3, jnp.uint32) + seed), p.dtype)
+def _noise(p: Vec3, start: UInt32[Array, "3"]) -> Scalar:
+    """Gradient noise in [-1, 1] at `p` in lattice units, from the lattice point `start`."""
+    # The noise is zero on its lattice: shifted within a cell, no place is zero in all octaves.
+    p = p + _unit_interval(_hash(start), p.dtype)
     cell = jnp.floor(p)
     f = p - cell
     s = f**3 * (10 + f * (6 * f - 15))
 
     def corner(c):
-        words = _hash((cell + c).astype(jnp.int32).astype(jnp.uint32) + seed)
+        words = _hash((cell + c).astype(jnp.int32).astype(jnp.uint32) + start)
         weight = jnp.prod(jnp.where(c == 1, s, 1 - s))
         return weight * jnp.dot(_direction(words, p.dtype), f - c)
 
