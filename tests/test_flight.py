@@ -113,8 +113,11 @@ def landing(r0, v0, mass, R):
 
 @pytest.mark.parametrize(
     "derivative, adjoint",
-    [(jax.jacfwd, diffrax.ForwardMode()), (jax.jacrev, diffrax.RecursiveCheckpointAdjoint())],
-    ids=["forward", "reverse"],
+    [
+        # A test of the bounce has forward derivatives of a landing in each run.
+        pytest.param(jax.jacfwd, diffrax.ForwardMode(), id="forward", marks=pytest.mark.slow),
+        pytest.param(jax.jacrev, diffrax.RecursiveCheckpointAdjoint(), id="reverse"),
+    ],
 )
 def test_landing_on_a_sphere_and_its_derivatives(derivative, adjoint):
     """Time and place, by the start, the mass and the sphere's radius, against Kepler's closed form."""
