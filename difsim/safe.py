@@ -24,6 +24,20 @@ def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.sqrt(jnp.maximum(x, jnp.finfo(x.dtype).tiny))
 
 
+def least(values: Float[Array, " n"]) -> Float[Array, ""]:
+    """The least of `values`, with the derivative of that one.
+
+    The derivative of `jnp.min` goes to the elements that equal the result. Where a compiler computes elements and
+    result in two roundings none does, and the derivative is 0 without a sign of it.
+    """
+    return values[jnp.argmin(jax.lax.stop_gradient(values))]
+
+
+def greatest(values: Float[Array, " n"]) -> Float[Array, ""]:
+    """The greatest of `values`, with the derivative of that one; see `least`."""
+    return values[jnp.argmax(jax.lax.stop_gradient(values))]
+
+
 def norm(v: Float[Array, "*n d"]) -> Float[Array, "*n"]:
     """|v| over the last axis; its derivative at v = 0 is 0."""
     return sqrt(jnp.sum(v * v, axis=-1))

@@ -10,7 +10,7 @@ import pytest
 from difsim import units
 from difsim.dynamics import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
 from difsim.gravity import Mascons, PointMass, Uniform, lobes_67p
-from difsim.shape import Box, Plane, Sphere, Union
+from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
 from difsim.stepping import Coast, Status, ToContact, simulate, transition
 from tests.helpers import approx
 
@@ -113,8 +113,11 @@ def landing(r0, v0, mass, R):
 
 @pytest.mark.parametrize(
     "derivative, adjoint",
-    [(jax.jacfwd, diffrax.ForwardMode()), (jax.jacrev, diffrax.RecursiveCheckpointAdjoint())],
-    ids=["forward", "reverse"],
+    [
+        # A test of the bounce has forward derivatives of a landing in each run.
+        pytest.param(jax.jacfwd, diffrax.ForwardMode(), id="forward", marks=pytest.mark.slow),
+        pytest.param(jax.jacrev, diffrax.RecursiveCheckpointAdjoint(), id="reverse"),
+    ],
 )
 def test_landing_on_a_sphere_and_its_derivatives(derivative, adjoint):
     """Time and place, by the start, the mass and the sphere's radius, against Kepler's closed form."""
@@ -234,3 +237,19 @@ def test_what_misses_is_where_it_would_be():
 def test_wrong_resolutions_are_refused():
     with pytest.raises(ValueError, match=r"resolution = 0\.0 s must be positive"):
         ball(2e3, resolution=0.0)
+
+
+def test_the_landing_time_has_its_derivative_on_a_union():
+    """The least of several distances: by `jnp.min` the compiled derivative was zero, without a sign of it."""
+    ball, far = Posed(Ellipsoid((2e3, 1.8e3, 1.5e3)), (0, 0, 0), jnp.eye(3)), Sphere((-3e3, 0, 0), 500.0)
+    start, spin = jnp.array([2300.0, 300.0, 200.0]), (0.0, 0.0, 1e-4)
+
+    def landing(velocity, surface):
+        model = Flight(PointMass(GM, (0, 0, 0)), spin, surface)
+        state, times = FlightState(start, velocity), jnp.array([0.0, 8e3])
+        return simulate(model, state, times, method=ToContact(), throw=False).times[-1]
+
+    velocity = jnp.array([0.1, 0.1, 0.0])
+    alone, united = (jax.jacfwd(landing)(velocity, s) for s in (ball, Union((far, ball))))
+    np.testing.assert_allclose(united, alone, rtol=1e-8)
+    assert jnp.abs(alone[0]) > 1e4

@@ -328,3 +328,14 @@ def test_inertia_of_67p_from_its_tetrahedra():
 def test_real_cobble_in_metres():
     body = real("cobbles/chrono_regolith_particle_1_480f.obj", "m")
     assert body.volume == pytest.approx(8.32244e-8, rel=1e-5)
+
+
+def test_simplify_keeps_the_body():
+    shape = trimesh.creation.icosphere(subdivisions=4, radius=2.0)
+    body = mesh.TriMesh(np.array(shape.vertices) + FAR, np.array(shape.faces))
+    coarse = mesh.simplify(body, 1280)
+    assert abs(len(coarse.faces) - 1280) <= 2
+    assert coarse.volume == pytest.approx(body.volume, rel=3e-3)
+    np.testing.assert_allclose(coarse.centroid, FAR, atol=5e-3)
+    with pytest.raises(ValueError, match="fewer than the mesh has, 5120"):
+        mesh.simplify(body, 5120)

@@ -86,3 +86,10 @@ def test_ramp_and_step(dtype):
     np.testing.assert_allclose(safe.step(x, width)[jnp.array([0, 2, 4])], jnp.array([0, 0.5, 1], dtype))
     second = jax.vmap(jax.grad(jax.grad(safe.ramp)), (0, None))(x, width)
     assert np.isfinite(second).all() and second[2] == pytest.approx(0.25 / width, rel=1e-5)
+
+
+def test_least_and_greatest_follow_one_element():
+    x = jnp.array([3.0, 1.0, 2.0, 1.0])
+    assert safe.least(x) == 1.0 and safe.greatest(x) == 3.0
+    np.testing.assert_array_equal(jax.grad(safe.least)(x), [0, 1, 0, 0])
+    np.testing.assert_array_equal(jax.jacfwd(safe.greatest)(x), [1, 0, 0, 0])

@@ -94,13 +94,14 @@ def lobes_67p() -> AbstractField:
     Axes, centroids and shares of the mass (69/31 %) of the two lobes of the SHAP5 shape at uniform density;
     GM = 666.2 m³/s². Frame: body-fixed, the comet's rotation about z (add it with `Rotating`).
 
-    Error at Philae's first touchdown, r = (2114.5, -955.2, 494.9) m: |g| = 2.072e-4 m/s² where the polyhedron
-    has 2.12e-4 (2.2 % low); with the centrifugal term of ω = 1.40677e-4 rad/s 1.658e-4 against 1.69e-4 (1.9 %
-    low). Between 2.9 and 5 km from the centre it is 1.1 % rms, 3.9 % at most.
+    Error at Philae's first touchdown, r = (2114.5, -955.2, 494.9) m: |g| = 2.066e-4 m/s² where the polyhedron
+    has 2.117e-4 (2.4 % low); with the centrifugal term of ω = 1.40677e-4 rad/s 1.637e-4 against 1.691e-4 (3.2 %
+    low). Between 2.9 and 5 km from the centre it is 1.0 % rms.
 
     **Returns:** a `Sum` of two `Ellipsoid`s.
     **Source:** computed from the SHAP5 shape model of Jorda et al., Icarus 277 (2016) 257-278.
     """
+    # Columns are the axes, from the longest to the shortest.
     axes_big = [[0.727, -0.159, 0.668], [0.642, 0.503, -0.579], [-0.244, 0.849, 0.468]]
     axes_small = [[0.394, 0.003, -0.919], [0.904, 0.178, 0.388], [0.165, -0.984, 0.067]]
     big = _lobe(0.69 * 666.2, (-620.0, 128.0, -58.0), axes_big, (2100.0, 1620.0, 975.0))
@@ -109,5 +110,5 @@ def lobes_67p() -> AbstractField:
 
 
 def _lobe(GM: float, centre: tuple, axes: list, semi_axes: tuple) -> Ellipsoid:
-    left, _, right = np.linalg.svd(axes)  # the nearest orthonormal axes: the printed ones have three digits
-    return Ellipsoid(centre, left @ right, semi_axes, GM / (G * 4 / 3 * np.pi * np.prod(semi_axes)))
+    left, _, right = np.linalg.svd(axes)  # the nearest orthonormal axes: the published ones have three digits
+    return Ellipsoid(centre, (left @ right).T, semi_axes, GM / (G * 4 / 3 * np.pi * np.prod(semi_axes)))

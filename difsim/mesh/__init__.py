@@ -3,8 +3,9 @@
 The only package that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
 """
 
+from difsim.mesh.decimation import simplify
 from difsim.mesh.files import load, read
 from difsim.mesh.mending import Repaired, repair
 from difsim.mesh.surface import TriMesh
 
-__all__ = ["Repaired", "TriMesh", "load", "read", "repair"]
+__all__ = ["Repaired", "TriMesh", "load", "read", "repair", "simplify"]

@@ -102,8 +102,8 @@ class Prism(AbstractSDF):
         along = jnp.abs(jnp.asarray(_ALONG, x.dtype) @ x) - self.edge / 2
         beyond = jnp.where(along > 0, along, 0.0)  # past the end of an edge its corner is nearest
         inside = jnp.all(out <= 0)
-        outside_distance = jnp.min(safe.norm(jnp.stack([out, beyond], axis=-1)))
-        return jnp.where(inside, jnp.max(out), outside_distance)
+        outside_distance = safe.least(safe.norm(jnp.stack([out, beyond], axis=-1)))
+        return jnp.where(inside, safe.greatest(out), outside_distance)
 
 
 _ANGLES = np.radians([-90.0, 30.0, 150.0])
@@ -118,7 +118,7 @@ def _intersect(d: Float[Array, " n"]) -> Scalar:
     """
     positive = d > 0
     outside = safe.norm(jnp.where(positive, d, 0.0))
-    return jnp.where(jnp.any(positive), outside, jnp.max(d))
+    return jnp.where(jnp.any(positive), outside, safe.greatest(d))
 
 
 class Posed(AbstractSDF):
@@ -154,7 +154,7 @@ class Union(AbstractSDF):
         require(len(self.solids) > 0, "Union of no solids; give at least one.")
 
     def distance(self, x: Vec3) -> Scalar:
-        return jnp.min(jnp.stack([solid.distance(x) for solid in self.solids]))
+        return safe.least(jnp.stack([solid.distance(x) for solid in self.solids]))
 
 
 class Offset(AbstractSDF):

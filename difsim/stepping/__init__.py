@@ -1,8 +1,8 @@
 """Stepping: solve, derivatives, events with restart, step guard, status, ledgers."""
 
+from difsim.stepping.derivatives import Transition, transition
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact
-from difsim.stepping.landing import Transition, transition
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
 from difsim.stepping.solve import Solution, simulate
 from difsim.stepping.status import Status, raise_unless_ok

@@ -50,9 +50,7 @@ class Chain(eqx.Module):
 
 def at_landing(experiment: Experiment, world: World, flight: Flight, landing: FlightState) -> Experiment:
     """The same touchdown at another site and with another approach, those of a landing in `world`."""
-    frame = SurfaceFrame.from_normal(
-        landing.position, flight.surface.normal(landing.position), landing.velocity
-    )
+    frame = SurfaceFrame.from_normal(landing.position, flight.surface.normal(landing.position), landing.velocity)
     local = Rotating(flight.gravity, flight.omega).acceleration(landing.position)
     return replace(
         experiment,
@@ -86,3 +84,22 @@ def run_chain(experiment: Experiment, world: World, values: dict[str, float]) ->
         **{k: plain(v) for k, v in observed.items() if k.startswith(named)},
         "derivatives": {name: {k: plain(slopes[k][name]) for k in OUTPUTS} for name in p},
     }
+
+
+def chain_table(chain: dict[str, Any]) -> str:
+    """The chain's ends, and how the second contact depends on each unknown, as text."""
+    where = lambda r: "(" + ", ".join(f"{x:.1f}" for x in r) + ") m"  # noqa: E731
+    lines = [
+        "",
+        f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}",
+        f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}, "
+        f"rebounds with {chain['rebound_speed']:.3f} m/s",
+        f"  next contact {chain['second_contact_time']:.0f} s later, {chain['second_contact_distance']:.0f} m "
+        f"away, at {where(chain['second_contact_position'])}",
+        f"  {'d(second contact)/d':24s}{'time, s':>12s}{'distance, m':>14s}   per unit",
+    ]
+    for name, by in chain["derivatives"].items():
+        time, distance = by["second_contact_time"], by["second_contact_distance"]
+        if np.ndim(time) == 0:
+            lines.append(f"  {name:24s}{time:>12.4g}{distance:>14.4g}")
+    return "\n".join(lines)

@@ -1,6 +1,7 @@
 """`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
 
 import json
+import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ import tyro
 import xarray as xr
 from tqdm import tqdm
 
-from experiments.agilkia import pictures, report
+from experiments.agilkia import bounce, descent, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
+from experiments.agilkia.chain import chain_table, run_chain
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from inversion import Checkpoint
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim" / "worlds"
 
 
 @dataclass
@@ -24,16 +28,20 @@ class Agilkia:
     """Fit the surface at Agilkia to Philae's first touchdown: branch and bound over the discrete unknowns,
     gradients for the others, and an honest statement of what the data fix."""
 
-    data: Literal["published", "paper"] = "published"
-    """Which built-in observations to fit; they are never mixed."""
+    data: Literal["published", "paper", "bounce"] = "published"
+    """Which built-in observations to fit; they are never mixed. "bounce": the touchdown with its next contact."""
     lander: Path = DATA / "philae.toml"
     """Lander, site and unknowns (TOML; units are in its keys: m, kg, N, s, Pa, degrees)."""
     observations: Path | None = None
     """Your own observations instead of --data (TOML; m/s, J, m, rad/s, s, N)."""
     out: Path = Path("results/agilkia")
     """Folder for summary.json, result.nc and the pictures."""
-    stage: Literal["all", "pictures"] = "all"
-    """"all", or "pictures": draw them again from OUT/result.nc."""
+    shape: str = "analogue"
+    """The comet that is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
+    file with vertices in km. Its field and distances are kept in the cache folder."""
+    stage: Literal["all", "descent", "pictures"] = "all"
+    """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
+    draw them again from OUT/result.nc."""
     seed: int = 0
     """Seed of all random starts."""
     starts: Annotated[int, tyro.conf.arg(metavar="N")] = 96
@@ -67,13 +75,18 @@ def run(options: Agilkia) -> None:
         result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
         pictures.draw(result, options.out)
         return
+    if options.stage == "descent":
+        fly(options)
+        return
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
-    inverse = problem(lander, data)
+    world = worlds.best_of(options.shape, CACHE)
+    inverse = problem(lander, data, world)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
-        options.out / "checkpoint", json.dumps([lander, data.initial, data.lander, settings]) + repr(data.fitted)
+        options.out / "checkpoint",
+        json.dumps([lander, data.initial, data.lander, settings, options.shape]) + repr(data.fitted),
     )
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
     answer = invert(inverse, solver, checkpoint, progress=True)
@@ -95,12 +108,26 @@ def run(options: Agilkia) -> None:
         bar.update()
 
     series, simulated, energy = report.trajectory(answer)
+    chain = run_chain(answer.problem.predict, world, answer.fit.values)
     seconds = time.perf_counter() - started
     summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost, seconds)
+    summary["chain"] = {"shape": options.shape} | chain
     result = report.dataset(answer, data, series, summary, descended)
     report.write(options.out, summary, result)
     pictures.draw(result, options.out)
     print(report.table(summary))
+    print(chain_table(summary["chain"]))
     print(f"\nwritten to {options.out}/ in {time.perf_counter() - started:.0f} s")
     if not options.keep_checkpoint:
         shutil.rmtree(options.out / "checkpoint", ignore_errors=True)
+
+
+def fly(options: Agilkia) -> None:
+    """Descent and bounce in the worlds of one shape: OUT/descent.nc, descent.png, bounce.nc, bounce.png."""
+    body, flown = worlds.shape_of(options.shape), worlds.all_of(options.shape, CACHE)
+    down, up = descent.descend(flown), bounce.bounce(flown)
+    for name, result, draw in (("descent", down, orbits.draw_descent), ("bounce", up, orbits.draw_bounce)):
+        result.to_netcdf(options.out / f"{name}.nc", engine="h5netcdf")
+        draw(result, options.out / f"{name}.png", body)
+    print(descent.table(down) + "\n\n" + bounce.table(up))
+    print(f"\nwritten to {options.out}/")

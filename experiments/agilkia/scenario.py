@@ -1,5 +1,6 @@
 """From the two files to a forward model: parameters -> touchdown -> observables."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -128,7 +129,7 @@ class Experiment(eqx.Module):
             "friction_energy": accounts.friction,
             "kinetic_energy": model.lander.body.kinetic_energy(body),
             "initial_energy": model.lander.body.kinetic_energy(first.body),
-            "damper_stroke": jnp.max(strokes),
+            "damper_stroke": safe.greatest(strokes),
             "penetration_deepest": depths[-1],
             "penetration_middle": depths[-2],
             "penetration_least": depths[0],
@@ -238,6 +239,14 @@ def unknowns(lander: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def problem(lander: dict[str, dict[str, Any]], data: DataSet) -> Problem:
-    """The inversion: unknowns, touchdown, and what the data set fits."""
-    return Problem(unknowns(lander), experiment(lander, data), Observations(data.fitted))
+def problem(lander: dict[str, dict[str, Any]], data: DataSet, world: World | None = None) -> Problem:
+    """The inversion: unknowns, touchdown, and what the data set fits; with a flight only where that asks for it.
+
+    **Raises** `ValueError` for a data set with the next contact, and no `world` to fly in.
+    """
+    known = experiment(lander, data)
+    if any(name.startswith("second_contact") for name in data.fitted):
+        if world is None:
+            raise ValueError(f"data set {data.name!r} fits the next contact: give a world to fly in")
+        known = replace(known, world=world)
+    return Problem(unknowns(lander), known, Observations(data.fitted))

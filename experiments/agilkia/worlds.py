@@ -1,12 +1,17 @@
 """The worlds of descent and bounce: 67P from published numbers, and from a mesh of it."""
 
-from difsim import units
-from difsim.gravity import AbstractField, Polyhedron, lobes_67p, pack
+from pathlib import Path
+
+from difsim import mesh, units
+from difsim.gravity import AbstractField, Gridded, Polyhedron, fingerprint, lobes_67p, pack
 from difsim.mesh import TriMesh
-from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union
+from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67p, shap5
 
 # Gravity without the centrifugal term, and surface; both body-fixed, in m.
 World = tuple[AbstractField, AbstractSDF]
+
+FACETS = 20_000  # of the mesh that gravity is computed from; the surface has all of them
+FIELD_SPACING, SURFACE_SPACING = 100.0, 30.0  # m
 
 
 def analogue() -> World:
@@ -19,17 +24,54 @@ def analogue() -> World:
     return lobes, Union(solids)
 
 
-def of_mesh(mesh: TriMesh, spacing: float = 40.0, mascons: int = 1200) -> dict[str, World]:
-    """Three fields about the surface of one mesh of 67P, each with its GM.
+def shape_of(name: str) -> TriMesh:
+    """The surface that `name` stands for: "analogue", "shap5", or a file with vertices in km."""
+    if name == "analogue":
+        return comet_67p()
+    return shap5() if name == "shap5" else mesh.load(name, unit="km", size=(4e3, 6e3))
 
-    "polyhedron" at uniform density, "ellipsoids + mascons" packed into the mesh, and "lobes", the analogue's.
 
-    **Arguments:** `mesh`, comet-fixed, m; `spacing` m of the grid of distances; `mascons`, how many.
-    """
-    surface = GridSDF.from_mesh(mesh, spacing)
-    density = units.GM_67P / (units.G * mesh.volume)
+def surface_of(body: TriMesh, cache: Path) -> GridSDF:
+    """The distance to a mesh on a grid, kept in `cache`."""
+    return GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache)
+
+
+def polyhedron_of(body: TriMesh) -> Polyhedron:
+    """The mesh filled evenly with the mass of 67P; of a fine mesh, its simplification."""
+    coarse = mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
+    return Polyhedron(coarse, units.GM_67P / (units.G * coarse.volume))
+
+
+def fast_field_of(body: TriMesh, cache: Path) -> Gridded:
+    """The polyhedron's field as tables, kept in `cache` by a hash of what made them."""
+    exact = polyhedron_of(body)
+    path = cache / f"field_{fingerprint(exact, body, FIELD_SPACING)}.npz"
+    if path.is_file():
+        return Gridded.load(path)
+    fitted = Gridded.fit(exact, body, FIELD_SPACING)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fitted.save(path)
+    return fitted
+
+
+def best_of(name: str, cache: Path) -> World:
+    """One world for a shape: its surface, and the most exact field that is fast."""
+    if name == "analogue":
+        return analogue()
+    body = shape_of(name)
+    return fast_field_of(body, cache), surface_of(body, cache)
+
+
+def all_of(name: str, cache: Path) -> dict[str, World]:
+    """The worlds that are compared: those of one surface with its fields, and the analogue."""
+    found = {"two lobes": analogue()}
+    if name == "analogue":
+        return found
+    body = shape_of(name)
+    surface = surface_of(body, cache)
+    coarse = mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
+    packed = pack(coarse, units.GM_67P / (units.G * coarse.volume), GM=units.GM_67P)
     return {
-        "polyhedron": (Polyhedron(mesh, density), surface),
-        "ellipsoids + mascons": (pack(mesh, density, mascons=mascons, GM=units.GM_67P).field, surface),
-        "lobes": (lobes_67p(), surface),
-    }
+        "fast field": (fast_field_of(body, cache), surface),
+        "ellipsoids + mascons": (packed.field, surface),
+    } | found
