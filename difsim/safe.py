@@ -18,6 +18,12 @@ def sqrt(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
 
 
+def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """√x, but the square root of the least normal number (1e-154, 1e-19 in float32) with zero derivative for
+    all x below that: one operation more than √x, for inner loops where `sqrt` is too slow."""
+    return jnp.sqrt(jnp.maximum(x, jnp.finfo(x.dtype).tiny))
+
+
 def norm(v: Float[Array, "*n d"]) -> Float[Array, "*n"]:
     """|v| over the last axis; its derivative at v = 0 is 0."""
     return sqrt(jnp.sum(v * v, axis=-1))

@@ -2,7 +2,7 @@
 
 The polyhedron spends its time in these two functions. XLA's own in float64 on a CPU cost several times more,
 and know nothing of what is special here: the logarithm is of a ratio whose difference of terms is known, so
-it keeps all digits of ratios near 1. Both work in float64 (1e-15 relative) and in float32 (3e-7 relative).
+it keeps all digits of ratios near 1. Both work in float64 (errors below 2e-15 relative) and in float32 (1e-6).
 
 Reduction and series as in W. J. Cody and W. Waite, Software Manual for the Elementary Functions (1980),
 ch. 5 and 11; the polynomials are interpolated at Chebyshev nodes when the module is loaded.
@@ -31,7 +31,7 @@ def _tail(sign: int, largest: float, degree: int) -> list[float]:
 # The exponents of two numbers, subtracted with their mantissas as fixed point, are log2 of the ratio within
 # .0861 + .5: the reduced ratio lies within 2^±.5861, and s = (ratio - 1)/(ratio + 1) within ±.2005.
 _ATANH = {52: _tail(1, 0.2005, 8), 23: _tail(1, 0.2005, 2)}
-# After reduction to one of 0, π/4, π/2 the tangent is at most tan(π/8).
+# After reduction by a multiple of π/4 the tangent is at most tan(π/8).
 _TAN_PI_8 = math.sqrt(2.0) - 1
 _ATAN = {52: _tail(-1, _TAN_PI_8, 10), 23: _tail(-1, _TAN_PI_8, 3)}
 
@@ -42,6 +42,16 @@ def _odd(s: Array, coefficients: list[float]) -> Array:
     for coefficient in reversed(coefficients[:-1]):
         value = value * z + coefficient
     return s + s * z * value
+
+
+def _split(quotient: Array) -> tuple[Array, Array]:
+    """The integer next to a number, and the rest.
+
+    The reductions hand on their integer and their rest, less than ½, in one quotient: XLA computes a division
+    in one loop and what follows in another, and the second would otherwise compute all of the first again.
+    """
+    integer = jnp.round(quotient)
+    return integer, quotient - integer
 
 
 @jax.custom_jvp
@@ -57,7 +67,8 @@ def log_ratio(difference: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Ar
     exponent = jax.lax.shift_right_logical(bits, integer(mantissa))
     c = jax.lax.shift_left(exponent, integer(mantissa)).view(b.dtype)
     k = exponent.astype(b.dtype) - (one >> mantissa).astype(b.dtype)
-    s = (difference + (1 - c) * b) / (difference + (1 + c) * b)
+    bottom = difference + (1 + c) * b
+    k, s = _split((k * bottom + difference + (1 - c) * b) / bottom)
     return k * math.log(2.0) + 2 * _odd(s, _ATANH[mantissa])
 
 
@@ -73,13 +84,13 @@ def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """The angle of (x, y) from the x axis, in [-π, π]; 0 with zero derivative at x = y = 0."""
     high, wide = jnp.abs(y), jnp.abs(x)
     steep, flat = high * _TAN_PI_8 > wide, high <= wide * _TAN_PI_8
-    top = jnp.where(flat, high, jnp.where(steep, -wide, high - wide))
     bottom = jnp.where(flat, wide, jnp.where(steep, high, high + wide))
-    offset = jnp.where(flat, 0.0, jnp.where(steep, math.pi / 2, math.pi / 4))
+    top = jnp.where(flat, high, jnp.where(steep, 2 * high - wide, 2 * high))  # octant times bottom included
+    top = jnp.where(x < 0, 4 * bottom - top, top)
+    top = jnp.where(y < 0, -top, top)
     # Both are 0 at x = y = 0 alone.
-    angle = offset + _odd(top / jnp.where(bottom == 0, 1.0, bottom), _ATAN[_BITS[x.dtype][1]])
-    angle = jnp.where(x < 0, math.pi - angle, angle)
-    return jnp.where(y < 0, -angle, angle)
+    octant, t = _split(top / jnp.maximum(bottom, jnp.finfo(x.dtype).tiny))
+    return octant * (math.pi / 4) + _odd(t, _ATAN[_BITS[x.dtype][1]])
 
 
 @arctan2.defjvp

@@ -1,6 +1,6 @@
 """The homogeneous polyhedron of triangles, in closed form."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
@@ -22,6 +22,9 @@ POINTS, BLOCK = 64, 16384
 
 # U [P], g [P,3], ∇g [P,3,3]
 Field = tuple[Float[Array, " P"], Float[Array, "P 3"], Float[Array, "P 3 3"]]
+
+# x, y and z of a vector, each an array: stacked, or apart where stacking would cost a copy.
+Components = Array | list[Array]
 
 
 class Polyhedron(AbstractField):
@@ -147,12 +150,13 @@ def _blocked(
     weights = (rows < n).astype(vertices.dtype).reshape(count, block)
     index = index[jnp.minimum(rows, n - 1)]
     # Gathered before the scan, so that reverse mode scatters once into the vertices, not once a block.
-    corners = vertices[index].reshape(count, block, m, 3).transpose(0, 2, 3, 1)
+    corners = vertices[index].reshape(count, block, m, 3)
 
     # Checkpointed: reverse mode keeps a block's corners alone, and computes the rest again.
     @partial(jax.checkpoint, prevent_cse=False)
     def add(total, block):
-        return total + sums(x, size, *block), None
+        corners, weights = block
+        return total + sums(x, size, corners.transpose(1, 2, 0), weights), None
 
     return jax.lax.scan(add, jnp.zeros((10, x.shape[1]), vertices.dtype), (corners, weights))[0]
 
@@ -202,11 +206,12 @@ def _facet_sums(
         (r + s) ** 2 - _dot(edge, edge)[:, None]
         for r, s, edge in ((r1, r2, b - a), (r2, r3, c - b), (r3, r1, a - c))
     )
-    angle = 2 * arctan2(triple, 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3)
+    bottom = 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3
     # A point closer to the plane than rounding is in it, and sees nothing of the facet: else its side, and with
-    # it ±2π, would be chance. The slope stays.
-    in_plane = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
-    return terms @ (angle - jax.lax.stop_gradient(jnp.where(in_plane, angle, 0.0)))
+    # it ±2π, would be chance. The slope by the distance from the plane stays.
+    flat = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
+    triple -= jax.lax.stop_gradient(jnp.where(flat, triple, 0.0))
+    return terms @ (2 * arctan2(triple, jnp.where(flat, jnp.abs(bottom), bottom)))
 
 
 def _from(x: Float[Array, "3 P"], corner: Float[Array, "3 B"]) -> list[Array]:
@@ -214,10 +219,10 @@ def _from(x: Float[Array, "3 P"], corner: Float[Array, "3 B"]) -> list[Array]:
     return [p[:, None] - q[None] for p, q in zip(corner, x, strict=True)]
 
 
-def _terms(a: Float[Array, "3 B"], M: list) -> Float[Array, "10 B"]:
+def _terms(a: Float[Array, "3 B"], M: Float[Array, "6 B"]) -> Float[Array, "10 B"]:
     """M, M a and a·M a of symmetric M, given as xx, yy, zz, xy, yz, zx."""
     xx, yy, zz, xy, yz, zx = M
-    Ma = [_dot(row, a) for row in ((xx, xy, zx), (xy, yy, yz), (zx, yz, zz))]
+    Ma = [_dot(row, a) for row in ([xx, xy, zx], [xy, yy, yz], [zx, yz, zz])]
     return jnp.stack([*M, *Ma, _dot(Ma, a)])
 
 
@@ -233,12 +238,12 @@ def _cross(u: Array, v: Array) -> Array:
     return jnp.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx])
 
 
-def _dot(u: Sequence, v: Sequence) -> Array:
+def _dot(u: Components, v: Components) -> Array:
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-def _length(v: Sequence) -> Array:
-    return safe.sqrt(_dot(v, v))
+def _length(v: Components) -> Array:
+    return safe.sqrt_floored(_dot(v, v))
 
 
 def _unit(v: Array) -> Array:
