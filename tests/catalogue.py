@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from difsim import contact, gravity, shape
+from difsim.mesh import TriMesh
 
 
 def rotation(seed: int) -> np.ndarray:
@@ -19,6 +20,10 @@ def catalogue(entries: dict) -> list:
 
 _G = 6.6743e-11
 _MASCONS = gravity.Mascons([3.0, 1.0, 2.0], [[0.1, 0.2, 0.3], [-0.4, 0.1, 0.0], [0.3, -0.3, 0.2]])
+_TETRAHEDRON = TriMesh(
+    np.array([[-0.7, -0.6, -0.5], [1.1, -0.3, -0.6], [0.1, 1.2, -0.4], [0.2, 0.1, 1.3]]),
+    np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]),
+)
 _ELLIPSOID = gravity.Ellipsoid((0.1, -0.2, 0.3), rotation(1), (1.2, 0.7, 0.5), 1 / _G)
 
 # Bodies of about 1 m with GM about 1 m³/s² around the origin, so that one set of points serves all. The
@@ -29,6 +34,7 @@ FIELDS = catalogue(
         "point mass": gravity.PointMass(2.0, (0.1, 0.0, -0.2)),
         "mascons": _MASCONS,
         "ellipsoid": _ELLIPSOID,
+        "polyhedron": gravity.Polyhedron(_TETRAHEDRON, 1 / _G),
         "rotating": gravity.Rotating(_MASCONS, (0.1, 0.2, -0.3)),
         "sum": _MASCONS + gravity.Uniform((0.0, 0.0, -0.5)),
         "scaled": 2.5 * _MASCONS,

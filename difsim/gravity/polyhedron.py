@@ -23,8 +23,8 @@ POINTS, BLOCK = 64, 16384
 # U [P], g [P,3], ∇g [P,3,3]
 Field = tuple[Float[Array, " P"], Float[Array, "P 3"], Float[Array, "P 3 3"]]
 
-# x, y and z of a vector, each an array: stacked, or apart where stacking would cost a copy.
-Components = Array | list[Array]
+# x, y and z, each an array: XLA would compute stacked ones again for each use of one of them.
+Vector = list[Array]
 
 
 class Polyhedron(AbstractField):
@@ -36,11 +36,11 @@ class Polyhedron(AbstractField):
     (n̂ normal of the facet, m̂ in its plane, normal to the edge, outwards), L the logarithm of an edge (the
     potential of a wire) and ω the signed solid angle of a facet.
 
-    Exact everywhere, up to rounding. On facets, edges and vertices U and g are right, and ∇g is the mean over
-    the directions that lead away (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g
-    is infinite as the logarithm of the distance, it is finite, and large. All of them are small differences of
-    large sums at distance: in float64 relative errors of U and g are some 1e-16 (r/R)² and of ∇g 1e-16 (r/R)³;
-    beyond 20 radii R take a point mass or a series. In float32 replace 1e-16 by 1e-7: good to 1e-5 near the body.
+    Right everywhere: on facets, edges and vertices too, where ∇g is the mean over the directions that lead away
+    (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g is infinite as the logarithm of
+    the distance, it is finite and large. At distance the sums cancel: with R the size of the body, all three err
+    by 1e-15 (r/R)², relative, or 1e-14 near by; in float32 by 1e-6 (r/R)². Beyond some 20 radii (10 in float32)
+    take a point mass or a series. At a distance d from an edge or vertex ∇g errs by 1e-16/d times the edge.
 
     Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in
     bounded memory in reverse mode too.
@@ -80,8 +80,8 @@ class Polyhedron(AbstractField):
         return jnp.trace(self.gradient(x))
 
     def evaluate(self, points: Float[Array, "P 3"]) -> Field:
-        """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m: in bounded memory, and several times faster
-        than `vmap` of the other methods."""
+        """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m: in bounded memory, and faster than `vmap`
+        of the other methods; a point alone costs as much as ten of many."""
         n = points.shape[0]
         width = min(n, POINTS)
         chunks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
@@ -134,6 +134,7 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
     )
     xx, yy, zz, xy, yz, zx, *first, second = G * body.density * sums
     tensor = [[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]
+    x = list(x)
     g = [_dot(row, x) - part for row, part in zip(tensor, first, strict=True)]
     U = 0.5 * (second - _dot(first, x) + _dot(g, x))
     return U, jnp.stack(g, axis=-1), jnp.stack([jnp.stack(row, axis=-1) for row in tensor], axis=-1)
@@ -164,22 +165,22 @@ def _blocked(
 def _edge_sums(
     x: Float[Array, "3 P"], size: Scalar, corners: Float[Array, "4 3 B"], weights: Float[Array, " B"]
 ) -> Float[Array, "10 P"]:
-    a, b, left, right = corners
-    edge = b - a
-    length = _length(edge)
-    along = edge / length[None]
-    normal_left, normal_right = _unit(_cross(edge, left - a)), _unit(_cross(right - a, edge))
-    E = _outer(normal_left, _cross(along, normal_left)) + _outer(normal_right, _cross(normal_right, along))
-    terms = weights[None] * _terms(a, E)
+    a, b, left, right = map(list, corners)
+    edge = _minus(b, a)
+    length, along = _unit(edge)
+    _, normal_left = _unit(_cross(edge, _minus(left, a)))
+    _, normal_right = _unit(_cross(_minus(right, a), edge))
+    sides = _outer(normal_left, _cross(along, normal_left)), _outer(normal_right, _cross(normal_right, along))
+    terms = weights[None] * _terms(a, [p + q for p, q in zip(*sides, strict=True)])
 
-    length = length[:, None]
-    r1, r2 = _from(x, a), _from(x, b)
+    along, length = _columns(along), length[:, None]
+    r1, r2 = _minus(_columns(a), _rows(x)), _minus(_columns(b), _rows(x))
     length1, length2 = _length(r1), _length(r2)
     # (r1 + r2 + e)/(r1 + r2 - e): its lower term loses all digits next to the edge. There, with s1 and s2 the
     # distances of the ends from the foot of the perpendicular d, it is also (r1 + s1)(r2 + s2)/d².
-    s1 = -_dot(r1, along[:, :, None])
+    s1 = -_dot(r1, along)
     s2 = length - s1
-    d = [p + s1 * q[:, None] for p, q in zip(r1, along, strict=True)]
+    d = [p + s1 * q for p, q in zip(r1, along, strict=True)]
     lower, square = length1 + length2 - length, _dot(d, d)
     near = (s1 > 0) & (s2 > 0) & (lower < 0.1 * length)
     # On the edge itself L is infinite, and E r = 0 in U and g: the value within rounding of it serves there.
@@ -192,19 +193,18 @@ def _edge_sums(
 def _facet_sums(
     x: Float[Array, "3 P"], size: Scalar, corners: Float[Array, "3 3 B"], weights: Float[Array, " B"]
 ) -> Float[Array, "10 P"]:
-    a, b, c = corners
-    double_area = _cross(b - a, c - a)
-    area = _length(double_area)
-    normal = double_area / area[None]
+    a, b, c = map(list, corners)
+    double_area = _cross(_minus(b, a), _minus(c, a))
+    area, normal = _unit(double_area)
     terms = -weights[None] * _terms(a, _outer(normal, normal))
 
-    ra = _from(x, a)
-    r1, r2, r3 = _length(ra), _length(_from(x, b)), _length(_from(x, c))
-    triple = _dot(ra, double_area[:, :, None])
+    ra, rb, rc = (_minus(_columns(corner), _rows(x)) for corner in (a, b, c))
+    r1, r2, r3 = _length(ra), _length(rb), _length(rc)
+    triple = _dot(ra, _columns(double_area))
     # r1 r2 r3 + r1 (r2·r3) + r2 (r3·r1) + r3 (r1·r2), the products from the law of cosines
     q12, q23, q31 = (
         (r + s) ** 2 - _dot(edge, edge)[:, None]
-        for r, s, edge in ((r1, r2, b - a), (r2, r3, c - b), (r3, r1, a - c))
+        for r, s, edge in ((r1, r2, _minus(b, a)), (r2, r3, _minus(c, b)), (r3, r1, _minus(a, c)))
     )
     bottom = 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3
     # A point closer to the plane than rounding is in it, and sees nothing of the facet: else its side, and with
@@ -214,37 +214,47 @@ def _facet_sums(
     return terms @ (2 * arctan2(triple, jnp.where(flat, jnp.abs(bottom), bottom)))
 
 
-def _from(x: Float[Array, "3 P"], corner: Float[Array, "3 B"]) -> list[Array]:
-    """Components [B,P] of the vectors from the points to a corner."""
-    return [p[:, None] - q[None] for p, q in zip(corner, x, strict=True)]
-
-
-def _terms(a: Float[Array, "3 B"], M: Float[Array, "6 B"]) -> Float[Array, "10 B"]:
+def _terms(a: Vector, M: list[Array]) -> Float[Array, "10 B"]:
     """M, M a and a·M a of symmetric M, given as xx, yy, zz, xy, yz, zx."""
     xx, yy, zz, xy, yz, zx = M
     Ma = [_dot(row, a) for row in ([xx, xy, zx], [xy, yy, yz], [zx, yz, zz])]
     return jnp.stack([*M, *Ma, _dot(Ma, a)])
 
 
-def _outer(u: Array, v: Array) -> Array:
+def _outer(u: Vector, v: Vector) -> list[Array]:
     """The symmetric part of u v: xx, yy, zz, xy, yz, zx."""
     (ux, uy, uz), (vx, vy, vz) = u, v
     mixed = (ux * vy + uy * vx) / 2, (uy * vz + uz * vy) / 2, (uz * vx + ux * vz) / 2
-    return jnp.stack([ux * vx, uy * vy, uz * vz, *mixed])
+    return [ux * vx, uy * vy, uz * vz, *mixed]
 
 
-def _cross(u: Array, v: Array) -> Array:
+def _cross(u: Vector, v: Vector) -> Vector:
     (ux, uy, uz), (vx, vy, vz) = u, v
-    return jnp.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx])
+    return [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx]
 
 
-def _dot(u: Components, v: Components) -> Array:
+def _minus(u: Vector, v: Vector) -> Vector:
+    return [p - q for p, q in zip(u, v, strict=True)]
+
+
+def _dot(u: Vector, v: Vector) -> Array:
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
-def _length(v: Components) -> Array:
+def _length(v: Vector) -> Array:
     return safe.sqrt_floored(_dot(v, v))
 
 
-def _unit(v: Array) -> Array:
-    return v / _length(v)[None]
+def _unit(v: Vector) -> tuple[Array, Vector]:
+    """|v| and v/|v|."""
+    length = _length(v)
+    return length, [p / length for p in v]
+
+
+def _columns(v: Vector) -> Vector:
+    """One for each edge or facet, to meet `_rows`."""
+    return [p[:, None] for p in v]
+
+
+def _rows(x: Float[Array, "3 P"]) -> Vector:
+    return [p[None] for p in x]

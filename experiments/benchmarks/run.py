@@ -11,26 +11,28 @@ from typing import Any, Literal
 import jax
 import tyro
 
-from experiments.benchmarks import agilkia, gradients
+from experiments.benchmarks import agilkia, gradients, gravity
 
 
 @dataclass
 class Benchmark:
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
-    name: tyro.conf.Positional[Literal["agilkia", "gradients"]]
+    name: tyro.conf.Positional[Literal["agilkia", "gradients", "gravity"]]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
-    objective. gradients: derivative error and cost against tolerance, on the touchdown."""
+    objective. gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron
+    against polyhedral-gravity (extra `test`), on one thread and two."""
     out: Path = Path("results/benchmark")
     """Folder for benchmark_NAME.json."""
     seeds: int = 10
-    """Seeds (agilkia) or random points of the prior (gradients)."""
+    """Seeds (agilkia), random points of the prior (gradients) or pairs of runs (gravity)."""
 
 
 def run(options: Benchmark) -> None:
     """Run one benchmark, print its rows and write them with machine and date."""
     options.out.mkdir(parents=True, exist_ok=True)
-    rows = {"agilkia": agilkia.rows, "gradients": gradients.rows}[options.name](options.seeds, options.out)
+    benchmarks = {"agilkia": agilkia.rows, "gradients": gradients.rows, "gravity": gravity.rows}
+    rows = benchmarks[options.name](options.seeds, options.out)
     stamp = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",
         "date": datetime.date.today().isoformat(),
