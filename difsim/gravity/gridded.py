@@ -1,0 +1,150 @@
+"""The fast field for long runs and big ensembles: one potential, read from tables."""
+
+import hashlib
+from os import PathLike
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.gravity.field import AbstractField
+from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
+from difsim.mesh import TriMesh
+from difsim.spline import GridSpline
+from difsim.typing import Scalar, Vec3, number, require
+
+# Where the far table takes over, in greatest radii of the body. Both are outside the sphere around the body: the
+# image of what is within cannot be resolved by a table.
+BLEND = (1.35, 1.5)
+
+
+class Gridded(AbstractField):
+    """The gravity of any body by two cubic splines of its potential, one near the body and one to infinity.
+
+    U(x) = N(d) + b (F(d) - N(d)),  F(d) = (a/r) V(a² d/r²),  d = x - centre, r = |d|,
+    with a spline N of U itself, a spline V of Kelvin's image of U, and b(r²) rising from 0 at r = a to 1 at
+    `outer`. In the middle of the image is infinity, V(0) = GM/a: so U → GM/r.
+
+    The acceleration is exactly the gradient of this one potential, whose second derivatives are continuous. So
+    work round a closed loop is zero, and an integrator sees no jumps. The field is linear in the density:
+    `2 * field` is that of a body twice as dense. Its error is greatest at the surface; state it with `error_map`,
+    as one of acceleration. Inside the body the values are finite, and a guide only: the near table is fitted to
+    the outside, and crosses the surface without its jump in ∇g.
+
+    **Arguments:** `near`, `far`, splines N and V of degree 3 around the origin; `centre` [3], m; `inner` a and
+    `outer`, m; `made_of`, the fingerprint of what it was fitted to. `Gridded.fit` makes one.
+    **Raises:** `ValueError` for radii in the wrong order, or tables that do not reach them.
+    **Source:** the image by Kelvin's inversion, Kellogg, Foundations of potential theory (1929), ch. IX.
+    """
+
+    near: GridSpline
+    far: GridSpline
+    centre: Vec3 = number()
+    inner: Scalar = number()
+    outer: Scalar = number()
+    made_of: str = eqx.field(static=True, default="")
+
+    def __check_init__(self):
+        require(
+            (self.inner > 0) & (self.outer > self.inner),
+            f"Gridded: inner = {self.inner} m and outer = {self.outer} m: give 0 < inner < outer.",
+        )
+        for table, radius in ((self.near, self.outer), (self.far, self.inner)):
+            reach = jnp.minimum(jnp.min(table.upper), -jnp.max(table.lower))
+            require(
+                reach >= radius * (1 - 1e-5),
+                f"Gridded: a table reaches {reach} m from the centre, and is read up to {radius} m: enlarge it.",
+            )
+
+    def potential(self, x: Vec3) -> Scalar:
+        d = x - self.centre
+        near = self.near(d)
+        share = _rise((jnp.sum(d * d) - self.inner**2) / (self.outer**2 - self.inner**2))
+        return near + share * (kelvin(self.far, self.inner, d) - near)
+
+    def evaluate(self, points: Float[Array, "P 3"]) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
+        """U [P] and g [P,3] at many points [P,3] in m, by blocks that stay in the cache.
+
+        A block that is wholly near, or wholly far, reads one table only: sort points by distance, or let
+        neighbours in space be neighbours in the array.
+        """
+        laws = (
+            lambda x: self.near(x - self.centre),
+            lambda x: kelvin(self.far, self.inner, x - self.centre),
+            self.potential,
+        )
+        branches = [jax.vmap(jax.value_and_grad(law)) for law in laws]
+
+        def block(x: Float[Array, "B 3"]) -> tuple:
+            r2 = jnp.sum((x - self.centre[None]) ** 2, axis=1)
+            near, far = jnp.all(r2 <= self.inner**2), jnp.all(r2 >= self.outer**2)
+            return jax.lax.switch(jnp.where(near, 0, jnp.where(far, 1, 2)), branches, x)
+
+        n = points.shape[0]
+        width = min(n, 256)
+        blocks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
+        U, g = jax.lax.map(block, blocks)
+        return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
+
+    @classmethod
+    def fit(cls, field: AbstractField, mesh: TriMesh, spacing: float, progress: bool = True) -> "Gridded":
+        """On the host: the tables of `field`, the gravity of a body with the surface `mesh`.
+
+        The field is evaluated at some 10 (greatest radius/spacing)³ + 1.2e5 places, and the memory of the result
+        is some 27 (greatest radius/spacing)³ numbers.
+
+        **Arguments:** `field`, that falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
+        whether bars show it.
+        **Raises:** `ValueError` for a spacing above a sixth of the body's greatest radius or not positive, and for
+        a field that does not fall off as GM/r.
+        """
+        centre = np.asarray(mesh.centroid)
+        radius = np.linalg.norm(mesh.vertices - centre, axis=1).max()
+        if not 0 < spacing <= radius / 6:
+            raise ValueError(
+                f"spacing {spacing} m for a body of {radius:.6g} m greatest radius: give at most a sixth of it, "
+                "and some twentieth for accelerations good to a percent at the surface"
+            )
+        inner, outer = BLEND[0] * radius, BLEND[1] * radius
+        labels = ("far table", "near table", "surface") if progress else (None,) * 3
+        far = far_table(field, centre, inner, labels[0])
+        near = near_table(field, centre, spacing, far, inner, outer, labels[1])
+        near = fit_outside(near, field, mesh, centre, labels[2])
+        return cls(near, far, centre, inner, outer, fingerprint(field, mesh, spacing))
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the tables to a NumPy file (.npz), with `made_of`."""
+        tables = {
+            f"{name}_{part}": getattr(table, part)
+            for name, table in (("near", self.near), ("far", self.far))
+            for part in ("origin", "spacing", "coefficients")
+        }
+        np.savez_compressed(
+            path, **tables, centre=self.centre, inner=self.inner, outer=self.outer, made_of=self.made_of
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike) -> "Gridded":
+        """Read what `save` wrote; compare `made_of` with `fingerprint` where the file may be an old one."""
+        with np.load(path) as file:
+            near, far = (
+                GridSpline(*(file[f"{name}_{part}"] for part in ("origin", "spacing", "coefficients")))
+                for name in ("near", "far")
+            )
+            return cls(near, far, file["centre"], file["inner"], file["outer"], str(file["made_of"]))
+
+
+def fingerprint(field: AbstractField, mesh: TriMesh, spacing: float) -> str:
+    """A hash of all that a `Gridded` is fitted to: the field with its numbers, the mesh and the spacing."""
+    parts = hashlib.sha256(f"{jax.tree.structure(field)} {float(spacing)}".encode())
+    for array in (mesh.vertices, mesh.faces, *jax.tree.leaves(field)):
+        parts.update(np.ascontiguousarray(array).tobytes())
+    return parts.hexdigest()
+
+
+def _rise(t: Scalar) -> Scalar:
+    """From 0 at t ≤ 0 to 1 at t ≥ 1, with continuous second derivatives."""
+    t = jnp.clip(t, 0, 1)
+    return t**3 * (10 - 15 * t + 6 * t**2)

@@ -1,0 +1,113 @@
+"""On the host: fields at many places around a mesh, and how well one field stands for another there."""
+
+from collections.abc import Callable
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+from scipy.spatial import KDTree
+from tqdm import tqdm
+
+from difsim.gravity.field import AbstractField
+from difsim.gravity.polyhedron import Polyhedron
+from difsim.mesh import TriMesh
+from difsim.units import G
+
+CHUNK = 4096  # points handed over at once: one compiled shape, bounded memory, and progress that can be seen
+
+Points = Float[np.ndarray, "P 3"]
+
+
+def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict:
+    """Relative errors of acceleration, |g - g₀|/|g₀|, and of potential, |U - U₀|/|U₀|, at points [P,3] in m.
+
+    Errors of the potential look many times smaller than those of the force: show both, judge by the force.
+
+    **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration's.
+    """
+    (U, g), (U0, g0) = field_at(fast, points), field_at(exact, points)
+    error = np.linalg.norm(g - g0, axis=1) / np.linalg.norm(g0, axis=1)
+    return {
+        "acceleration": error,
+        "potential": np.abs(U - U0) / np.abs(U0),
+        "rms": float(np.sqrt(np.mean(error**2))),
+        "worst": float(error.max()),
+    }
+
+
+def field_at(
+    field: AbstractField, points: Points, label: str | None = None
+) -> tuple[Float[np.ndarray, " P"], Points]:
+    """U [P] in m²/s² and g [P,3] in m/s² at many points [P,3] in m, in bounded memory.
+
+    By the field's own `evaluate` where it has one. With a `label` a bar of that name shows the progress.
+    """
+    evaluate = getattr(field, "evaluate", None) or partial(_evaluate, field)
+    return _chunked(eqx.filter_jit(lambda x: evaluate(x)[:2]), points, label)
+
+
+def _evaluate(field: AbstractField, points: Float[Array, "P 3"]) -> tuple:
+    return jax.lax.map(jax.value_and_grad(field.potential), points, batch_size=256)
+
+
+def _chunked(function: Callable, points: Points, label: str | None = None) -> object:
+    n = len(points)
+    width = min(n, CHUNK)
+    chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
+    bar = tqdm(chunks, desc=label, unit=f" x {width} points", disable=label is None)
+    parts = [jax.tree.map(np.asarray, function(jnp.asarray(chunk))) for chunk in bar]
+    return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
+
+
+def on_surface(mesh: TriMesh, n: int, seed: int = 0) -> tuple[Points, Points]:
+    """n random places [n,3] in m on the surface, even by area, and the outward normals [n,3] there."""
+    normal, area = _facets(mesh)
+    rng = np.random.default_rng(seed)
+    # One place in each of n equal shares of the area: evener than n independent ones.
+    share = (np.arange(n) + rng.uniform(size=n)) / n * area.sum()
+    # Rounding may put the last share beyond the last facet.
+    face = np.minimum(np.searchsorted(np.cumsum(area), share), len(area) - 1)
+    root, v = np.sqrt(rng.uniform(size=n)), rng.uniform(size=n)
+    weights = np.stack([1 - root, root * (1 - v), root * v], axis=1)
+    return np.einsum("nk,nkd->nd", weights, mesh.vertices[mesh.faces[face]]), normal[face]
+
+
+def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points:
+    """Up to n random places [P,3] outside the body and `height` m from it, raised along the normals.
+
+    Those that came nearer to another part of the surface are left out.
+    """
+    places, normals = on_surface(mesh, n, seed)
+    places = places + height * normals
+    places = places[~near_surface(mesh, places, 0.9 * height)]
+    return places[outside(mesh, places)]
+
+
+def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
+    """Whether the points are within `distance` m of the surface, right to a tenth of that distance."""
+    # Random places so dense that the next is some .07 distances away, .2 rarely, which counts a fiftieth.
+    places = on_surface(mesh, int(50 * surface_area(mesh) / distance**2) + 1000, seed=1)[0]
+    return KDTree(places).query(points, distance_upper_bound=distance)[0] < distance
+
+
+def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
+    """Whether the points are outside the body, by the solid angle under which they see its surface."""
+    body = Polyhedron(mesh, 1 / (4 * np.pi * G))  # ∇²U = -1 inside
+    gradient = _chunked(eqx.filter_jit(lambda x: body.evaluate(x)[2]), points)
+    return np.trace(gradient, axis1=1, axis2=2) > -0.5
+
+
+def surface_area(mesh: TriMesh) -> float:
+    """The area of the surface, m²."""
+    return float(_facets(mesh)[1].sum())
+
+
+def _facets(mesh: TriMesh) -> tuple[Float[np.ndarray, "F 3"], Float[np.ndarray, " F"]]:
+    """Outward unit normals and areas."""
+    a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
+    normal = np.cross(b - a, c - a)
+    double = np.linalg.norm(normal, axis=1)
+    return normal / double[:, None], double / 2

@@ -1,0 +1,132 @@
+"""On the host: the tables of the fast field (`Gridded`), made from a field that is exact and slow."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jaxtyping import Float
+from scipy.sparse.linalg import lsmr
+
+from difsim.gravity.field import AbstractField
+from difsim.gravity.sampling import Points, field_at, near_surface, on_surface, outside, surface_area
+from difsim.mesh import TriMesh
+from difsim.spline import GridSpline, design, interpolate
+from difsim.typing import Scalar, Vec3
+
+Place = Float[np.ndarray, "3"]
+
+FAR_POINTS = 49  # along each axis of the far table; odd, so that infinity is one of them
+
+# The fit near the surface; lengths in cells of the table.
+FREE = 3.0  # coefficients are fitted up to this distance from the surface, on either side ...
+SEEN = 5.0  # ... and grid points outside serve as samples up to this one, so that none is fitted blindly
+PLACES = 4.0  # further samples for each cell's area of the surface, at these heights:
+HEIGHTS = (0.0, 0.0, 0.35, 0.8)
+# Weight of the interpolated coefficients against one sample: it holds what no sample outside sees, deep inside.
+TETHER = 0.01
+
+
+def kelvin(table: GridSpline, inner: Scalar, d: Vec3) -> Scalar:
+    """(a/r) V(a² d/r²) at d [3], r = |d| ≥ a, by the table of V; a is `inner`."""
+    # Nearer than a, where it is not used, the place is clipped: the image of d = 0 is at infinity.
+    shrink = inner**2 / jnp.maximum(jnp.sum(d * d), inner**2)
+    return jnp.sqrt(shrink) * table(shrink * d)
+
+
+def far_table(field: AbstractField, centre: Place, inner: float, label: str | None) -> GridSpline:
+    """V(y) = (a/|y|) U(centre + a² y/|y|²) on the cube |yᵢ| ≤ a; V(0) = GM/a.
+
+    In the corners the image goes on towards the body, where U is less smooth; a spline forgets that within a few
+    points, and none of it reaches the ball |y| ≤ a.
+    """
+    GM = _mass(field, centre, inner)
+    image = _cube(inner, FAR_POINTS)
+    middle = len(image) // 2
+    stretch = inner**2 / np.sum(np.delete(image, middle, axis=0) ** 2, axis=1)
+    U = field_at(field, centre + stretch[:, None] * np.delete(image, middle, axis=0), label)[0]
+    V = np.insert(np.sqrt(stretch) * U, middle, GM / inner)
+    return interpolate(V.reshape((FAR_POINTS,) * 3), (-inner,) * 3, 2 * inner / (FAR_POINTS - 1), 3)
+
+
+def _mass(field: AbstractField, centre: Place, inner: float) -> float:
+    """GM by the mean of r U over a sphere, the same for all spheres around the body."""
+    heights, weights = np.polynomial.legendre.leggauss(16)
+    z, angle = np.meshgrid(heights, np.arange(32) * np.pi / 16, indexing="ij")
+    across = np.sqrt(1 - z**2)
+    directions = np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=-1).reshape(-1, 3)
+    radii = (3 * inner, 6 * inner)
+    means = [
+        r * weights @ field_at(field, centre + r * directions)[0].reshape(z.shape).mean(axis=1) / 2 for r in radii
+    ]
+    if not (means[0] > 0 and abs(means[1] - means[0]) < 1e-8 * means[0]):
+        raise ValueError(
+            f"the mean of r U is {means[0]:.9g} m³/s² at {radii[0]:.6g} m from the mesh's centroid and "
+            f"{means[1]:.9g} at {radii[1]:.6g} m, so the field does not fall off as GM/r: fit the body's gravity "
+            "alone and add Uniform or Rotating to the result; is the mesh in metres?"
+        )
+    return means[0]
+
+
+def near_table(
+    field: AbstractField,
+    centre: Place,
+    spacing: float,
+    far: GridSpline,
+    inner: float,
+    outer: float,
+    label: str | None,
+) -> GridSpline:
+    """U on the cube |dᵢ| ≤ outer, interpolated; beyond `inner` the far table supplies it."""
+    half = spacing * np.ceil(outer / spacing)
+    n = 2 * round(half / spacing) + 1
+    d = _cube(half, n)
+    own = np.sum(d**2, axis=1) < inner**2
+    U = np.empty(len(d))
+    U[own] = field_at(field, centre + d[own], label)[0]
+    U[~own] = jax.lax.map(lambda d: kelvin(far, jnp.asarray(inner), d), jnp.asarray(d[~own]), batch_size=256)
+    return interpolate(U.reshape(n, n, n), (-half,) * 3, spacing, 3)
+
+
+def fit_outside(
+    table: GridSpline, field: AbstractField, mesh: TriMesh, centre: Place, label: str | None
+) -> GridSpline:
+    """The near table with its coefficients around the surface fitted to potentials and accelerations outside.
+
+    Second derivatives of U jump through the surface, and an interpolating spline smears that over some two cells
+    on either side. Of the coefficients that places outside see, this is the least-squares solution.
+    """
+    h = float(table.spacing)
+    shape = table.coefficients.shape
+    points = _samples(table, mesh, centre, h)
+    U, g = field_at(field, points, label)
+    orders = np.eye(3, dtype=int)
+    # Accelerations times h have the size of the differences in potential that they stand for.
+    rows = [design(points - centre, table.origin, h, shape, 3)]
+    rows += [h * design(points - centre, table.origin, h, shape, 3, order) for order in orders]
+    matrix = scipy.sparse.vstack(rows).tocsc()
+    c = np.array(table.coefficients).ravel()
+    nodes = centre + np.asarray(table.origin) + h * np.indices(shape).reshape(3, -1).T
+    free = np.flatnonzero(near_surface(mesh, nodes, FREE * h))
+    system = scipy.sparse.vstack([matrix[:, free], TETHER * scipy.sparse.eye_array(len(free))]).tocsr()
+    misfit = np.concatenate([np.concatenate([U, *(h * g).T]) - matrix @ c, np.zeros(len(free))])
+    c[free] += lsmr(system, misfit, atol=1e-4, btol=1e-12, maxiter=200)[0]
+    return eqx.tree_at(lambda table: table.coefficients, table, jnp.asarray(c.reshape(shape)))
+
+
+def _samples(table: GridSpline, mesh: TriMesh, centre: Place, h: float) -> Points:
+    """Places on the surface, close above it, and the grid's points outside."""
+    places, normals = on_surface(mesh, int(PLACES * surface_area(mesh) / h**2))
+    heights = np.random.default_rng(0).permutation(np.resize(HEIGHTS, len(places)))
+    places = places + h * heights[:, None] * normals
+    domain = (
+        centre + np.asarray(table.lower) + h * np.indices(np.array(table.coefficients.shape) - 2).reshape(3, -1).T
+    )
+    grid = domain[near_surface(mesh, domain, SEEN * h)]
+    raised = np.concatenate([places[heights > 0], grid])
+    return np.concatenate([places[heights == 0], raised[outside(mesh, raised)]])
+
+
+def _cube(half: float, n: int) -> Points:
+    axis = np.linspace(-half, half, n)
+    return np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)

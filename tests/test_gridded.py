@@ -1,0 +1,212 @@
+"""The fast field against the exact field that it was fitted to, and what makes it safe for long runs."""
+
+import os
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import trimesh
+
+from difsim.gravity import (
+    Ellipsoid,
+    Gridded,
+    PointMass,
+    Polyhedron,
+    Uniform,
+    above_surface,
+    error_map,
+    field_at,
+    fingerprint,
+    on_surface,
+    outside,
+)
+from difsim.mesh import TriMesh, load
+from difsim.spline import GridSpline
+from difsim.units import G
+from tests.catalogue import rotation
+from tests.helpers import check_finite, check_gradients, single
+
+SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
+BODY = Ellipsoid(CENTRE, AXES, SEMI_AXES, 1 / G)
+GM = 4 / 3 * np.pi * SEMI_AXES.prod()
+SPACING = 1 / 12
+
+
+def mesh(subdivisions=3):
+    """The ellipsoid by triangles, inscribed: its vertices lie on the surface."""
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+    return TriMesh(np.asarray(ball.vertices) * SEMI_AXES @ AXES + CENTRE, np.asarray(ball.faces))
+
+
+@pytest.fixture(scope="module")
+def fast():
+    return Gridded.fit(BODY, mesh(), SPACING, progress=False)
+
+
+def directions(n, seed=3):
+    d = np.random.default_rng(seed).normal(size=(n, 3))
+    return d / np.linalg.norm(d, axis=1)[:, None]
+
+
+def on_ellipsoid(n):
+    return directions(n) * SEMI_AXES @ AXES + CENTRE
+
+
+def test_error_of_the_acceleration(fast):
+    """Goals: .2 % rms and 1 % at the surface, 1e-4 well above it, 1e-5 from two radii."""
+    surface = error_map(fast, BODY, on_ellipsoid(500))
+    assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2
+    assert surface["potential"].max() < surface["rms"]
+    for height, worst in ((0.5, 1e-4), (1.0, 1e-5)):
+        assert error_map(fast, BODY, above_surface(mesh(), 500, height))["worst"] < worst
+    for distance in (2.0, 5.0, 20.0, 1000.0):
+        assert error_map(fast, BODY, CENTRE + distance * directions(100))["worst"] < 1e-5
+
+
+def test_the_fit_outside_beats_interpolation(fast):
+    """Interpolation through the surface, with its jump in the second derivatives, is what `fit_outside` mends."""
+    d = jnp.indices((4, 4, 4)).reshape(3, -1).T - 1.5
+    points = np.concatenate([on_ellipsoid(400) + 0.3 * SPACING * x for x in np.asarray(d[:2])])
+    assert error_map(fast, BODY, points[outside(mesh(4), points)])["rms"] < 2e-3
+
+
+def test_far_away_it_is_a_point_mass(fast):
+    for distance in (1e3, 1e6, 1e9):
+        x = CENTRE + distance * directions(20)
+        U, g = field_at(fast, x)
+        # The quadrupole of the body is of the order of (size/distance)², the middle of the image exact.
+        tolerance = 1e-12 + 1 / distance**2
+        np.testing.assert_allclose(U, GM / distance, rtol=tolerance)
+        np.testing.assert_allclose(g, -GM / distance**2 * directions(20), atol=GM / distance**2 * tolerance)
+
+
+def test_derivatives(fast):
+    """Near, in the blend and far; U by the place, and g by the place."""
+    d = directions(3) * np.array([[1.0], [1.42], [4.0]])
+    x = jnp.asarray(CENTRE + d)
+    check_gradients(jax.vmap(fast.potential), x, step=1e-5, rtol=1e-6, unit=1.0)
+    check_gradients(jax.vmap(fast.acceleration), x, step=1e-5, rtol=1e-5, unit=1.0)
+
+
+def test_batches_equal_single_points(fast):
+    """All three kinds of block: near, far, mixed; and a last block that is not full."""
+    for n, radii in ((300, (0.5, 1.2)), (300, (1.6, 9.0)), (300, (0.5, 9.0)), (3, (1.3, 1.6))):
+        r = np.random.default_rng(1).uniform(*radii, size=(n, 1))
+        x = jnp.asarray(CENTRE + r * directions(n))
+        U, g = jax.jit(lambda field, x: field.evaluate(x))(fast, x)
+        one, by_one = jax.jit(jax.vmap(jax.value_and_grad(fast.potential)))(x)
+        np.testing.assert_allclose(U, one, rtol=1e-13)
+        np.testing.assert_allclose(g, by_one, atol=1e-12)
+
+
+def test_second_derivatives_are_continuous(fast):
+    """Across a knot, and where the blend begins and ends."""
+    tensor = jax.jit(jax.vmap(fast.gradient))
+    knot = (fast.near.origin + fast.near.spacing * 20)[None] + jnp.asarray(CENTRE)[None]
+    along = jnp.asarray(directions(1))
+    for place in (knot, CENTRE + fast.inner * along, CENTRE + fast.outer * along):
+        before, after = tensor(place - 1e-9 * along), tensor(place + 1e-9 * along)
+        np.testing.assert_allclose(before, after, atol=1e-6 * np.abs(before).max())
+        np.testing.assert_allclose(before, before.swapaxes(1, 2), atol=1e-12)
+
+
+def test_work_round_a_closed_loop_is_zero(fast):
+    """A circle through the body, the blend and the far table."""
+    angle = np.linspace(0, 2 * np.pi, 8001)
+    u, v = rotation(4)[:2]
+    loop = 1.2 * (np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * v) + 0.9 * u + CENTRE
+    tangent = 1.2 * (-np.sin(angle)[:, None] * u + np.cos(angle)[:, None] * v)
+    assert np.linalg.norm(loop - CENTRE, axis=1).min() < 0.4 and np.linalg.norm(loop - CENTRE, axis=1).max() > 2
+    power = np.einsum("ij,ij->i", field_at(fast, loop)[1], tangent)
+    np.testing.assert_allclose(np.trapezoid(power, angle), 0, atol=1e-9 * np.abs(power).max())
+
+
+def test_inside_it_is_finite_and_near(fast):
+    x = np.concatenate([CENTRE[None], CENTRE + 0.6 * (on_ellipsoid(50) - CENTRE)])
+    check_finite(jax.vmap(fast.potential), jnp.asarray(x))
+    check_finite(jax.vmap(fast.acceleration), jnp.asarray(x))
+    U, U0 = field_at(fast, x)[0], field_at(BODY, x)[0]
+    np.testing.assert_allclose(U, U0, rtol=0.01)
+
+
+def test_float32(fast):
+    x = np.concatenate([CENTRE + r * directions(30) for r in (1.0, 1.42, 5.0)])
+    g = jax.vmap(single(fast).acceleration)(jnp.asarray(x, jnp.float32))
+    assert g.dtype == jnp.float32
+    exact = field_at(fast, x)[1]
+    assert (np.linalg.norm(g - exact, axis=1) < 5e-5 * np.linalg.norm(exact, axis=1)).all()
+
+
+def test_linear_in_the_density(fast):
+    twice = Gridded.fit(2 * BODY, mesh(), SPACING, progress=False)
+    x = jnp.asarray(on_ellipsoid(20))
+    np.testing.assert_allclose(jax.vmap(twice.potential)(x), jax.vmap((2 * fast).potential)(x), rtol=1e-10)
+    assert twice.made_of != fast.made_of
+
+
+def test_save_and_load(fast, tmp_path):
+    fast.save(tmp_path / "field.npz")
+    again = Gridded.load(tmp_path / "field.npz")
+    assert eqx.tree_equal(again, fast)
+    assert again.made_of == fingerprint(BODY, mesh(), SPACING) != fingerprint(BODY, mesh(), 2 * SPACING)
+    assert again.made_of != fingerprint(BODY, mesh(2), SPACING)
+
+
+def test_places_around_a_mesh():
+    places, normals = on_surface(mesh(), 500)
+    seen = (places - CENTRE) @ AXES.T / SEMI_AXES
+    radius = np.linalg.norm(seen, axis=1)
+    assert (radius <= 1 + 1e-12).all() and (radius > 0.98).all()
+    assert (np.sum(normals * (places - CENTRE), axis=1) > 0).all()
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-12)
+    raised = above_surface(mesh(), 100, 0.2)
+    assert len(raised) == 100 and outside(mesh(), raised).all()
+    assert not outside(mesh(), places - 0.01 * normals).any()
+
+
+def test_a_place_that_comes_near_another_part_is_left_out():
+    """In the gap of .3 m between two arms nothing is .2 m above the surface."""
+    arm = [[0, 0], [1, 0], [1, 0.5], [0.5, 0.5], [0.5, 0.8], [1, 0.8], [1, 1.3], [0, 1.3]]
+    triangles = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 7], [4, 5, 6], [4, 6, 7]]
+    body = trimesh.creation.extrude_triangulation(np.array(arm, float), np.array(triangles), 1.0)
+    fork = TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
+    raised = above_surface(fork, 4000, 0.2)
+    gap = (raised[:, 0] > 0.5) & (raised[:, 0] < 1) & (raised[:, 1] > 0.5) & (raised[:, 1] < 0.8)
+    inside = gap & (raised[:, 2] > 0) & (raised[:, 2] < 1)
+    assert len(raised) > 1000 and not inside.any()
+
+
+def table(half):
+    return GridSpline((-half,) * 3, half / 4, np.zeros((9, 9, 9)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gridded.fit(BODY, mesh(), 0.3), "spacing 0.3 m"),
+        (lambda: Gridded.fit(BODY, mesh(), -1.0), "spacing -1"),
+        (lambda: Gridded.fit(BODY + Uniform((0, 0, 1.0)), mesh(), 0.1, progress=False), "fall off as GM/r"),
+        (lambda: Gridded.fit(PointMass(1.0, (50.0, 0, 0)), mesh(), 0.1, progress=False), "fall off as GM/r"),
+        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 1.0), "inner < outer"),
+        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 3.5), "read up to 3.5 m"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("DIFSIM_DATA" not in os.environ, reason="DIFSIM_DATA is not set: no mesh of 67P")
+def test_67p():
+    """Goals for 67P, table of 100 m: surface, 500 m from it, two radii from the centre."""
+    comet = load(Path(os.environ["DIFSIM_DATA"]) / "67P" / "67p_shap5_cheops_8000f.obj", "km")
+    exact = Polyhedron(comet, 666.2 / G / comet.volume)
+    fast = Gridded.fit(exact, comet, 100.0)
+    surface = error_map(fast, exact, on_surface(comet, 2000, seed=9)[0])
+    assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2
+    assert error_map(fast, exact, above_surface(comet, 2000, 500.0, seed=9))["worst"] < 1e-4
+    assert error_map(fast, exact, comet.centroid + 5300.0 * directions(500))["worst"] < 1e-5
