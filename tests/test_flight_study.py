@@ -11,7 +11,6 @@ import pytest
 import xarray as xr
 
 from difsim import mesh, units
-from difsim.dynamics import FlightState
 from difsim.gravity import Mascons, Polyhedron, lobes_67p
 from difsim.shape import GridSDF, Sphere, Union
 from difsim.stepping import Status
@@ -74,7 +73,7 @@ def test_the_analogue_has_the_place_of_the_comet():
 
 def test_scenarios_need_a_duration():
     with pytest.raises(ValueError, match=r"duration = -1\.0 s"):
-        descent.Scenario(FlightState((0.0, 0.0, 0.0)), FlightState((0.0, 0.0, 0.0)), -1.0)
+        descent.Scenario(descent.AGILKIA.start, descent.AGILKIA.end, -1.0)
 
 
 @pytest.mark.slow

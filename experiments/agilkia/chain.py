@@ -17,8 +17,6 @@ from experiments.agilkia.descent import AGILKIA, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 
-# What the second contact is differentiated by, besides the unknowns of the ground.
-START = {"separation_position": AGILKIA.separation.position, "separation_velocity": AGILKIA.separation.velocity}
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
 
@@ -68,7 +66,9 @@ def run_chain(experiment: Experiment, world: World, values: dict[str, float]) ->
     for each unknown and each component of the separation, those of time (s), distance (m) and place (m) of the
     second contact, per unit of the unknown. The scenario, which is discrete, has none.
     """
-    p = {k: jnp.asarray(v, float) for k, v in (values | START).items()}
+    start = AGILKIA.separation
+    begin = {"separation_position": start.position, "separation_velocity": start.velocity}
+    p = {k: jnp.asarray(v, float) for k, v in (values | begin).items()}
     held = {"scenario": p.pop("scenario")}
 
     @jax.jit

@@ -19,24 +19,35 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Scenario:
-    """A separation, a touchdown and the seconds between them: comet-fixed places m, velocities m/s."""
+    """A separation, a touchdown and the seconds between them: (position m, velocity m/s), comet-fixed.
 
-    separation: FlightState
-    touchdown: FlightState
+    Plain numbers: an array made while modules are imported would be in float32.
+    """
+
+    start: tuple[tuple[float, ...], tuple[float, ...]]
+    end: tuple[tuple[float, ...], tuple[float, ...]]
     duration: float
 
     def __post_init__(self):
         if not self.duration > 0:
             raise ValueError(f"Scenario: duration = {self.duration} s must be positive")
 
+    @property
+    def separation(self) -> FlightState:
+        return FlightState(*self.start)
+
+    @property
+    def touchdown(self) -> FlightState:
+        return FlightState(*self.end)
+
 
 # Synthetic. The touchdown's site and speed (1.010 m/s) are published, the velocity's direction and the
 # separation are not: they were made to agree on the SHAP5 shape at uniform density. Epoch of separation
 # 2014-11-12 08:35:00, of touchdown 15:34:03.98 UTC (paper 000 sec. 4.1).
 AGILKIA = Scenario(
-    FlightState((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728)),
-    FlightState((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715)),
-    25143.98,
+    start=((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728)),
+    end=((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715)),
+    duration=25143.98,
 )
 
 

@@ -44,7 +44,7 @@ def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) ->
     furthest = result["landing_off"].max().item()
     _views(
         path,
-        f"Descent: {len(worlds)} worlds land within {number(furthest, '.1f')} m of the synthetic scenario's site",
+        f"Descent: landing within {number(furthest, '.1f')} m of the synthetic scenario's site",
         draw,
         target,
         max(0.03, 3e-3 * furthest),

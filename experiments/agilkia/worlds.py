@@ -17,7 +17,7 @@ FIELD_SPACING, SURFACE_SPACING = 100.0, 30.0  # m
 def analogue() -> World:
     """67P as two ellipsoids with the inertia of its lobes, in field and surface: always at hand.
 
-    Its surface is some fifty metres off the real one at the first touchdown: flights end elsewhere on it.
+    Its surface lies 20 m outside the real one at the first touchdown: flights end elsewhere on it.
     """
     lobes = lobes_67p()
     solids = tuple(Posed(Ellipsoid(lobe.semi_axes), lobe.centre, lobe.axes.T) for lobe in lobes.fields)
