@@ -1,7 +1,6 @@
 """On the host: fields at many places around a mesh, and how well one field stands for another there."""
 
 from collections.abc import Callable
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -45,20 +44,27 @@ def field_at(
 
     By the field's own `evaluate` where it has one. With a `label` a bar of that name shows the progress.
     """
-    evaluate = getattr(field, "evaluate", None) or partial(_evaluate, field)
-    return _chunked(eqx.filter_jit(lambda x: evaluate(x)[:2]), points, label)
+    return _chunked(_evaluate, field, points, label)
 
 
+@eqx.filter_jit
 def _evaluate(field: AbstractField, points: Float[Array, "P 3"]) -> tuple:
+    if hasattr(field, "evaluate"):
+        return field.evaluate(points)[:2]
     return jax.lax.map(jax.value_and_grad(field.potential), points, batch_size=256)
 
 
-def _chunked(function: Callable, points: Points, label: str | None = None) -> object:
+@eqx.filter_jit
+def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " P"]:
+    return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
+
+
+def _chunked(function: Callable, field: AbstractField, points: Points, label: str | None = None) -> object:
     n = len(points)
     width = min(n, CHUNK)
     chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
     bar = tqdm(chunks, desc=label, unit=f" x {width} points", disable=label is None)
-    parts = [jax.tree.map(np.asarray, function(jnp.asarray(chunk))) for chunk in bar]
+    parts = [jax.tree.map(np.asarray, function(field, jnp.asarray(chunk))) for chunk in bar]
     return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
 
 
@@ -96,8 +102,7 @@ def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndar
 def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
     """Whether the points are outside the body, by the solid angle under which they see its surface."""
     body = Polyhedron(mesh, 1 / (4 * np.pi * G))  # ∇²U = -1 inside
-    gradient = _chunked(eqx.filter_jit(lambda x: body.evaluate(x)[2]), points)
-    return np.trace(gradient, axis1=1, axis2=2) > -0.5
+    return _chunked(_laplacian, body, points) > -0.5
 
 
 def surface_area(mesh: TriMesh) -> float:

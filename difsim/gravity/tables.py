@@ -100,7 +100,7 @@ def fit_outside(
     shape = table.coefficients.shape
     points = _samples(table, mesh, centre, h)
     U, g = field_at(field, points, label)
-    orders = np.eye(3, dtype=int)
+    orders = (1, 0, 0), (0, 1, 0), (0, 0, 1)
     # Accelerations times h have the size of the differences in potential that they stand for.
     rows = [design(points - centre, table.origin, h, shape, 3)]
     rows += [h * design(points - centre, table.origin, h, shape, 3, order) for order in orders]
@@ -110,7 +110,7 @@ def fit_outside(
     free = np.flatnonzero(near_surface(mesh, nodes, FREE * h))
     system = scipy.sparse.vstack([matrix[:, free], TETHER * scipy.sparse.eye_array(len(free))]).tocsr()
     misfit = np.concatenate([np.concatenate([U, *(h * g).T]) - matrix @ c, np.zeros(len(free))])
-    c[free] += lsmr(system, misfit, atol=1e-4, btol=1e-12, maxiter=200)[0]
+    c[free] += lsmr(system, misfit, atol=1e-4, btol=1e-12, maxiter=120)[0]
     return eqx.tree_at(lambda table: table.coefficients, table, jnp.asarray(c.reshape(shape)))
 
 
