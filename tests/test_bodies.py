@@ -12,7 +12,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 from difsim import mesh
-from difsim.shape import bodies, comet_67p, shap5, surface_points
+from difsim.mesh import surface_points
+from difsim.shape import bodies, comet_67p, shap5
 
 analogue = functools.cache(comet_67p)
 

@@ -5,7 +5,7 @@ import pytest
 import trimesh
 
 from difsim import mesh
-from difsim.shape import surface_points
+from difsim.mesh import surface_points
 
 SHAPE = trimesh.creation.box([1.0, 2.0, 3.0])
 BODY = mesh.TriMesh(np.array(SHAPE.vertices), np.array(SHAPE.faces))

@@ -8,7 +8,7 @@ from difsim.gravity.inscribed import Inscribed
 from difsim.gravity.mascon import Mascons
 from difsim.gravity.packing import Lumps, Packing, clustered_lumps, facet_lumps, facet_share, pack
 from difsim.gravity.polyhedron import Polyhedron
-from difsim.gravity.sampling import above_surface, error_map, field_at, on_surface, outside
+from difsim.gravity.sampling import above_surface, error_map, field_at, outside
 
 __all__ = [
     "AbstractField",
@@ -33,7 +33,6 @@ __all__ = [
     "fingerprint",
     "inscribe",
     "lobes_67p",
-    "on_surface",
     "outside",
     "pack",
 ]

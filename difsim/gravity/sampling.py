@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from difsim.gravity.field import AbstractField
 from difsim.gravity.polyhedron import Polyhedron
-from difsim.mesh import TriMesh
+from difsim.mesh import TriMesh, surface_points
 from difsim.units import G
 
 CHUNK = 4096  # points handed over at once: one compiled shape, bounded memory, and progress that can be seen
@@ -68,25 +68,12 @@ def _chunked(function: Callable, field: AbstractField, points: Points, label: st
     return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
 
 
-def on_surface(mesh: TriMesh, n: int, seed: int = 0) -> tuple[Points, Points]:
-    """n random places [n,3] in m on the surface, even by area, and the outward normals [n,3] there."""
-    normal, area = _facets(mesh)
-    rng = np.random.default_rng(seed)
-    # One place in each of n equal shares of the area: evener than n independent ones.
-    share = (np.arange(n) + rng.uniform(size=n)) / n * area.sum()
-    # Rounding may put the last share beyond the last facet.
-    face = np.minimum(np.searchsorted(np.cumsum(area), share), len(area) - 1)
-    root, v = np.sqrt(rng.uniform(size=n)), rng.uniform(size=n)
-    weights = np.stack([1 - root, root * (1 - v), root * v], axis=1)
-    return np.einsum("nk,nkd->nd", weights, mesh.vertices[mesh.faces[face]]), normal[face]
-
-
 def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points:
     """Up to n random places [P,3] outside the body and `height` m from it, raised along the normals.
 
     Those that came nearer to another part of the surface are left out.
     """
-    places, normals = on_surface(mesh, n, seed)
+    places, normals, _ = surface_points(mesh, n, seed)
     places = places + height * normals
     places = places[~near_surface(mesh, places, 0.9 * height)]
     return places[outside(mesh, places)]
@@ -95,7 +82,7 @@ def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points
 def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
     """Whether the points are within `distance` m of the surface, right to a tenth of that distance."""
     # Random places so dense that the next is some .07 distances away, .2 rarely, which counts a fiftieth.
-    places = on_surface(mesh, int(50 * surface_area(mesh) / distance**2) + 1000, seed=1)[0]
+    places = surface_points(mesh, int(50 * mesh.area / distance**2) + 1000, seed=1).points
     return KDTree(places).query(points, distance_upper_bound=distance)[0] < distance
 
 
@@ -103,16 +90,3 @@ def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
     """Whether the points are outside the body, by the solid angle under which they see its surface."""
     body = Polyhedron(mesh, 1 / (4 * np.pi * G))  # ∇²U = -1 inside
     return _chunked(_laplacian, body, points) > -0.5
-
-
-def surface_area(mesh: TriMesh) -> float:
-    """The area of the surface, m²."""
-    return float(_facets(mesh)[1].sum())
-
-
-def _facets(mesh: TriMesh) -> tuple[Float[np.ndarray, "F 3"], Float[np.ndarray, " F"]]:
-    """Outward unit normals and areas."""
-    a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
-    normal = np.cross(b - a, c - a)
-    double = np.linalg.norm(normal, axis=1)
-    return normal / double[:, None], double / 2

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from scipy.sparse.linalg import lsmr
 
 from difsim.gravity.field import AbstractField
-from difsim.gravity.sampling import Points, field_at, near_surface, on_surface, outside, surface_area
-from difsim.mesh import TriMesh
+from difsim.gravity.sampling import Points, field_at, near_surface, outside
+from difsim.mesh import TriMesh, surface_points
 from difsim.spline import GridSpline, design, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -116,7 +116,7 @@ def fit_outside(
 
 def _samples(table: GridSpline, mesh: TriMesh, centre: Place, h: float) -> Points:
     """Places on the surface, close above it, and the grid's points outside."""
-    places, normals = on_surface(mesh, int(PLACES * surface_area(mesh) / h**2))
+    places, normals, _ = surface_points(mesh, int(PLACES * mesh.area / h**2))
     heights = np.random.default_rng(0).permutation(np.resize(HEIGHTS, len(places)))
     places = places + h * heights[:, None] * normals
     domain = (

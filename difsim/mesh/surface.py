@@ -82,6 +82,11 @@ class TriMesh:
         return float(self._trimesh.volume)
 
     @property
+    def area(self) -> float:
+        """Area of the surface, m2."""
+        return float(self._trimesh.area)
+
+    @property
     def centroid(self) -> Float[np.ndarray, "3"]:
         """Centre of mass [3] m of the body at uniform density."""
         return np.asarray(self._trimesh.center_mass) + self.vertices.mean(axis=0)

@@ -4,7 +4,6 @@ from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
-from difsim.shape.sample import SurfacePoints, surface_points
 from difsim.shape.sdf import AbstractSDF, Box, Offset, Plane, Posed, Prism, Sphere, Union
 
 __all__ = [
@@ -21,9 +20,7 @@ __all__ = [
     "Prism",
     "Rough",
     "Sphere",
-    "SurfacePoints",
     "Union",
     "comet_67p",
     "shap5",
-    "surface_points",
 ]

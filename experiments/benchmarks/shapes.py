@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.mesh import TriMesh
-from difsim.shape import Ellipsoid, GridSDF, Plane, Rough, comet_67p, surface_points
+from difsim.mesh import TriMesh, surface_points
+from difsim.shape import Ellipsoid, GridSDF, Plane, Rough, comet_67p
 
 SPACING = 25.0  # m, of the table
 BATCH = 256  # points at once: their pieces of the table stay in the cache
