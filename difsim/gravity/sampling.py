@@ -75,7 +75,8 @@ def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points
     """
     places, normals, _ = surface_points(mesh, n, seed)
     places = places + height * normals
-    places = places[~near_surface(mesh, places, 0.9 * height)]
+    # Distances are measured to random places, never too short: what has kept its height is never left out.
+    places = places[~near_surface(mesh, places, 0.999 * height)]
     return places[outside(mesh, places)]
 
 
