@@ -10,8 +10,8 @@ from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67
 # Gravity without the centrifugal term, and surface; both body-fixed, in m.
 World = tuple[AbstractField, AbstractSDF]
 
-FACETS = 20_000  # of the mesh that gravity is computed from; the surface has all of them
-FIELD_SPACING, SURFACE_SPACING = 100.0, 30.0  # m
+FACETS = 8000  # of the mesh that gravity is computed from; the surface has all of them
+FIELD_SPACING, SURFACE_SPACING = 65.0, 30.0  # m
 
 
 def analogue() -> World:
@@ -36,19 +36,19 @@ def surface_of(body: TriMesh, cache: Path) -> GridSDF:
     return GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache)
 
 
-def polyhedron_of(body: TriMesh) -> Polyhedron:
-    """The mesh filled evenly with the mass of 67P; of a fine mesh, its simplification."""
-    coarse = mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
-    return Polyhedron(coarse, units.GM_67P / (units.G * coarse.volume))
+def coarse_of(body: TriMesh) -> TriMesh:
+    """The mesh itself, or its simplification to FACETS."""
+    return mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
 
 
 def fast_field_of(body: TriMesh, cache: Path) -> Gridded:
-    """The polyhedron's field as tables, kept in `cache` by a hash of what made them."""
-    exact = polyhedron_of(body)
-    path = cache / f"field_{fingerprint(exact, body, FIELD_SPACING)}.npz"
+    """The mesh, filled evenly with the mass of 67P, as tables, kept in `cache` by a hash of what made them."""
+    coarse = coarse_of(body)
+    exact = Polyhedron(coarse, _density(coarse))
+    path = cache / f"field_{fingerprint(exact, coarse, FIELD_SPACING)}.npz"
     if path.is_file():
         return Gridded.load(path)
-    fitted = Gridded.fit(exact, body, FIELD_SPACING)
+    fitted = Gridded.fit(exact, coarse, FIELD_SPACING)
     path.parent.mkdir(parents=True, exist_ok=True)
     fitted.save(path)
     return fitted
@@ -68,10 +68,13 @@ def all_of(name: str, cache: Path) -> dict[str, World]:
     if name == "analogue":
         return found
     body = shape_of(name)
-    surface = surface_of(body, cache)
-    coarse = mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
-    packed = pack(coarse, units.GM_67P / (units.G * coarse.volume), GM=units.GM_67P)
+    surface, coarse = surface_of(body, cache), coarse_of(body)
+    packed = pack(coarse, _density(coarse), GM=units.GM_67P)
     return {
         "fast field": (fast_field_of(body, cache), surface),
         "ellipsoids + mascons": (packed.field, surface),
     } | found
+
+
+def _density(body: TriMesh) -> float:
+    return units.GM_67P / (units.G * body.volume)
