@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import igl
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
-from scipy.spatial import KDTree
 from tqdm import tqdm
 
 from difsim.gravity.field import AbstractField
@@ -75,16 +75,15 @@ def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points
     """
     places, normals, _ = surface_points(mesh, n, seed)
     places = places + height * normals
-    # Distances are measured to random places, never too short: what has kept its height is never left out.
+    # What has kept its height is not left out for the rounding of its distance.
     places = places[~near_surface(mesh, places, 0.999 * height)]
     return places[outside(mesh, places)]
 
 
 def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
-    """Whether the points are within `distance` m of the surface, right to a tenth of that distance."""
-    # Random places so dense that the next is some .07 distances away, .2 rarely, which counts a fiftieth.
-    places = surface_points(mesh, int(50 * mesh.area / distance**2) + 1000, seed=1).points
-    return KDTree(places).query(points, distance_upper_bound=distance)[0] < distance
+    """Whether the points are within `distance` m of the surface."""
+    faces = np.asarray(mesh.faces, np.int64)
+    return igl.point_mesh_squared_distance(points, mesh.vertices, faces)[0] < distance**2
 
 
 def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:

@@ -20,4 +20,5 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
     # About a point near by, as the mesh's own integrals.
     middle = mesh.vertices.mean(axis=0)
     vertices, triangles, *_ = igl.qslim(mesh.vertices - middle, np.asarray(mesh.faces, np.int64), faces)
-    return TriMesh(np.asarray(vertices) + middle, np.asarray(triangles))
+    # libigl's integers are of another kind with the same size, which libigl itself refuses elsewhere.
+    return TriMesh(np.asarray(vertices) + middle, triangles.astype(np.int64))

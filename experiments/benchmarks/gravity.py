@@ -1,4 +1,4 @@
-"""The polyhedron against polyhedral-gravity: the same body, points and outputs, in one run."""
+"""The polyhedron against polyhedral-gravity: the same body, points and outputs, in one run; then faster fields."""
 
 import os
 import subprocess
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from experiments.benchmarks.fields import field_rows
+
 HERE = Path(__file__).parent
 # Vertices of the body, and points: some seconds of the peer's time on one thread.
 CASES = ((1002, 2048), (10_002, 256))
 
 
 def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
-    """`seeds` pairs of processes for each case and number of threads."""
-    return polyhedron_rows(seeds, folder)
+    """`seeds` pairs of processes for each case and number of threads, and as many runs of the faster fields."""
+    return polyhedron_rows(seeds, folder) + field_rows(seeds)
 
 
 def polyhedron_rows(runs: int, folder: Path) -> list[dict[str, Any]]:

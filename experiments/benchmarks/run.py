@@ -22,7 +22,7 @@ class Benchmark:
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron
     against polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron.
-    shapes: distance queries against libigl and trimesh."""
+    shapes: distance queries against libigl."""
     out: Path = Path("results/benchmark")
     """Folder for benchmark_NAME.json."""
     seeds: int = 10
