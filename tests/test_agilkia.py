@@ -108,6 +108,11 @@ def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
         Agilkia(starts=0)
 
 
+def test_the_next_contact_needs_a_world():
+    with pytest.raises(ValueError, match="'bounce' fits the next contact: give a world"):
+        problem(read_lander(PHILAE), read_observations(DATA / "philae_bounce.toml"))
+
+
 def test_the_paper_objective_is_its_formula():
     observed = jnp.array([0.3, 0.0, 0.1])
     data = Observations({"rebound_velocity": Observation(np.asarray(observed), 0.01)})
@@ -168,6 +173,10 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert summary["energy"]["ledger_error_J"] < 1e-6 * summary["energy"]["initial_J"]
     assert {"nodes_visited", "leaves", "bound_gap", "agrees_with_enumeration"} <= set(summary["branch"])
     assert {"misfit", "simulator_calls", "wall_seconds"} <= set(summary["baseline"])
+    chain = summary["chain"]
+    assert chain["status"] == "ok" and chain["second_contact_time"] > 0
+    assert np.abs(chain["derivatives"]["separation_velocity"]["second_contact_time"]).min() > 0
+    assert abs(chain["derivatives"]["thickness"]["second_contact_time"]) > 0
     result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert result.attrs["sources"] and result["force"].attrs["unit"] == "N"
     assert all(
