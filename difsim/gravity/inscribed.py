@@ -141,6 +141,6 @@ def signed_distance(mesh: TriMesh, points) -> np.ndarray:
     return igl.signed_distance(
         np.ascontiguousarray(points),
         mesh.vertices,
-        np.ascontiguousarray(mesh.faces),
+        mesh.faces,
         sign_type=igl.SIGNED_DISTANCE_TYPE_PSEUDONORMAL,
     )[0]

@@ -225,7 +225,7 @@ def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tupl
     points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
     for ellipsoid in ellipsoids:
         points = points[np.linalg.norm(ellipsoid.coordinates(points), axis=1) > 1]
-    winding = igl.fast_winding_number(mesh.vertices, np.ascontiguousarray(mesh.faces), points)
+    winding = igl.fast_winding_number(mesh.vertices, mesh.faces, points)
     return points[winding > 0.5], pitch**3
 
 

@@ -82,8 +82,7 @@ def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points
 
 def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
     """Whether the points are within `distance` m of the surface."""
-    faces = np.asarray(mesh.faces, np.int64)
-    return igl.point_mesh_squared_distance(points, mesh.vertices, faces)[0] < distance**2
+    return igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)[0] < distance**2
 
 
 def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:

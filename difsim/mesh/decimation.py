@@ -19,6 +19,5 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
     # About a point near by, as the mesh's own integrals.
     middle = mesh.vertices.mean(axis=0)
-    vertices, triangles, *_ = igl.qslim(mesh.vertices - middle, np.asarray(mesh.faces, np.int64), faces)
-    # libigl's integers are of another kind with the same size, which libigl itself refuses elsewhere.
+    vertices, triangles, *_ = igl.qslim(mesh.vertices - middle, mesh.faces, faces)
     return TriMesh(np.asarray(vertices) + middle, triangles.astype(np.int64))

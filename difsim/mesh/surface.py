@@ -21,6 +21,9 @@ class TriMesh:
     faces: Int[np.ndarray, "F 3"]
 
     def __post_init__(self):
+        # In the one layout that libigl takes: rows in order, its own kind of integer (there are two of 64 bits).
+        object.__setattr__(self, "vertices", np.ascontiguousarray(self.vertices, np.float64))
+        object.__setattr__(self, "faces", np.ascontiguousarray(np.asarray(self.faces).astype(np.int64)))
         bad = np.flatnonzero(~np.isfinite(self.vertices).all(axis=1))
         if bad.size:
             raise ValueError(

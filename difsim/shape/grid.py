@@ -111,7 +111,7 @@ def _signed_distance(mesh: TriMesh) -> Callable:
     # About a point near by, as the mesh's own integrals. Not the fast winding number: its distances are wrong by
     # up to .8 %.
     middle = mesh.vertices.mean(axis=0)
-    vertices, faces = mesh.vertices - middle, np.asarray(mesh.faces, np.int64)
+    vertices, faces = mesh.vertices - middle, mesh.faces
     kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
     return lambda points: igl.signed_distance(points - middle, vertices, faces, sign_type=kind)[0]
 
