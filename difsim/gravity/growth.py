@@ -124,8 +124,9 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
         method="SLSQP",
         options={"maxiter": 60, "ftol": 1e-7},
     ).x
-    if room(found).min() < -1e-6:
-        return list(balls)  # the search went astray, out of the mesh: better no growth, which ends the rounds
+    # The search went astray, out of the mesh or into NaN: better no growth, which ends the rounds.
+    if not room(found).min() >= -1e-6:
+        return list(balls)
     w, L = split(found)
     return [Inscribed(b.centre + b.matrix @ w_, b.matrix @ L_) for b, w_, L_ in zip(balls, w, L, strict=True)]
 
