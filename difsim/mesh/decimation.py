@@ -13,7 +13,7 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
 
     **Raises:** `ValueError` for fewer than 4 triangles or not fewer than there are, and where what results is no
     closed surface (`TriMesh`).
-    **Source:** Garland and Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997; fast-simplification.
+    **Source:** Garland and Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997.
     """
     if not 4 <= faces < len(mesh.faces):
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
