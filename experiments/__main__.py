@@ -29,7 +29,7 @@ def main() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
     try:
         run_agilkia(options) if isinstance(options, Agilkia) else run_benchmark(options)
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come
         sys.exit(f"difsim: {error}")
 
 

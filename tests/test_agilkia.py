@@ -13,11 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.spatial import ConvexHull
 
 from experiments.agilkia.baseline import OPTIMUM, paper_objective
+from experiments.agilkia.chain import chain_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.run import Agilkia
+from experiments.agilkia.run import Agilkia, run
 from experiments.agilkia.scenario import experiment, problem, unknowns
+from experiments.agilkia.worlds import shape_of
 from inversion import Observation, Observations, Problem
 
 PHILAE = DATA / "philae.toml"
@@ -93,6 +96,9 @@ def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
         ("horizon_s = 10.0", "horizon_s = -1.0", "horizon_s = -1.0 must be positive"),
         ("[observables.damper_energy]", "[observables.peak_force]", "cannot be fitted"),
         ('name = "published"', "name = published", "not a TOML file"),
+        ("[initial]", "[lander]\nmass_kg = 1.0\n[other]", "unknown tables"),
+        ('name = "published"', 'name = "published"\nlander = 3', "lander = 3 must be a table"),
+        ('name = "published"', 'name = "published"\nobservables.spin = 0.1', "spin = 0.1 must be a table"),
     ],
 )
 def test_wrong_observations_are_refused(tmp_path, old, new, says):
@@ -106,6 +112,29 @@ def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
         read_lander(tmp_path / "nothing.toml")
     with pytest.raises(ValueError, match="--starts 0 must be at least 1"):
         Agilkia(starts=0)
+    with pytest.raises(ValueError, match=r"result\.nc is not there: run without --stage pictures first"):
+        run(Agilkia(stage="pictures", out=tmp_path))
+
+
+def test_a_shape_in_metres_is_refused(tmp_path):
+    path, ball = tmp_path / "ball.obj", ConvexHull(1e3 * np.random.default_rng(0).normal(size=(50, 3)))
+    faces = [face if np.linalg.det(ball.points[face]) > 0 else face[::-1] for face in ball.simplices]
+    vertices = [f"v {x} {y} {z}" for x, y, z in ball.points]
+    path.write_text("\n".join([*vertices, *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces)]))
+    with pytest.raises(ValueError, match=r"the file is in m: .*--shape takes .* vertices in km"):
+        shape_of(str(path))
+
+
+def test_a_shape_that_is_not_there_is_one_line(tmp_path):
+    """The command ends with what is wrong, and no traceback."""
+    words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "descent", "--shape", "nofile.obj"]
+    ended = subprocess.run([*words, "--out", str(tmp_path)], capture_output=True, text=True)
+    assert ended.returncode == 1 and ended.stderr == "difsim: no mesh file at nofile.obj\n"
+
+
+def test_a_failed_chain_has_no_numbers():
+    text = chain_table({"shape": "analogue", "status": "failed", "landing_time": np.nan})
+    assert "failed" in text and "nan" not in text
 
 
 def test_the_next_contact_needs_a_world():

@@ -9,7 +9,7 @@ import pytest
 
 from difsim import units
 from difsim.dynamics import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
-from difsim.gravity import Mascons, PointMass, Uniform, lobes_67p
+from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
 from difsim.stepping import Coast, Status, ToContact, simulate, transition
 from tests.helpers import approx
@@ -237,6 +237,11 @@ def test_what_misses_is_where_it_would_be():
 def test_wrong_resolutions_are_refused():
     with pytest.raises(ValueError, match=r"resolution = 0\.0 s must be positive"):
         ball(2e3, resolution=0.0)
+
+
+def test_a_field_with_the_centrifugal_term_is_refused():
+    with pytest.raises(ValueError, match="the centrifugal term would count twice"):
+        Flight(Rotating(PointMass(GM, (0.0, 0.0, 0.0)), SPIN), SPIN, Sphere((0.0, 0.0, 0.0), 1.0))
 
 
 def test_the_landing_time_has_its_derivative_on_a_union():

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach
-from difsim.gravity import AbstractField
+from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3, number, require
 
@@ -33,7 +33,7 @@ class Flight(AbstractModel):
     has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
     flights end; `resolution` s, the shortest step that is asked for near the surface: what is thinner than
     resolution times speed may be passed.
-    **Raises** `ValueError` for a resolution that is not positive.
+    **Raises** `ValueError` for a resolution that is not positive, and for a `Rotating` field.
     """
 
     gravity: AbstractField
@@ -42,6 +42,10 @@ class Flight(AbstractModel):
     resolution: Scalar = number(default=0.1)
 
     def __check_init__(self):
+        require(
+            not isinstance(self.gravity, Rotating),
+            "Flight: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
+        )
         require(self.resolution > 0, f"Flight: resolution = {self.resolution} s must be positive")
 
     def field(self, t, state):

@@ -41,10 +41,13 @@ class GridSDF(AbstractSDF):
     spline: GridSpline
 
     def distance(self, x: Vec3) -> Scalar:
-        nearest = jnp.clip(x, self.spline.lower, self.spline.upper)
-        inner, beyond = self.spline(nearest), x - nearest
-        # By `where`: |s| would fold the negative distances inside.
-        return jnp.where(jnp.any(beyond != 0), safe.norm(jnp.append(beyond, inner)), inner)
+        lower, upper = self.spline.lower, self.spline.upper
+        nearest = jnp.clip(x, lower, upper)
+        inner = self.spline(nearest)
+        # |s| would fold the negative distances inside. By comparison with the bounds: compiled, x - nearest may be
+        # a rounding error of x instead of 0.
+        outside = jnp.any((x < lower) | (x > upper))
+        return jnp.where(outside, safe.norm(jnp.append(x - nearest, inner)), inner)
 
     @staticmethod
     def from_mesh(

@@ -88,10 +88,12 @@ def run_chain(experiment: Experiment, world: World, values: dict[str, float]) ->
 
 def chain_table(chain: dict[str, Any]) -> str:
     """The chain's ends, and how the second contact depends on each unknown, as text."""
+    head = ["", f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}"]
+    if chain["status"] != "ok":  # what a failed flight leaves is no result
+        return "\n".join(head)
     where = lambda r: "(" + ", ".join(f"{x:.1f}" for x in r) + ") m"  # noqa: E731
     lines = [
-        "",
-        f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}",
+        *head,
         f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}, "
         f"rebounds with {chain['rebound_speed']:.3f} m/s",
         f"  next contact {chain['second_contact_time']:.0f} s later, {chain['second_contact_distance']:.0f} m "

@@ -111,7 +111,14 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 
+def _table(path: Path, where: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{path}: {where} = {value!r} must be a table: [{where}], then its keys")
+    return value
+
+
 def _check(path: Path, where: str, table: Mapping[str, Any], needed: Mapping, optional: Mapping) -> None:
+    _table(path, where, table)
     for key in table:
         if key not in needed and key not in optional:
             raise ValueError(f"{path}: [{where}] has no key {key!r}; it has {sorted({*needed, *optional})}")
@@ -150,9 +157,10 @@ def read_observations(path: Path) -> DataSet:
     overrides = tables.get("lander", {})
     _check(path, "lander", overrides, {}, LANDER_KEYS["lander"])
     fitted, reported = {}, {}
-    for name, entry in tables["observables"].items():
+    for name, entry in _table(path, "observables", tables["observables"]).items():
         if name not in OBSERVABLES:
             raise ValueError(f"{path}: no observable is called {name!r}; there are {sorted(OBSERVABLES)}")
+        _table(path, f"observables.{name}", entry)
         keys = {"value": (int, float, list), "sigma": (int, float, list)}
         _check(path, f"observables.{name}", {k: entry[k] for k in entry if k in keys}, keys, {})
         if extra := set(entry) - {"value", "sigma", "source", "fitted"}:

@@ -72,6 +72,8 @@ def run(options: Agilkia) -> None:
     started = time.perf_counter()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.stage == "pictures":
+        if not (options.out / "result.nc").is_file():
+            raise ValueError(f"{options.out}/result.nc is not there: run without --stage pictures first")
         result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
         pictures.draw(result, options.out)
         return

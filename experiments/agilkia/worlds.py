@@ -28,7 +28,13 @@ def shape_of(name: str) -> TriMesh:
     """The surface that `name` stands for: "analogue", "shap5", or a file with vertices in km."""
     if name == "analogue":
         return comet_67p()
-    return shap5() if name == "shap5" else mesh.load(name, unit="km", size=(4e3, 6e3))
+    if name == "shap5":
+        return shap5()
+    try:
+        return mesh.load(name, unit="km", size=(4e3, 6e3))
+    except ValueError as error:
+        # The reader's remedy, another unit, is none here.
+        raise ValueError(f"{error} (--shape takes the shape of 67P with vertices in km)") from None
 
 
 def surface_of(body: TriMesh, cache: Path) -> GridSDF:
