@@ -117,7 +117,8 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
     [5, 3], the derivatives of time, distance and place by the rebound; `needed` m/s, the rebound that reaches
     the paper's site in the paper's time, and `needed_off` m/s, how far it is from the one given; `start_off` m,
     how far the start was moved to lie on the surface, and `paper_gap` m, how far the paper's site is off it;
-    `status`. As everywhere, a flight that does not come down has the numbers of the horizon.
+    `status`. As everywhere, a flight that does not come down has the numbers of the horizon; the table leaves them
+    out.
     """
     flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
     return xr.Dataset(
@@ -178,6 +179,9 @@ def table(result: xr.Dataset) -> str:
     ]
     for name in result["world"].values:
         row = result.sel(world=name)
+        if row["status"].item() != "OK":
+            lines.append(f"{name:24s}{'':102s}  {row['status'].item()}")
+            continue
         needed = "({:.4f}, {:.4f}, {:.4f})".format(*row["needed"].values)
         lines.append(
             f"{name:24s}{float(row['time']):>9.1f}{float(row['time_off']):>+9.1f}{float(row['distance']):>12.1f}"

@@ -61,7 +61,8 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     `separation_off` m from the scenario's. `closure` m: the scenario's touchdown back and forward again.
     `jacobi_drift`, relative, the worst of all flights. `surface_gap` m of the scenario's touchdown. `forward`
     and `backward` [instants, 3] m are the trajectories, each over its own `share` of time.
-    A flight that never lands has the numbers of the horizon, 1.2 durations, and says so in `status`.
+    A flight that never lands has the numbers of the horizon, 1.2 durations, and says so in `status`, the worst of
+    all its flights; the table leaves such numbers out.
     """
     flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
     columns = {
@@ -115,7 +116,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "jacobi_drift": ((), max(_drift(s) for s in (found.solution, down, back, again)), "1"),
         "surface_gap": ((), model.surface.distance(off), "m"),
         "steps": ((), found.solution.steps, "1"),
-        "status": ((), Status(int(found.solution.status)).name, ""),
+        "status": ((), Status(max(int(s.status) for s in (found.solution, down, back, again))).name, ""),
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
     }
@@ -141,15 +142,19 @@ def table(result: xr.Dataset) -> str:
     ]
     for name in result["world"].values:
         row = result.sel(world=name)
+        if row["status"].item() != "OK":
+            lines.append(f"{name:24s}{'':74s}  {row['status'].item()}")
+            continue
         lines.append(
             f"{name:24s}{float(row['landing_time']):>10.2f}{float(row['landing_speed']):>8.4f}"
             f"{float(row['landing_angle']):>7.2f}{float(row['landing_off']):>10.2f}"
             f"{float(row['separation_off']):>10.2f}{float(row['closure']):>10.1e}"
             f"{float(row['jacobi_drift']):>9.0e}{float(row['surface_gap']):>10.2f}  {row['status'].item()}"
         )
-    names = result["world"].values
+    landed = result.isel(world=result["status"].values == "OK")
+    names = landed["world"].values
     if len(names) > 1:
-        places, times = result["landing_position"].values, result["landing_time"].values
+        places, times = landed["landing_position"].values, landed["landing_time"].values
         lines += ["", "apart from each other:"]
         for i in range(len(names)):
             for j in range(i):
