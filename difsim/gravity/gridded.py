@@ -19,6 +19,8 @@ from difsim.typing import Scalar, Vec3, number, require
 # image of what is within cannot be resolved by a table.
 BLEND = (1.35, 1.5)
 
+FIT = 1  # counts the ways to fit, so that a table made in an older one is not taken for one of this
+
 
 class Gridded(AbstractField):
     """The gravity of any body by two cubic splines of its potential, one near the body and one to infinity.
@@ -138,7 +140,7 @@ class Gridded(AbstractField):
 
 def fingerprint(field: AbstractField, mesh: TriMesh, spacing: float) -> str:
     """A hash of all that a `Gridded` is fitted to: the field with its numbers, the mesh and the spacing."""
-    parts = hashlib.sha256(f"{jax.tree.structure(field)} {float(spacing)}".encode())
+    parts = hashlib.sha256(f"{FIT} {jax.tree.structure(field)} {float(spacing)}".encode())
     for array in (mesh.vertices, mesh.faces, *jax.tree.leaves(field)):
         parts.update(np.ascontiguousarray(array).tobytes())
     return parts.hexdigest()

@@ -74,7 +74,8 @@ class GridSDF(AbstractSDF):
             return GridSDF.load(path)
         grid = _tabulate(_signed_distance(mesh), *_box(mesh), spacing, margin, max_nodes)
         path.parent.mkdir(parents=True, exist_ok=True)
-        grid.save(path)
+        grid.save(part := path.with_suffix(".part.npz"))
+        part.replace(path)  # an interrupted run leaves no half of a table
         return grid
 
     @staticmethod

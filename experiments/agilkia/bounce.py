@@ -49,15 +49,15 @@ def next_contact(
     position: Vec3 | None = None,
     method: AbstractMethod | None = None,
 ) -> Contact:
-    """Fly from the surface with the rebound `velocity` m/s until the next contact.
+    """Fly with the rebound `velocity` m/s until the next contact.
 
     `jax.jacfwd` of its numbers by the velocity is right, also through a touchdown that gave the velocity.
 
     **Arguments:** `velocity` [3], comet-fixed; `gravity` without the centrifugal term; `surface`; `position`
-    [3] m, the first touchdown unless given, put on the surface by `on_surface`; `method`, `ToContact()` unless
+    [3] m, unless given the first touchdown, put on the surface by `on_surface`; `method`, `ToContact()` unless
     given. A rebound into the ground has the status INSIDE, one that escapes NO_CONTACT.
     """
-    start = on_surface(surface, AGILKIA.touchdown.position if position is None else position)
+    start = on_surface(surface, AGILKIA.touchdown.position) if position is None else position
     flight = simulate(
         Flight(gravity, SPIN, surface),
         FlightState(start, velocity),

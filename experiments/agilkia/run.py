@@ -1,5 +1,6 @@
 """`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import jax
 import tyro
 import xarray as xr
 from tqdm import tqdm
@@ -84,11 +86,16 @@ def run(options: Agilkia) -> None:
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     world = worlds.best_of(options.shape, CACHE)
     inverse = problem(lander, data, world)
+    if inverse.predict.world is not None and jax.device_count() > 1:
+        raise ValueError(
+            "a fit to the next contact runs on one device only: set the environment variable "
+            "XLA_FLAGS=--xla_force_host_platform_device_count=1 (docs/known-issues.md)"
+        )
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
         options.out / "checkpoint",
-        json.dumps([lander, data.initial, data.lander, settings, options.shape]) + repr(data.fitted),
+        json.dumps([lander, data.initial, data.lander, settings, _mark(options.shape)]) + repr(data.fitted),
     )
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
     answer = invert(inverse, solver, checkpoint, progress=True)
@@ -122,6 +129,12 @@ def run(options: Agilkia) -> None:
     print(f"\nwritten to {options.out}/ in {time.perf_counter() - started:.0f} s")
     if not options.keep_checkpoint:
         shutil.rmtree(options.out / "checkpoint", ignore_errors=True)
+
+
+def _mark(shape: str) -> str:
+    """The shape's name, or of a file what is in it."""
+    path = Path(shape)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else shape
 
 
 def fly(options: Agilkia) -> None:

@@ -16,7 +16,7 @@ from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping import AbstractMethod, Sensitivities, Solution, simulate
 from difsim.typing import Scalar, Vec3, number
-from experiments.agilkia.bounce import next_contact
+from experiments.agilkia.bounce import next_contact, on_surface
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.worlds import World
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
@@ -102,10 +102,13 @@ class Experiment(eqx.Module):
         observed = self.observe(model, solution)
         if self.world is None:
             return observed, solution.ok
-        contact = next_contact(observed["rebound_velocity"], *self.world, position=self.frame.origin)
+        # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
+        site = on_surface(self.world[1], self.frame.origin)
+        start = site + self.frame.comet_direction(solution.states.body.position[-1])
+        contact = next_contact(observed["rebound_velocity"], *self.world, position=start)
         second = {
-            "second_contact_time": contact.time,
-            "second_contact_distance": contact.distance,
+            "second_contact_time": self.horizon + contact.time,
+            "second_contact_distance": safe.norm(contact.position - site),
             "second_contact_position": contact.position,
         }
         return observed | second, solution.ok & contact.ok

@@ -56,7 +56,8 @@ def fast_field_of(body: TriMesh, cache: Path) -> Gridded:
         return Gridded.load(path)
     fitted = Gridded.fit(exact, coarse, FIELD_SPACING)
     path.parent.mkdir(parents=True, exist_ok=True)
-    fitted.save(path)
+    fitted.save(part := path.with_suffix(".part.npz"))
+    part.replace(path)  # an interrupted run leaves no half of a table
     return fitted
 
 
@@ -75,10 +76,13 @@ def all_of(name: str, cache: Path) -> dict[str, World]:
         return found
     body = shape_of(name)
     surface, coarse = surface_of(body, cache), coarse_of(body)
-    packed = pack(coarse, _density(coarse), GM=units.GM_67P)
+    even = pack(coarse, _density(coarse), GM=units.GM_67P)
+    # The big lobe a tenth denser, as in the paper; the largest ellipsoid is its own.
+    uneven = pack(coarse, (1.1, 1.0, 1.0), ellipsoids=even.ellipsoids, mascons=even.lumps, GM=units.GM_67P)
     return {
         "fast field": (fast_field_of(body, cache), surface),
-        "ellipsoids + mascons": (packed.field, surface),
+        "ellipsoids + mascons": (even.field, surface),
+        "big lobe 10 % denser": (uneven.field, surface),
     } | found
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 import os
 import platform
 from dataclasses import dataclass
@@ -40,11 +41,13 @@ def run(options: Benchmark) -> None:
     }
     _print(rows)
     path = options.out / f"benchmark_{options.name}.json"
-    path.write_text(json.dumps([row | stamp for row in rows], indent=1) + "\n")
+    # A row without a peer has no ratio: null, for JSON knows no NaN.
+    clean = json.loads(json.dumps([row | stamp for row in rows]), parse_constant=lambda _: None)
+    path.write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
     print(f"\nwritten to {path}")
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        ours, peer = row["ours"], row["peer"]
-        print(f"{row['work']:64s}{ours:>12.4g}{peer:>12.4g}{row['ratio']:>10.3g}  {row['unit']}")
+        ours, peer, ratio = (f"{row[k]:.4g}" if math.isfinite(row[k]) else "-" for k in ("ours", "peer", "ratio"))
+        print(f"{row['work']:72s}{ours:>12s}{peer:>12s}{ratio:>10s}  {row['unit']}")
