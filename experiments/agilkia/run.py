@@ -50,11 +50,11 @@ class Agilkia:
     """Simulations that are screened before the searches of a node."""
     keep: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Searches of a node by least squares, from the best screened points."""
-    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 12
+    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 10
     """Restarts on the paper's objective, for the spread of its Eqs 46-48 (the paper used 100)."""
     evolutions: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Runs of differential evolution beside them."""
-    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 40
+    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25
     """Generations after which differential evolution gives up."""
     quick: bool = False
     """A smoke test in a minute: fewer starts, restarts and generations. Its answer is not to be quoted."""
