@@ -5,9 +5,12 @@ outer frame. Functions take one rotation; use `jax.vmap` for many. They assume |
 the integrator lets |q| drift by its tolerance, and `normalise` is the one place that takes the drift out.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from difsim import safe
@@ -172,6 +175,12 @@ def projections_of_axis(axis: Vec3) -> Vec2:
     along_z = (x == 0) & (y == 0)
     alpha = jnp.where(along_z, jnp.pi / 2, safe.arctan2(y, x))
     return jnp.stack([alpha, safe.arctan2(z, y)])
+
+
+def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
+    """On the host: the orthonormal matrix nearest to one that was published with a few digits."""
+    left, _, right = np.linalg.svd(np.asarray(matrix))
+    return left @ right
 
 
 class SurfaceFrame(eqx.Module):

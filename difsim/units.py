@@ -26,3 +26,20 @@ SPIN_RYUGU = 2 * math.pi / (7.63 * HOUR)
 SPIN_ITOKAWA = 2 * math.pi / (12.1324 * HOUR)  # NAIF pck00010.tpc
 SPIN_EROS = 2 * math.pi / (5.27026 * HOUR)  # NAIF pck00010.tpc
 SPIN_PHOBOS = 2 * math.pi / (7.6538 * HOUR)  # NAIF pck00010.tpc; equal to its orbit
+
+# The lobes of SHAP5 (Jorda et al., Icarus 277 (2016) 257-278) as ellipsoids of the same mass and inertia at
+# uniform density, comet-fixed: share of the mass, centre m, axes in columns from the longest on, semi-axes m.
+LOBES_67P = (
+    (
+        0.69,
+        (-620.0, 128.0, -58.0),
+        ((0.727, -0.159, 0.668), (0.642, 0.503, -0.579), (-0.244, 0.849, 0.468)),
+        (2100.0, 1620.0, 975.0),
+    ),
+    (
+        0.31,
+        (1442.0, -382.0, 143.0),
+        ((0.394, 0.003, -0.919), (0.904, 0.178, 0.388), (0.165, -0.984, 0.067)),
+        (1370.0, 1125.0, 925.0),
+    ),
+)

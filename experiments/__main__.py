@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 # Each core of the CPU as a device, before jax starts: batches are shared out over devices.
 os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={os.cpu_count() or 1}")
@@ -17,15 +16,14 @@ from experiments.agilkia.run import Agilkia
 from experiments.agilkia.run import run as run_agilkia
 from experiments.benchmarks.run import Benchmark
 from experiments.benchmarks.run import run as run_benchmark
-
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim" / "compiled"
+from experiments.cache import CACHE
 
 
 def main() -> None:
     """Read the command line, set float64 and the compilation cache, run."""
     options = tyro.extras.subcommand_cli_from_dict({"agilkia": Agilkia, "benchmark": Benchmark}, prog="difsim")
     jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_compilation_cache_dir", str(CACHE))
+    jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
     try:
         run_agilkia(options) if isinstance(options, Agilkia) else run_benchmark(options)

@@ -7,8 +7,9 @@ import numpy as np
 
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.field import AbstractField, Sum
+from difsim.rotation import nearest_rotation
 from difsim.typing import Mat3, Scalar, Vec3, number, require
-from difsim.units import G
+from difsim.units import GM_67P, LOBES_67P, G
 
 
 class Ellipsoid(AbstractField):
@@ -101,14 +102,14 @@ def lobes_67p() -> AbstractField:
     **Returns:** a `Sum` of two `Ellipsoid`s.
     **Source:** computed from the SHAP5 shape model of Jorda et al., Icarus 277 (2016) 257-278.
     """
-    # Columns are the axes, from the longest to the shortest.
-    axes_big = [[0.727, -0.159, 0.668], [0.642, 0.503, -0.579], [-0.244, 0.849, 0.468]]
-    axes_small = [[0.394, 0.003, -0.919], [0.904, 0.178, 0.388], [0.165, -0.984, 0.067]]
-    big = _lobe(0.69 * 666.2, (-620.0, 128.0, -58.0), axes_big, (2100.0, 1620.0, 975.0))
-    small = _lobe(0.31 * 666.2, (1442.0, -382.0, 143.0), axes_small, (1370.0, 1125.0, 925.0))
-    return Sum((big, small))
-
-
-def _lobe(GM: float, centre: tuple, axes: list, semi_axes: tuple) -> Ellipsoid:
-    left, _, right = np.linalg.svd(axes)  # the nearest orthonormal axes: the published ones have three digits
-    return Ellipsoid(centre, (left @ right).T, semi_axes, GM / (G * 4 / 3 * np.pi * np.prod(semi_axes)))
+    return Sum(
+        tuple(
+            Ellipsoid(
+                centre,
+                nearest_rotation(axes).T,
+                semi_axes,
+                share * GM_67P / (G * 4 / 3 * np.pi * np.prod(semi_axes)),
+            )
+            for share, centre, axes, semi_axes in LOBES_67P
+        )
+    )

@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator, signed_distance
-from difsim.mesh import TriMesh
+from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator
+from difsim.mesh import TriMesh, signed_distance
 
 _LOWER = np.tril_indices(3)
 _DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L

@@ -6,13 +6,12 @@ centre is, and no facet comes nearer to the origin than 1; two ellipsoids are ap
 
 from dataclasses import dataclass
 
-import igl
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
 from difsim.gravity.ellipsoid import Ellipsoid
-from difsim.mesh import TriMesh
+from difsim.mesh import TriMesh, signed_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +133,3 @@ def planes(mesh: TriMesh, ball: Inscribed) -> tuple[np.ndarray, np.ndarray]:
         order = order[1:]
         order = order[~behind[mesh.faces[order]].all(axis=1)]
     return np.array(normals), np.array(distances)
-
-
-def signed_distance(mesh: TriMesh, points) -> np.ndarray:
-    """Signed distance [n] m to the mesh, negative inside (pseudonormals: right at edges and vertices too)."""
-    return igl.signed_distance(
-        np.ascontiguousarray(points),
-        mesh.vertices,
-        mesh.faces,
-        sign_type=igl.SIGNED_DISTANCE_TYPE_PSEUDONORMAL,
-    )[0]

@@ -185,7 +185,7 @@ def facet_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
     **Source:** paper 000, appendix A.
     """
     lumps = _frusta(mesh, ellipsoids)
-    return replace(lumps, volume=lumps.volume / facet_share(mesh, ellipsoids))
+    return replace(lumps, volume=lumps.volume * (_rest(mesh, ellipsoids) / lumps.volume.sum()))
 
 
 def facet_share(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> float:

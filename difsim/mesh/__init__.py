@@ -4,9 +4,20 @@ The only package that imports trimesh. Everything here is numpy; nothing is trac
 """
 
 from difsim.mesh.decimation import simplify
+from difsim.mesh.distance import signed_distance
 from difsim.mesh.files import load, read
 from difsim.mesh.mending import Repaired, repair
 from difsim.mesh.sample import SurfacePoints, surface_points
 from difsim.mesh.surface import TriMesh
 
-__all__ = ["Repaired", "SurfacePoints", "TriMesh", "load", "read", "repair", "simplify", "surface_points"]
+__all__ = [
+    "Repaired",
+    "SurfacePoints",
+    "TriMesh",
+    "load",
+    "read",
+    "repair",
+    "signed_distance",
+    "simplify",
+    "surface_points",
+]

@@ -16,9 +16,11 @@ import pooch
 
 from difsim import mesh
 from difsim.mesh import TriMesh
+from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.sdf import AbstractSDF, Posed
 from difsim.typing import Scalar, Vec3, number
+from difsim.units import LOBES_67P
 
 VOLUME_67P = 18.752e9  # m³, of SHAP5; Jorda et al. 2016: 18.7 km³
 CENTROID_67P = (12.7, -28.8, 4.1)  # m, of SHAP5 at uniform density, from the origin of the frame
@@ -54,29 +56,23 @@ def comet_67p(spacing: float = 150.0) -> TriMesh:
     """
     if not 20 <= spacing <= 300:
         raise ValueError(f"spacing is {spacing} m: give 20 to 300 m (the neck is 500 m thick)")
-    blend = _Blend(
-        (
-            _lobe((-620.0, 128.0, -58.0), _BIG, 0.965 * np.array([2100.0, 1620.0, 975.0])),
-            _lobe((1442.0, -382.0, 143.0), _SMALL, 0.965 * np.array([1370.0, 1125.0, 925.0])),
-            _lobe((497.72, -152.12, -186.05), _NECK, np.array([948.77, 509.99, 249.32])),
-        ),
-        100.0,
-    )
+    lobes = [_lobe(centre, axes, 0.965 * np.array(semi_axes)) for _, centre, axes, semi_axes in LOBES_67P]
+    blend = _Blend((*lobes, _lobe(*_NECK)), 100.0)
     low, high = np.array([-3000.0, -2400.0, -2200.0]), np.array([3000.0, 2400.0, 2200.0])
     rough = TriMesh(*_level_set(blend, low, high, spacing))
     scale = (VOLUME_67P / rough.volume) ** (1 / 3)
     return TriMesh(CENTROID_67P + scale * (rough.vertices - rough.centroid), rough.faces)
 
 
-# The axes of the ellipsoids are the columns.
-_BIG = [[0.727, -0.159, 0.668], [0.642, 0.503, -0.579], [-0.244, 0.849, 0.468]]
-_SMALL = [[0.394, 0.003, -0.919], [0.904, 0.178, 0.388], [0.165, -0.984, 0.067]]
-_NECK = [[0.473044, -0.279886, 0.8354], [0.878474, 0.077531, -0.471459], [0.067185, 0.956897, 0.282548]]
+_NECK = (  # centre, axes in columns, semi-axes
+    (497.72, -152.12, -186.05),
+    ((0.473044, -0.279886, 0.8354), (0.878474, 0.077531, -0.471459), (0.067185, 0.956897, 0.282548)),
+    (948.77, 509.99, 249.32),
+)
 
 
-def _lobe(centre: tuple, axes: list, semi_axes: np.ndarray) -> Posed:
-    left, _, right = np.linalg.svd(axes)  # the nearest orthonormal axes: the published ones have three digits
-    return Posed(Ellipsoid(semi_axes), centre, left @ right)
+def _lobe(centre: tuple, axes: tuple, semi_axes: np.ndarray | tuple) -> Posed:
+    return Posed(Ellipsoid(semi_axes), centre, nearest_rotation(axes))
 
 
 def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: float):

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
-import igl
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from tqdm import tqdm
 
 from difsim import safe
-from difsim.mesh import TriMesh
+from difsim.mesh import TriMesh, signed_distance
 from difsim.shape.sdf import AbstractSDF
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
@@ -68,11 +68,11 @@ class GridSDF(AbstractSDF):
         **Raises:** `ValueError` for a spacing or margin that is not positive, and for more than `max_nodes`.
         """
         if cache is None:
-            return _tabulate(_signed_distance(mesh), *_box(mesh), spacing, margin, max_nodes)
+            return _tabulate(partial(signed_distance, mesh), *_box(mesh), spacing, margin, max_nodes)
         path = Path(cache) / f"sdf_{_key(mesh, spacing, margin)}.npz"
         if path.is_file():
             return GridSDF.load(path)
-        grid = _tabulate(_signed_distance(mesh), *_box(mesh), spacing, margin, max_nodes)
+        grid = _tabulate(partial(signed_distance, mesh), *_box(mesh), spacing, margin, max_nodes)
         path.parent.mkdir(parents=True, exist_ok=True)
         grid.save(part := path.with_suffix(".part.npz"))
         part.replace(path)  # an interrupted run leaves no half of a table
@@ -109,15 +109,6 @@ class GridSDF(AbstractSDF):
 
 def _box(mesh: TriMesh) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
     return mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-
-
-def _signed_distance(mesh: TriMesh) -> Callable:
-    # About a point near by, as the mesh's own integrals. Not the fast winding number: its distances are wrong by
-    # up to .8 %.
-    middle = mesh.vertices.mean(axis=0)
-    vertices, faces = mesh.vertices - middle, mesh.faces
-    kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
-    return lambda points: igl.signed_distance(points - middle, vertices, faces, sign_type=kind)[0]
 
 
 def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSDF:

@@ -45,8 +45,7 @@ def transition(
 
     def end(start):
         solution = simulate(model, unravel(start), times, method=method, throw=False)
-        last = jax.tree.map(lambda x: x[-1], solution.states)
-        return (ravel_pytree(last)[0], solution.times[-1]), solution
+        return (ravel_pytree(solution.last)[0], solution.times[-1]), solution
 
     (by_state, by_time), solution = jax.jacfwd(end, has_aux=True)(flat)
     if throw and is_known(solution.status):

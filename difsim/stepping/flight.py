@@ -27,22 +27,8 @@ class Coast(AbstractMethod):
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
     def solve(self, model, state, unravel, times):
-        controller = diffrax.PIDController(rtol=self.rtol, atol=self.atol, norm=FiniteNorm(), dtmin=1e-9)
-        # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
-        clipped = diffrax.ClipStepSizeController(controller, step_ts=times)
-        solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(flat_field(unravel)),
-            diffrax.Dopri8(),
-            t0=times[0],
-            t1=times[-1],
-            dt0=None,
-            y0=state,
-            args=model,
-            saveat=diffrax.SaveAt(ts=times),
-            stepsize_controller=clipped,
-            adjoint=self.adjoint,
-            max_steps=self.max_steps,
-            throw=False,
+        solution = _high_order(
+            self, model, state, flat_field(unravel), times, _controller(self), saveat=diffrax.SaveAt(ts=times)
         )
         never = jnp.asarray(jnp.inf)
         return Run(
@@ -79,26 +65,19 @@ class ToContact(AbstractMethod):
         def gap(t, y, args, **_):  # diffrax names its arguments, and has more than these
             return args.approach(t, unravel(y)).gap
 
-        controller = diffrax.PIDController(rtol=self.rtol, atol=self.atol, norm=FiniteNorm(), dtmin=1e-9)
-        guard = ContactGuard(controller, _half_way(unravel))
-        solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(field),
-            diffrax.Dopri8(),
-            t0=times[0],
-            t1=times[-1],
-            dt0=None,
-            y0=state,
-            args=model,
+        solution = _high_order(
+            self,
+            model,
+            state,
+            field,
+            times,
+            ContactGuard(_controller(self), _half_way(unravel)),
             # Two records, as in events.py: the end of the flight would follow the last time reached.
             saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)]),
-            stepsize_controller=diffrax.ClipStepSizeController(guard, step_ts=times),
             # Newton's last step is below 10 ns and 10 nm, its error far less; distances of km round to 1e-12 m,
             # so that much less could never be met.
             # direction=False: the gap falls through zero; a start on the surface that lifts off does not count.
             event=diffrax.Event(gap, optimistix.Newton(rtol=1e-12, atol=1e-8), direction=False),
-            adjoint=self.adjoint,
-            max_steps=self.max_steps,
-            throw=False,
         )
         reached, (last,) = solution.ys
         end = solution.ts[1][0]
@@ -116,6 +95,31 @@ class ToContact(AbstractMethod):
             steps_per_contact=jnp.asarray(jnp.inf),
             times=jnp.where(later, end, times),
         )
+
+
+def _controller(method: Coast | ToContact) -> diffrax.PIDController:
+    return diffrax.PIDController(rtol=method.rtol, atol=method.atol, norm=FiniteNorm(), dtmin=1e-9)
+
+
+def _high_order(
+    method: Coast | ToContact, model, state, field: Callable, times, controller, **ending
+) -> diffrax.Solution:
+    """Dopri8 from `times[0]` on, with diffrax's options for what is saved and where it ends."""
+    return diffrax.diffeqsolve(
+        diffrax.ODETerm(field),
+        diffrax.Dopri8(),
+        t0=times[0],
+        t1=times[-1],
+        dt0=None,
+        y0=state,
+        args=model,
+        # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
+        stepsize_controller=diffrax.ClipStepSizeController(controller, step_ts=times),
+        adjoint=method.adjoint,
+        max_steps=method.max_steps,
+        throw=False,
+        **ending,
+    )
 
 
 def _half_way(unravel: Callable) -> Callable:

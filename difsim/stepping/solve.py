@@ -32,6 +32,11 @@ class Solution(eqx.Module):
     steps_per_contact: Float[Array, ""]
 
     @property
+    def last(self) -> Any:
+        """The state at the last time."""
+        return jax.tree.map(lambda x: x[-1], self.states)
+
+    @property
     def ok(self) -> Array:
         """Whether the status is OK."""
         return self.status == Status.OK

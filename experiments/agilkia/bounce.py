@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool, Int
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim.stepping import AbstractMethod, Coast, Status, ToContact, simulate
+from difsim.stepping import Coast, Status, ToContact, simulate
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, SPIN
+from experiments.agilkia.descent import AGILKIA, AXES, SPIN, stacked
 from experiments.agilkia.worlds import World
 
 # Paper 000 sec. 4.2: what its rebound led to.
@@ -47,25 +47,24 @@ def next_contact(
     surface: AbstractSDF,
     *,
     position: Vec3 | None = None,
-    method: AbstractMethod | None = None,
 ) -> Contact:
     """Fly with the rebound `velocity` m/s until the next contact.
 
     `jax.jacfwd` of its numbers by the velocity is right, also through a touchdown that gave the velocity.
 
     **Arguments:** `velocity` [3], comet-fixed; `gravity` without the centrifugal term; `surface`; `position`
-    [3] m, unless given the first touchdown, put on the surface by `on_surface`; `method`, `ToContact()` unless
-    given. A rebound into the ground has the status INSIDE, one that escapes NO_CONTACT.
+    [3] m, unless given the first touchdown, put on the surface by `on_surface`. A rebound into the ground has the
+    status INSIDE, one that escapes NO_CONTACT.
     """
     start = on_surface(surface, AGILKIA.touchdown.position) if position is None else position
     flight = simulate(
         Flight(gravity, SPIN, surface),
         FlightState(start, velocity),
         jnp.asarray([0.0, HORIZON]),
-        method=method or ToContact(),
+        method=ToContact(),
         throw=False,
     )
-    end = jax.tree.map(lambda x: x[-1], flight.states)
+    end = flight.last
     return Contact(
         time=flight.times[-1],
         position=end.position,
@@ -122,10 +121,7 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
     """
     flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
     return xr.Dataset(
-        {
-            name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in flown]), {"unit": unit})
-            for name, (dims, _, unit) in flown[0].items()
-        },
+        stacked(flown),
         coords={
             "world": list(worlds),
             "axis": list(AXES),

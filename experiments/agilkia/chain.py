@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
 from difsim.rotation import SurfaceFrame
-from difsim.stepping import AbstractMethod, ToContact, simulate
+from difsim.stepping import ToContact, simulate
 from experiments.agilkia.descent import AGILKIA, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
@@ -29,15 +29,14 @@ class Chain(eqx.Module):
 
     experiment: Experiment
     world: World
-    method: AbstractMethod = ToContact()
 
     def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
         flight = Flight(self.world[0], SPIN, self.world[1])
         start = FlightState(p["separation_position"], p["separation_velocity"])
         times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
-        descent = simulate(flight, start, times, method=self.method, throw=False)
-        landing = jax.tree.map(lambda x: x[-1], descent.states)
-        observed, ok = at_landing(self.experiment, self.world, flight, landing)(p)
+        descent = simulate(flight, start, times, method=ToContact(), throw=False)
+        landing = descent.last
+        observed, ok = at_landing(self.experiment, flight, landing)(p)
         landed = {
             "landing_time": descent.times[-1],
             "landing_position": landing.position,
@@ -46,8 +45,8 @@ class Chain(eqx.Module):
         return observed | landed, ok & descent.ok
 
 
-def at_landing(experiment: Experiment, world: World, flight: Flight, landing: FlightState) -> Experiment:
-    """The same touchdown at another site and with another approach, those of a landing in `world`."""
+def at_landing(experiment: Experiment, flight: Flight, landing: FlightState) -> Experiment:
+    """The same touchdown at another site and with another approach, those of a landing, with its bounce."""
     frame = SurfaceFrame.from_normal(landing.position, flight.surface.normal(landing.position), landing.velocity)
     local = Rotating(flight.gravity, flight.omega).acceleration(landing.position)
     return replace(
@@ -55,7 +54,7 @@ def at_landing(experiment: Experiment, world: World, flight: Flight, landing: Fl
         frame=frame,
         gravity=Uniform(frame.direction(local)),
         velocity=frame.velocity(landing.velocity),
-        world=world,
+        world=(flight.gravity, flight.surface),
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -65,12 +64,8 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     all its flights; the table leaves such numbers out.
     """
     flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
-    columns = {
-        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in flown]), {"unit": unit})
-        for name, (dims, _, unit) in flown[0].items()
-    }
     return xr.Dataset(
-        columns,
+        stacked(flown),
         coords={
             "world": list(worlds),
             "axis": list(AXES),
@@ -85,17 +80,25 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     )
 
 
+def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
+    """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
+    return {
+        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in rows]), {"unit": unit})
+        for name, (dims, _, unit) in rows[0].items()
+    }
+
+
 def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tuple]:
     ends = jnp.asarray([0.0, scenario.duration])
     found = transition(model, scenario.separation, 1.2 * ends, method=ToContact(), throw=False)
-    landing, time = _last(found.solution), found.solution.times[-1]
+    landing, time = found.solution.last, found.solution.times[-1]
     share = jnp.linspace(0.0, 1.0, instants)
     down = simulate(model, scenario.separation, share * time, method=Coast(), throw=False)
     # Backward in time: τ = -t runs from -duration to 0.
     back = simulate(
         Backward(model), scenario.touchdown, (share - 1) * scenario.duration, method=Coast(), throw=False
     )
-    separation = _last(back)
+    separation = back.last
     again = simulate(model, separation, share * scenario.duration, method=Coast(), throw=False)
     speed = jnp.linalg.norm(landing.velocity)
     sinking = -model.surface.normal(landing.position) @ landing.velocity / speed
@@ -112,7 +115,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "separation_position": (("axis",), separation.position, "m"),
         "separation_velocity": (("axis",), separation.velocity, "m/s"),
         "separation_off": ((), jnp.linalg.norm(separation.position - scenario.separation.position), "m"),
-        "closure": ((), jnp.linalg.norm(_last(again).position - off), "m"),
+        "closure": ((), jnp.linalg.norm(again.last.position - off), "m"),
         "jacobi_drift": ((), max(_drift(s) for s in (found.solution, down, back, again)), "1"),
         "surface_gap": ((), model.surface.distance(off), "m"),
         "steps": ((), found.solution.steps, "1"),
@@ -120,10 +123,6 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
     }
-
-
-def _last(solution: Solution) -> FlightState:
-    return jax.tree.map(lambda x: x[-1], solution.states)
 
 
 def _drift(solution: Solution) -> float:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -20,9 +19,8 @@ from experiments.agilkia.chain import chain_table, run_chain
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
+from experiments.cache import CACHE
 from inversion import Checkpoint
-
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim" / "worlds"
 
 
 @dataclass
@@ -84,7 +82,7 @@ def run(options: Agilkia) -> None:
         return
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
-    world = worlds.best_of(options.shape, CACHE)
+    world = worlds.best_of(options.shape, CACHE / "worlds")
     inverse = problem(lander, data, world)
     if inverse.predict.world is not None and jax.device_count() > 1:
         raise ValueError(
@@ -139,7 +137,7 @@ def _mark(shape: str) -> str:
 
 def fly(options: Agilkia) -> None:
     """Descent and bounce in the worlds of one shape: OUT/descent.nc, descent.png, bounce.nc, bounce.png."""
-    body, flown = worlds.shape_of(options.shape), worlds.all_of(options.shape, CACHE)
+    body, flown = worlds.all_of(options.shape, CACHE / "worlds")
     down, up = descent.descend(flown), bounce.bounce(flown)
     for name, result, draw in (("descent", down, orbits.draw_descent), ("bounce", up, orbits.draw_bounce)):
         result.to_netcdf(options.out / f"{name}.nc", engine="h5netcdf")

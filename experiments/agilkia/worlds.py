@@ -47,9 +47,8 @@ def coarse_of(body: TriMesh) -> TriMesh:
     return mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
 
 
-def fast_field_of(body: TriMesh, cache: Path) -> Gridded:
-    """The mesh, filled evenly with the mass of 67P, as tables, kept in `cache` by a hash of what made them."""
-    coarse = coarse_of(body)
+def fast_field_of(coarse: TriMesh, cache: Path) -> Gridded:
+    """A mesh, filled evenly with the mass of 67P, as tables, kept in `cache` by a hash of what made them."""
     exact = Polyhedron(coarse, _density(coarse))
     path = cache / f"field_{fingerprint(exact, coarse, FIELD_SPACING)}.npz"
     if path.is_file():
@@ -66,24 +65,24 @@ def best_of(name: str, cache: Path) -> World:
     if name == "analogue":
         return analogue()
     body = shape_of(name)
-    return fast_field_of(body, cache), surface_of(body, cache)
+    return fast_field_of(coarse_of(body), cache), surface_of(body, cache)
 
 
-def all_of(name: str, cache: Path) -> dict[str, World]:
-    """The worlds that are compared: those of one surface with its fields, and the analogue."""
-    found = {"two lobes": analogue()}
+def all_of(name: str, cache: Path) -> tuple[TriMesh, dict[str, World]]:
+    """The mesh of a shape, and the worlds that are compared: its surface with several fields, and the analogue."""
+    body, found = shape_of(name), {"two lobes": analogue()}
     if name == "analogue":
-        return found
-    body = shape_of(name)
+        return body, found
     surface, coarse = surface_of(body, cache), coarse_of(body)
     even = pack(coarse, _density(coarse), GM=units.GM_67P)
     # The big lobe a tenth denser, as in the paper; the largest ellipsoid is its own.
     uneven = pack(coarse, (1.1, 1.0, 1.0), ellipsoids=even.ellipsoids, mascons=even.lumps, GM=units.GM_67P)
-    return {
-        "fast field": (fast_field_of(body, cache), surface),
+    fields = {
+        "fast field": (fast_field_of(coarse, cache), surface),
         "ellipsoids + mascons": (even.field, surface),
         "big lobe 10 % denser": (uneven.field, surface),
-    } | found
+    }
+    return body, fields | found
 
 
 def _density(body: TriMesh) -> float:

@@ -23,9 +23,10 @@ def field_rows(runs: int) -> list[dict[str, Any]]:
     """Rows for a packing and a table of the analogue of 67P: µs a point for potential and acceleration, beside the
     polyhedron and beside one of 3.8 million facets (its cost goes with the facets), and the worst errors of g."""
     mesh = comet_67p(spacing=100.0)
-    body = Polyhedron(mesh, units.GM_67P / (units.G * mesh.volume))
+    density = units.GM_67P / (units.G * mesh.volume)
+    body = Polyhedron(mesh, density)
     started = time.perf_counter()
-    packed = pack(mesh, units.GM_67P / (units.G * mesh.volume)).field
+    packed = pack(mesh, density).field
     packing = time.perf_counter() - started
     table = Gridded.fit(body, mesh, GRID)
     fitting = time.perf_counter() - started - packing
