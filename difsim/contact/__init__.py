@@ -1,4 +1,4 @@
-"""Contact laws for one point: normal force, friction, rolling and spinning resistance."""
+"""Contact laws for one point, normal force, friction, rolling and spinning resistance, and for a whole body."""
 
 from difsim.contact.boulder import Boulder
 from difsim.contact.friction import (
@@ -10,26 +10,37 @@ from difsim.contact.friction import (
     TangentialHistory,
     TangentialSpring,
 )
+from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
+from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
 from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
+from difsim.contact.surface import Powers, SurfaceContact, Wrench
+from difsim.contact.touch import Moving, Touch
 
 __all__ = [
     "AbstractFriction",
+    "AbstractGrip",
     "AbstractNormal",
     "AbstractOnset",
+    "AbstractOutline",
     "AbstractRolling",
     "AbstractTangentialSpring",
+    "AtEachPoint",
+    "AtEffectivePoint",
+    "Ball",
     "Boulder",
     "Hertz",
     "LinearClipped",
     "LinearCompressive",
     "LinearNormal",
     "MindlinSpring",
+    "Moving",
     "PowerLaw",
     "PowerLawClipped",
+    "Powers",
     "Regolith",
     "RegularisedCoulomb",
     "RollingPaper003",
@@ -38,8 +49,13 @@ __all__ = [
     "Smooth",
     "SpinningResistance",
     "StickSlip",
+    "SurfaceContact",
     "TangentialHistory",
     "TangentialSpring",
+    "Touch",
+    "Vertices",
+    "Wrench",
+    "box_corners",
     "effective_modulus",
     "effective_radius",
 ]

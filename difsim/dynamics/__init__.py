@@ -2,6 +2,7 @@
 
 from difsim.dynamics.bouncing import Bouncer, PointState
 from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
+from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
 
@@ -14,6 +15,8 @@ __all__ = [
     "Bouncer",
     "Flight",
     "FlightState",
+    "Hopper",
+    "HopperState",
     "InertialFlight",
     "PointState",
     "Touchdown",

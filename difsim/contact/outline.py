@@ -1,0 +1,80 @@
+"""Where a body may touch: its vertices, points of its hull, or the lowest point of a ball."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import safe
+from difsim.shape import AbstractSDF
+from difsim.typing import Mat3, Scalar, Vec3, number, require
+
+
+class AbstractOutline(eqx.Module):
+    """The points of a rigid body that may touch a surface."""
+
+    @abstractmethod
+    def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
+        """From the centre of mass to each point [N, 3] m, in the surface's frame.
+
+        **Arguments:** `centre` [3] m of mass; `rotation` [3, 3] from the body's frame to the surface's.
+        """
+
+    @property
+    @abstractmethod
+    def radius(self) -> Scalar:
+        """Greatest distance of a point from the centre of mass, m."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number N of points."""
+
+
+class Vertices(AbstractOutline):
+    """Points fixed in the body: corners, or points spread over its hull (`mesh.surface_points`).
+
+    **Arguments:** `points` [N, 3] m from the centre of mass, body frame. **Raises:** `ValueError` for none.
+    """
+
+    points: Float[Array, "N 3"] = number()
+
+    def __check_init__(self):
+        require(self.points.ndim == 2 and len(self.points) > 0, "Vertices: no points; give an array [N, 3].")
+
+    def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
+        return self.points @ rotation.T
+
+    @property
+    def radius(self) -> Scalar:
+        return safe.greatest(safe.norm(self.points))
+
+    @property
+    def count(self) -> int:
+        return len(self.points)
+
+
+class Ball(AbstractOutline):
+    """A ball about the centre of mass: it touches where its surface is nearest to the ground.
+
+    **Arguments:** `radius` m, positive. **Raises:** `ValueError` otherwise.
+    """
+
+    radius: Scalar = number()
+
+    def __check_init__(self):
+        require(self.radius > 0, f"Ball: radius = {self.radius} m must be positive.")
+
+    def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
+        return -self.radius * surface.normal(centre)[None]
+
+    @property
+    def count(self) -> int:
+        return 1
+
+
+def box_corners(edges: Vec3 | tuple[float, float, float]) -> Float[Array, "8 3"]:
+    """The corners [8, 3] m of a box about its centre, from the lengths of its edges [3] m."""
+    signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
+    return signs * jnp.asarray(edges)

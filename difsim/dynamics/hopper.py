@@ -1,0 +1,136 @@
+"""A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import rotation, safe
+from difsim.body import RigidBody, RigidState
+from difsim.contact import Moving, Powers, SurfaceContact, Wrench
+from difsim.dynamics.model import AbstractModel, Approach
+from difsim.gravity import AbstractField, Rotating
+from difsim.shape import AbstractSDF
+from difsim.typing import Mat3, Quat, Scalar, Vec3, number, require
+
+
+class HopperState(eqx.Module):
+    """The paper's state (x, v, q, ω, Q) and accounts.
+
+    `body`: position m and velocity m/s in the target's frame, attitude (body to target's frame), spin rad/s
+    **against the target**, in the body's frame; `target`: the target's attitude (its frame to the inertial
+    one); `memory` [M, 3] of the friction; `lost` J so far.
+    """
+
+    body: RigidState
+    target: Quat = number()
+    memory: Float[Array, "M 3"] = number()
+    lost: Powers
+
+
+class Hopper(AbstractModel):
+    """A rigid body near a uniformly rotating target, with contact (paper 003 Eq 2).
+
+    v' = g(x) - Ω × (Ω × x) - 2 Ω × v + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
+
+    Gravity acts at the centre of mass. The ledger's energy is the one that a steadily rotating frame conserves:
+    kinetic of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
+
+    **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
+    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that is sure
+    not to pass a contact: some 1/20 of a contact's duration.
+    **Raises** `ValueError` for a resolution that is not positive, and for a `Rotating` field.
+    """
+
+    body: RigidBody
+    contact: SurfaceContact
+    surface: AbstractSDF
+    gravity: AbstractField
+    omega: Vec3 = number(default=(0.0, 0.0, 0.0))
+    resolution: Scalar = number(default=1e-3)
+
+    def __check_init__(self):
+        require(
+            not isinstance(self.gravity, Rotating),
+            "Hopper: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
+        )
+        require(self.resolution > 0, f"Hopper: resolution = {self.resolution} s must be positive")
+
+    def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
+        """The state before any contact, from the motion in the target's frame."""
+        zero = jnp.zeros(())
+        memory = self.contact.grip.memory(self.contact.outline.count)
+        return HopperState(body, target, memory, Powers(zero, zero, zero))
+
+    def wrench(self, state: HopperState) -> Wrench:
+        """What the surface does to the body."""
+        turn = rotation.to_matrix(state.body.attitude)
+        return self.contact.wrench(self.surface, self._moving(state.body, turn), turn, state.memory)
+
+    def field(self, t, state):
+        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        free = self._moving(body, turn)
+        touch = self.contact.wrench(self.surface, free, turn, state.memory)
+        pushed = free.accelerated(touch.force, touch.torque)
+        return HopperState(
+            body=RigidState(
+                position=body.velocity,
+                velocity=pushed.acceleration,
+                attitude=rotation.derivative(body.attitude, body.spin),
+                # A vector's rate is the same in the body's frame and in the one that ω is measured against.
+                spin=pushed.spin_rate @ turn,
+            ),
+            target=rotation.derivative(state.target, self.omega),
+            memory=touch.memory_rate,
+            lost=touch.powers,
+        )
+
+    def approach(self, t, state):
+        """Bounds that hold while half the gap is used up; see `Flight`."""
+        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        arms = self.contact.outline.arms(self.surface, body.position, turn)
+        gap = self.contact.gap(self.surface, body.position, turn)
+        pull = safe.norm(self.gravity.acceleration(body.position))
+        reach = safe.norm(body.position) + jnp.maximum(gap, 0.0)
+        spin = safe.norm(body.spin)
+        return Approach(
+            gap=gap,
+            speed=safe.norm(body.velocity) + spin * safe.greatest(safe.norm(arms)),
+            resolution=self.resolution,
+            acceleration=4 * pull + self.omega @ self.omega * reach,
+        )
+
+    def ledger(self, t, state):
+        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        swept, carried = jnp.cross(self.omega, body.position), turn.T @ self.omega
+        inertia = self.body.inertia
+        return {
+            "energy": {
+                "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
+                "rotation": 0.5 * body.spin @ inertia @ body.spin,
+                "potential": -self.body.mass * self.gravity.potential(body.position),
+                "centrifugal": -0.5 * (self.body.mass * swept @ swept + carried @ inertia @ carried),
+                "elastic": self.wrench(state).stored,
+                "damping": state.lost.damping,
+                "friction": state.lost.friction,
+                "rolling": state.lost.rolling,
+            }
+        }
+
+    def _moving(self, body: RigidState, turn: Mat3) -> Moving:
+        """The body with its accelerations in flight, in the target's frame."""
+        inertia = turn @ self.body.inertia @ turn.T
+        spin = turn @ body.spin
+        whole = spin + self.omega
+        swept = jnp.cross(self.omega, body.position)
+        return Moving(
+            centre=body.position,
+            velocity=body.velocity,
+            spin=spin,
+            mass=self.body.mass,
+            inertia=inertia,
+            acceleration=self.gravity.acceleration(body.position)
+            - 2 * jnp.cross(self.omega, body.velocity)
+            - jnp.cross(self.omega, swept),
+            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
+            spin_rate=-jnp.linalg.solve(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
+        )
