@@ -2,18 +2,21 @@
 
     python -m experiments.gravity.maps MESH.obj OUT.png
 
-draws the fast field fitted to the polyhedron of a mesh. For another pair call `draw`, which takes any two fields.
+draws the fast field fitted to the polyhedron of a mesh; with `--field packed` the ellipsoids and mascons in it, as
+paper 000 Fig. A.3. For another pair call `draw`, which takes any two fields.
 """
 
 from pathlib import Path
+from typing import Literal
 
+import jax
 import matplotlib
 import numpy as np
 import tyro
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, outside
+from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, outside, pack
 from difsim.mesh import TriMesh, load
 from difsim.units import G
 
@@ -94,21 +97,36 @@ def draw(
     return worst
 
 
-def main(mesh: Path, out: Path, /, GM: float = 666.2, spacing: float = 100.0, unit: str = "km") -> None:
-    """Map the fast field of a uniform body with the shape of a mesh file against its polyhedron.
+def main(
+    mesh: Path,
+    out: Path,
+    /,
+    field: Literal["tables", "packed"] = "tables",
+    GM: float = 666.2,
+    spacing: float = 100.0,
+    unit: str = "km",
+) -> None:
+    """Map a fast field of a uniform body with the shape of a mesh file against its polyhedron.
 
     Args:
         mesh: Mesh file.
         out: Picture to write (.png).
+        field: tables fitted to the polyhedron, or three ellipsoids packed into the mesh with mascons around them.
         GM: Of the body, m³/s².
         spacing: Of the near table, m.
         unit: Of the mesh's coordinates, m or km.
     """
     shape = load(mesh, unit)
-    exact = Polyhedron(shape, GM / (G * shape.volume))
-    worst = draw(Gridded.fit(exact, shape, spacing), exact, shape, out, f"{mesh.stem}, table of {spacing:g} m")
+    density = GM / (G * shape.volume)
+    exact = Polyhedron(shape, density)
+    if field == "packed":
+        fast, title = pack(shape, density, GM=GM).field, f"{mesh.stem}, three ellipsoids and 1200 mascons"
+    else:
+        fast, title = Gridded.fit(exact, shape, spacing), f"{mesh.stem}, table of {spacing:g} m"
+    worst = draw(fast, exact, shape, out, title)
     print(", ".join(f"{what}: worst {error:.2g}" for what, error in worst.items()))
 
 
 if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
     tyro.cli(main)
