@@ -1,6 +1,7 @@
 """Contact laws for one point, normal force, friction, rolling and spinning resistance, and for a whole body."""
 
 from difsim.contact.boulder import Boulder
+from difsim.contact.cohesion import AbstractCohesion, ConstantCohesion, LinearCohesion
 from difsim.contact.friction import (
     AbstractFriction,
     AbstractTangentialSpring,
@@ -21,6 +22,7 @@ from difsim.contact.surface import Powers, SurfaceContact, Wrench
 from difsim.contact.touch import Moving, Touch
 
 __all__ = [
+    "AbstractCohesion",
     "AbstractFriction",
     "AbstractGrip",
     "AbstractNormal",
@@ -32,8 +34,10 @@ __all__ = [
     "AtEffectivePoint",
     "Ball",
     "Boulder",
+    "ConstantCohesion",
     "Hertz",
     "LinearClipped",
+    "LinearCohesion",
     "LinearCompressive",
     "LinearNormal",
     "MindlinSpring",

@@ -9,16 +9,18 @@ from jaxtyping import Array, Float
 
 from difsim.contact.friction import AbstractFriction, StickSlip
 from difsim.contact.touch import Moving, Touch
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 
 
 class Held(eqx.Module):
-    """What friction does: `force` N and `torque` N m about the centre of mass [3], `power` W taken out of the
-    motion, and the rate of what the points remember, [M, 3]."""
+    """What friction does: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
+    `power` W that it takes out of motion and springs; the rate of what the points remember, [M, 3]."""
 
     force: Vec3
     torque: Vec3
+    stored: Scalar
     power: Scalar
     memory_rate: Float[Array, "M 3"]
 
@@ -50,6 +52,7 @@ class AtEachPoint(AbstractGrip):
         return Held(
             force=jnp.sum(forces, axis=0),
             torque=jnp.sum(jnp.cross(touch.arms, forces), axis=0),
+            stored=jnp.zeros(()),
             power=-jnp.sum(forces * velocities),
             memory_rate=jnp.zeros_like(memory),
         )
@@ -67,19 +70,19 @@ class AtEffectivePoint(AbstractGrip):
     law: StickSlip
 
     def __call__(self, surface, touch, body, memory):
-        total, arm = jnp.sum(touch.forces), touch.arm
-        normal = surface.normal(body.centre + arm)
+        arm, normal = touch.arm, touch.normal
         velocity = body.velocity_at(arm)
         slip = velocity - velocity @ normal * normal
-        pushed = body.accelerated(jnp.sum(touch.pushes, axis=0), touch.torque)
+        pushed = body.accelerated(touch.force, touch.torque)
         tangent = jnp.eye(3) - jnp.outer(normal, normal)
         # The normal's own part makes the matrix invertible; it does not touch the tangent plane.
         response = tangent @ body.response(arm) @ tangent + jnp.outer(normal, normal) / body.mass
-        stick = -tangent @ jnp.linalg.solve(response, tangent @ pushed.acceleration_at(arm))
-        force = self.law.force(total, slip, stick)
+        stick = -tangent @ solve3(response, tangent @ pushed.acceleration_at(arm))
+        force = self.law.force(jnp.sum(touch.forces), slip, stick)
         return Held(
             force=force,
             torque=jnp.cross(arm, force),
+            stored=jnp.zeros(()),
             power=-force @ velocity,
             memory_rate=jnp.zeros_like(memory),
         )

@@ -3,10 +3,10 @@
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import safe
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, number, require
 
@@ -24,7 +24,7 @@ class AbstractOutline(eqx.Module):
     @property
     @abstractmethod
     def radius(self) -> Scalar:
-        """Greatest distance of a point from the centre of mass, m."""
+        """Greatest distance of a point from the centre of mass, m; a bound, without derivative."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class Vertices(AbstractOutline):
 
     @property
     def radius(self) -> Scalar:
-        return safe.greatest(safe.norm(self.points))
+        return jnp.sqrt(jnp.max(jnp.sum(jax.lax.stop_gradient(self.points) ** 2, axis=1)))
 
     @property
     def count(self) -> int:
