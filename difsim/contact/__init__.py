@@ -11,7 +11,7 @@ from difsim.contact.friction import (
     TangentialHistory,
     TangentialSpring,
 )
-from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint
+from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
@@ -35,6 +35,7 @@ __all__ = [
     "Ball",
     "Boulder",
     "ConstantCohesion",
+    "Held",
     "Hertz",
     "LinearClipped",
     "LinearCohesion",
@@ -52,6 +53,7 @@ __all__ = [
     "Sharp",
     "Smooth",
     "SpinningResistance",
+    "SpringAtEachPoint",
     "StickSlip",
     "SurfaceContact",
     "TangentialHistory",

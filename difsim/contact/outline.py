@@ -12,7 +12,12 @@ from difsim.typing import Mat3, Scalar, Vec3, number, require
 
 
 class AbstractOutline(eqx.Module):
-    """The points of a rigid body that may touch a surface."""
+    """The points of a rigid body that may touch a surface.
+
+    Each has a `radius`, the greatest distance of a point from the centre of mass, m: a bound, without derivative.
+    """
+
+    radius: eqx.AbstractVar[Scalar]
 
     @abstractmethod
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
@@ -20,11 +25,6 @@ class AbstractOutline(eqx.Module):
 
         **Arguments:** `centre` [3] m of mass; `rotation` [3, 3] from the body's frame to the surface's.
         """
-
-    @property
-    @abstractmethod
-    def radius(self) -> Scalar:
-        """Greatest distance of a point from the centre of mass, m; a bound, without derivative."""
 
     @property
     @abstractmethod
