@@ -133,7 +133,7 @@ def hopper(
         RigidBody(MASS, inertia),
         SurfaceContact(outline, law, grip, rolling, cohesion),
         surface,
-        PointMass(attractor / 6.6743e-11, (0.0, 0.0, -3.0)) + Uniform(gravity),
+        PointMass(attractor, (0.0, 0.0, -3.0)) + Uniform(gravity),
         omega,
         resolution,
     )

@@ -8,8 +8,12 @@ import pytest
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
+    AtEachPoint,
     AtEffectivePoint,
+    Ball,
+    Hertz,
     PowerLawClipped,
+    RegularisedCoulomb,
     RollingPaper003,
     StickSlip,
     SurfaceContact,
@@ -17,7 +21,7 @@ from difsim.contact import (
     box_corners,
 )
 from difsim.dynamics import FlightState, Hopper, to_inertial
-from difsim.gravity import Rotating, Uniform
+from difsim.gravity import PointMass, Rotating, Uniform
 from difsim.mesh import TriMesh
 from difsim.shape import Box, GridSDF, Plane, Posed
 from tests.helpers import approx, check_gradients, count_traces
@@ -246,8 +250,8 @@ SECONDS = 4.0
 def flown(omega, body):
     """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
     floor = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0))
-    numbers = {"surface": floor, "attractor": 0.5, "inertia": INERTIA, "omega": omega}
-    model = cube(normal("hertz", width=1e-4), SMOOTH, **numbers)
+    contact = SurfaceContact(Ball(0.1), Hertz(1e5, 0.1, 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3)))
+    model = Hopper(RigidBody(MASS, INERTIA), contact, floor, PointMass(3.0, (0.0, 0.0, -3.0)), omega)
     return model, _steps(model, model.start(body))
 
 
