@@ -35,7 +35,7 @@ MASS, EDGE, WIDTH = 2.0, 0.4, 1e-3
 CORNERS = Vertices(box_corners((EDGE, EDGE, EDGE)))
 TURN = rotation.to_matrix(rotation.normalise(jnp.array([0.8, 0.3, 0.4, 0.33])))
 NONE = jnp.zeros((0, 3))
-SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 2e4, 1.0)]
+SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]
 
 
 def moving(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> Moving:
@@ -176,7 +176,7 @@ def test_a_spring_keeps_coulombs_bound_and_never_gives_energy(law, key):
     found = jax.jit(jax.vmap(wrench))(heights, velocities, stretches)
     pushes = found.force[:, 2]
     rubbed = np.linalg.norm(found.force[:, :2], axis=1)
-    assert (rubbed <= 0.4 * pushes * (1 + 1e-12) + 1e-30).all()
+    assert (rubbed <= 0.4 * pushes + 1e-11).all()
     assert (rubbed < 0.39 * pushes).any() and (rubbed > 0.399 * pushes).any()
     assert (found.powers.friction >= -1e-12 * np.abs(found.powers.friction).max()).all()
 
