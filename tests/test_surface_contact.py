@@ -245,15 +245,20 @@ def test_closed_loops_of_load_and_slip_lose(law, lag):
         assert work > 1e-5 and work == approx(advanced, rel=0.2)
 
 
-def test_wrenches_have_derivatives_at_rest_with_springs():
-    for law in SPRINGS:
-        wrench = spring_point(law)
-        for height, speed, stretch in ((0.0, 0.0, 0.0), (-1e-3, 0.0, 0.0), (-1e-3, 0.1, 1e-4)):
-            state = jnp.array(height), jnp.array([speed, 0.0, 0.0]), jnp.array([stretch, 0.0, 0.0])
-            check_finite(lambda *s, w=wrench: (w(*s).force, w(*s).memory_rate), *state)
-    # A spring that is not stretched yet resists the first stretch with its whole stiffness.
-    slope = jax.jacfwd(lambda x: spring_point(SPRINGS[0])(jnp.array(-1e-3), jnp.zeros(3), x).force)(jnp.zeros(3))
-    np.testing.assert_allclose(slope[:2, :2], 5e4 * np.eye(2), rtol=1e-12)
+@pytest.mark.parametrize("law", SPRINGS, ids=["constant", "Mindlin"])
+def test_springs_have_derivatives_at_touch_and_at_rest(law):
+    heights = jnp.array([0.0, -1e-3, -1e-3])
+    velocities = jnp.array([[0.0, 0, 0], [0.0, 0, 0], [0.1, 0, 0]])
+    stretches = jnp.array([[0.0, 0, 0], [0.0, 0, 0], [1e-4, 0, 0]])
+
+    def all_of(*state):
+        found = jax.vmap(spring_point(law))(*state)
+        return found.force, found.memory_rate
+
+    _, _, slopes = check_finite(all_of, heights, velocities, stretches)
+    if isinstance(law, TangentialSpring):
+        # Not stretched yet, it resists the first stretch with its whole stiffness.
+        np.testing.assert_allclose(slopes[3, 3 + 9 + 3], 5e4, rtol=1e-12)
 
 
 def test_wrong_outlines_are_refused():

@@ -36,7 +36,7 @@ class AbstractGrip(eqx.Module):
 
     @abstractmethod
     def __call__(self, surface: AbstractSDF, touch: Touch, body: Moving, memory: Float[Array, "M 3"]) -> Held:
-        """Friction on the `body`, which touches the `surface` with `touch`."""
+        """Friction on the `body` that touches the `surface` with `touch`, accelerated by all but friction."""
 
 
 class AtEachPoint(AbstractGrip):
@@ -75,11 +75,10 @@ class AtEffectivePoint(AbstractGrip):
         arm, normal = touch.arm, touch.normal
         velocity = body.velocity_at(arm)
         slip = velocity - velocity @ normal * normal
-        pushed = body.accelerated(touch.force, touch.torque)
         tangent = jnp.eye(3) - jnp.outer(normal, normal)
         # The normal's own part makes the matrix invertible; it does not touch the tangent plane.
         response = tangent @ body.response(arm) @ tangent + jnp.outer(normal, normal) / body.mass
-        stick = -tangent @ solve3(response, tangent @ pushed.acceleration_at(arm))
+        stick = -tangent @ solve3(response, tangent @ body.acceleration_at(arm))
         force = self.law.force(jnp.sum(touch.forces), slip, stick)
         return Held(
             force=force,

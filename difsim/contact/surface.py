@@ -97,18 +97,19 @@ class SurfaceContact(eqx.Module):
         depths = side[1]
         arm = safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
         touch = Touch(arms, *side, arm, surface.normal(body.centre + arm))
-        held = self.grip(surface, touch, body, memory)
-        force = touch.force + held.force - jnp.sum(pulls, axis=0)
-        torque = touch.torque + held.torque - jnp.sum(jnp.cross(arms, pulls), axis=0)
-        slowing = jnp.zeros_like(held.power)
+        force = touch.force - jnp.sum(pulls, axis=0)
+        torque = touch.torque - jnp.sum(jnp.cross(arms, pulls), axis=0)
+        slowing = jnp.zeros_like(body.mass)
         for law in self.rolling:
             total = jnp.sum(touch.forces)
             f, t = law.wrench(total, body.spin, touch.normal, arm, body.mass, body.inertia)
             force, torque = force + f, torque + t
             slowing = slowing - f @ body.velocity - t @ body.spin
+        # Last, since what holds a point still depends on all that would move it.
+        held = self.grip(surface, touch, body.accelerated(force, torque), memory)
         return Wrench(
-            force=force,
-            torque=torque,
+            force=force + held.force,
+            torque=torque + held.torque,
             stored=jnp.sum(stored) + held.stored,
             powers=Powers(damping=jnp.sum(damping), friction=held.power, rolling=slowing),
             memory_rate=held.memory_rate,

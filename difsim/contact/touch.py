@@ -12,7 +12,7 @@ class Moving(eqx.Module):
     """A rigid body as a surface sees it, all in the surface's frame.
 
     `centre` [3] m of mass, its `velocity` m/s, `spin` rad/s against the surface; `mass` kg, `inertia` kg m²;
-    `acceleration` m/s² of the centre and `spin_rate` rad/s² by all but contact.
+    `acceleration` m/s² of the centre and `spin_rate` rad/s², by all but the forces that are asked for.
     """
 
     centre: Vec3
