@@ -27,7 +27,7 @@ MASS, RADIUS, EDGE = 2.0, 0.3, 0.4
 STIFFNESS = 1e5
 CUBE = MASS * EDGE**2 / 6 * np.eye(3)  # kg m²
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-TIGHT = Sensitivities(1e-9, 1e-9, max_steps=200_000)
+TIGHT = Sensitivities(1e-9, 1e-9, max_steps=20_000)
 LINEAR = ["linear", "linear clipped", "linear compressive"]
 POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
 NORMALS = [*LINEAR, *POWER, "hertz"]

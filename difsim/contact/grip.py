@@ -128,8 +128,9 @@ class SpringAtEachPoint(AbstractGrip):
             slip = velocity - velocity @ normal * normal
             length, bound = safe.norm(stretch), self.law.coefficient * push
             tension = k * length
-            cut = safe.divide(clip(tension - bound), tension)  # 1 - α
             below = tension < bound
+            # 1 - α; where there is neither tension nor push nothing is drawn.
+            cut = jnp.where(below, 0.0, 1 - safe.divide(bound, tension))
             taut = jnp.where(below, (tension / jnp.where(below, bound, 1.0)) ** 8, 1.0)
             along = safe.unit(stretch)
             force = k * stretch * (1 - cut)
