@@ -128,7 +128,7 @@ def hopper(
         contact.RollingPaper003(paper, 1e-4),
         contact.SpinningResistance(spinning, 1e-4),
     )
-    cohesion = (contact.LinearCohesion(pull_off, 2e-3),)
+    cohesion = (contact.LinearCohesion(float(pull_off), 2e-3),)
     return Hopper(
         RigidBody(MASS, inertia),
         SurfaceContact(outline, law, grip, rolling, cohesion),

@@ -45,13 +45,18 @@ def moving(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> Moving:
     return Moving(centre, velocity, spin, jnp.array(MASS), inertia, pull, jnp.array([0.3, -0.2, 0.1]))
 
 
+@eqx.filter_jit
+def pressed(contact, ground, body, turn):
+    return contact.wrench(ground, body, turn, NONE)
+
+
 def test_the_wrench_is_the_sum_over_the_points():
     """Against a loop in numpy: springs at the corners below ground, and Coulomb's friction at each."""
     contact = SurfaceContact(
         CORNERS, LinearClipped(1e4, 20.0, Sharp()), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     )
     body = moving((0.1, 0.2, 0.25), (0.3, -0.1, -0.4), (0.5, 0.2, -0.3))
-    got = contact.wrench(FLOOR, body, TURN, NONE)
+    got = pressed(contact, FLOOR, body, TURN)
     force, torque, stored = np.zeros(3), np.zeros(3), 0.0
     for corner in np.asarray(CORNERS.points):
         arm = np.asarray(TURN) @ corner
@@ -117,7 +122,7 @@ def test_a_ball_touches_at_its_lowest_point():
     )
     ground = Sphere((0.0, 0.0, 0.0), 2.0)
     way = np.array([2.0, -1.0, 2.0]) / 3
-    wrench = contact.wrench(ground, moving(2.49 * way, spin=(0.0, 0.0, 4.0)), TURN, NONE)
+    wrench = pressed(contact, ground, moving(2.49 * way, spin=(0.0, 0.0, 4.0)), TURN)
     slip = np.cross([0, 0, 4.0], -0.5 * way)
     expected = 100.0 * way - 30.0 * slip / np.linalg.norm(slip)
     np.testing.assert_allclose(wrench.force, expected, rtol=1e-9)
@@ -130,7 +135,7 @@ def test_nothing_rubs_where_a_law_pulls():
     contact = SurfaceContact(
         CORNERS, LinearNormal(1e4, 500.0, Sharp()), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     )
-    wrench = contact.wrench(FLOOR, moving((0, 0, EDGE / 2 - 1e-3), (1.0, 0, 1.0)), jnp.eye(3), NONE)
+    wrench = pressed(contact, FLOOR, moving((0, 0, EDGE / 2 - 1e-3), (1.0, 0, 1.0)), jnp.eye(3))
     assert wrench.force[2] < -100
     assert wrench.force[0] == 0
     assert wrench.powers.friction == 0
@@ -141,7 +146,7 @@ def test_sticking_at_the_effective_point_keeps_its_slip():
     law = LinearClipped(1e4, 20.0, Sharp())
     contact = SurfaceContact(CORNERS, law, AtEffectivePoint(StickSlip(50.0, 50.0, 1e-2)))
     body = moving((0.1, 0.2, 0.25))
-    wrench = contact.wrench(FLOOR, body, TURN, NONE)
+    wrench = pressed(contact, FLOOR, body, TURN)
     pushed = body.accelerated(wrench.force, wrench.torque)
     arms = CORNERS.points @ TURN.T
     depths = np.maximum(0, -(0.25 + np.asarray(arms)[:, 2]))
@@ -185,11 +190,16 @@ def test_a_spring_keeps_coulombs_bound_and_never_gives_energy(law, key):
 def test_the_rate_of_the_stored_energy_is_the_one_that_the_account_uses(law):
     """Power and store are two halves of one sum: store' = -F·v - power, along the motion."""
     wrench = spring_point(law)
-    state = jnp.array(-2e-3), jnp.array([0.05, 0.1, -0.2]), jnp.array([3e-4, -2e-4, 0.0])
-    now = wrench(*state)
-    rates = state[1][2], jnp.zeros(3), now.memory_rate[0]
-    _, growth = jax.jvp(lambda *s: wrench(*s).stored, state, rates)
-    np.testing.assert_allclose(growth, -now.force @ state[1] - now.powers.friction, rtol=1e-10)
+
+    @jax.jit
+    def both(height, velocity, stretch):
+        now = wrench(height, velocity, stretch)
+        rates = velocity[2], jnp.zeros(3), now.memory_rate[0]
+        return now, jax.jvp(lambda *s: wrench(*s).stored, (height, velocity, stretch), rates)[1]
+
+    velocity = jnp.array([0.05, 0.1, -0.2])
+    now, growth = both(jnp.array(-2e-3), velocity, jnp.array([3e-4, -2e-4, 0.0]))
+    np.testing.assert_allclose(growth, -now.force @ velocity - now.powers.friction, rtol=1e-10)
 
 
 def cycle(law, depths, slips):
