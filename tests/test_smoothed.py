@@ -25,29 +25,30 @@ def test_a_quadratic_is_exact():
     assert (np.abs(paths.gradient - jnp.asarray(exact)) < 5 * paths.error + 1e-12).all()
 
 
-def step_and_cube(x):
-    return jnp.stack([jnp.where(x[0] > 0, 1.0, 0.0), x[0] ** 3])
+def step_and_wave(x):
+    return jnp.stack([jnp.where(x[0] > 0, 1.0, 0.0), jnp.sin(3 * x[0])])
 
 
 def closed(p, spread):
-    """E of a step and of a cube under a normal spread: φ(p/σ)/σ and 3 (p² + σ²)."""
-    return np.array([np.exp(-0.5 * (p / spread) ** 2) / np.sqrt(2 * np.pi) / spread, 3 * (p**2 + spread**2)])
+    """Gradients of E of a step and of sin 3x under a normal spread: φ(p/σ)/σ and 3 cos(3p) exp(-9σ²/2)."""
+    bell = np.exp(-0.5 * (p / spread) ** 2) / np.sqrt(2 * np.pi) / spread
+    return np.array([bell, 3 * np.cos(3 * p) * np.exp(-4.5 * spread**2)])
 
 
 def test_error_bars_cover_the_truth():
     """Of 400 runs some 95 % have the truth within 1.96 errors, for a function that jumps too."""
     point, spread = jnp.array([0.3]), jnp.array([0.5])
-    run = jax.jit(lambda key: smoothed_gradient(step_and_cube, point, spread, 200, key, batch_size=200))
+    run = jax.jit(lambda key: smoothed_gradient(step_and_wave, point, spread, 200, key, batch_size=200))
     found = jax.lax.map(run, jax.random.split(jax.random.PRNGKey(1), 400))
-    away = np.asarray(found.gradient[..., 0] - closed(0.3, 0.5)) / np.asarray(found.error[..., 0])
+    away = (np.asarray(found.gradient[..., 0]) - closed(0.3, 0.5)) / np.asarray(found.error[..., 0])
     covered = np.mean(np.abs(away) < 1.96, axis=0)
-    assert (covered > 0.92).all() and (covered < 0.98).all(), covered
-    assert (np.abs(away.mean(axis=0)) < 0.2).all()
+    assert (covered > 0.9).all() and (covered < 0.98).all(), covered
+    assert (np.abs(away.mean(axis=0)) < 0.25).all()
 
 
 def test_paths_miss_a_jump_and_their_error_bar_does_not_know():
-    """Why both stand side by side: the pathwise mean of a step is 0 with error 0; of a cube it is right."""
-    found = pathwise_gradient(step_and_cube, jnp.array([0.3]), jnp.array([0.5]), 400, jax.random.PRNGKey(2))
+    """Why both stand side by side: the pathwise mean of a step is 0 with error 0; of a wave it is right."""
+    found = pathwise_gradient(step_and_wave, jnp.array([0.3]), jnp.array([0.5]), 400, jax.random.PRNGKey(2))
     assert found.gradient[0, 0] == 0 and found.error[0, 0] == 0
     assert abs(found.gradient[1, 0] - closed(0.3, 0.5)[1]) < 4 * found.error[1, 0]
 
@@ -66,8 +67,8 @@ def test_wrong_input_is_refused():
     key = jax.random.PRNGKey(0)
     for samples in (7, 6):
         with pytest.raises(ValueError, match=f"samples = {samples}"):
-            smoothed_gradient(step_and_cube, POINT, SPREAD, samples, key)
+            smoothed_gradient(step_and_wave, POINT, SPREAD, samples, key)
     with pytest.raises(ValueError, match="spread = 0"):
-        smoothed_gradient(step_and_cube, POINT, jnp.zeros(()), 40, key)
+        smoothed_gradient(step_and_wave, POINT, jnp.zeros(2), 40, key)
     with pytest.raises(ValueError, match="samples = 1"):
-        pathwise_gradient(step_and_cube, POINT, SPREAD, 1, key)
+        pathwise_gradient(step_and_wave, POINT, SPREAD, 1, key)

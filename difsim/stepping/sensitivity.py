@@ -106,5 +106,6 @@ def relative_size(primals: Any, tangents: Any) -> Array:
     sizes = [
         jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / jnp.maximum(1.0, jnp.max(jnp.abs(x)))
         for x, t in zip(jax.tree.leaves(primals), jax.tree.leaves(tangents), strict=True)
+        if x.size > 0
     ]
     return jnp.max(jnp.stack(sizes), axis=0)

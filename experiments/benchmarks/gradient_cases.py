@@ -64,7 +64,7 @@ class Pair(AbstractModel):
 
     def approach(self, t, state):
         gap = state.x[1] - state.x[0] - self.distance
-        return Approach(gap, jnp.abs(state.v[0] - state.v[1]), 3e-5, self.gravity)
+        return Approach(gap, jnp.abs(state.v[0] - state.v[1]), jnp.full_like(gap, 3e-5), self.gravity)
 
     def ledger(self, t, state):
         gap = state.x[1] - state.x[0] - self.distance
@@ -78,7 +78,8 @@ class RigidPair(AbstractImpactModel):
         return LineState(state.v, jnp.zeros_like(state.v))
 
     def approach(self, t, state):
-        return Approach(state.x[1] - state.x[0] - 0.2, jnp.abs(state.v[0] - state.v[1]), 1e-3)
+        gap = state.x[1] - state.x[0] - 0.2
+        return Approach(gap, jnp.abs(state.v[0] - state.v[1]), jnp.full_like(gap, 1e-3))
 
     def impact(self, t, state):
         return LineState(state.x, state.v[::-1])
