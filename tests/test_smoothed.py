@@ -68,7 +68,7 @@ def test_wrong_input_is_refused():
     for samples in (7, 6):
         with pytest.raises(ValueError, match=f"samples = {samples}"):
             smoothed_gradient(step_and_wave, POINT, SPREAD, samples, key)
-    with pytest.raises(ValueError, match="spread = 0"):
+    with pytest.raises(ValueError, match="spread = "):
         smoothed_gradient(step_and_wave, POINT, jnp.zeros(2), 40, key)
     with pytest.raises(ValueError, match="samples = 1"):
         pathwise_gradient(step_and_wave, POINT, SPREAD, 1, key)
