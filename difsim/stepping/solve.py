@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from difsim.dynamics import AbstractModel
 from difsim.stepping.methods import AbstractMethod, Sensitivities
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
-from difsim.stepping.validity import Policy, Validity, check_policy, tangent_growth, watch_jumps
+from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_jumps
 from difsim.typing import as_float, is_known
 
 
@@ -52,7 +52,7 @@ def simulate(
     *,
     method: AbstractMethod | None = None,
     throw: bool = True,
-    gradient: Policy = "refuse",
+    gradient: str = "refuse",
 ) -> Solution:
     """Follow `model` from `state` at `times[0]` through the later `times`.
 
@@ -71,7 +71,7 @@ def simulate(
     tangents that grew beyond `validity.limit` are PAST_VALIDITY. "warn": warnings instead, the last two where
     their numbers are known (outside `jit`). "ignore": neither; for runs of which only values are wanted.
 
-    **Raises** `ValueError` for times that do not increase; `RuntimeError` as above.
+    **Raises** `ValueError` for times that do not increase or another word for `gradient`; `RuntimeError` as above.
     """
     check_policy(gradient)
     times = as_float(times)
@@ -89,7 +89,7 @@ def simulate(
 
 @eqx.filter_jit
 def _simulate(
-    model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: Policy
+    model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: str
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
     model, state = watch_jumps(model, state, gradient)

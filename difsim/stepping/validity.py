@@ -5,7 +5,7 @@ the trajectory grows alike, and the derivative's own relative error like the pro
 """
 
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,8 +16,6 @@ from difsim import safe
 from difsim.contact import AbstractNormal
 from difsim.stepping.sensitivity import relative_size
 from difsim.typing import Scalar
-
-Policy = Literal["refuse", "warn", "ignore"]
 
 
 class Validity(eqx.Module):
@@ -63,7 +61,7 @@ class Validity(eqx.Module):
 
 
 def check_policy(gradient: str) -> None:
-    """Raise `ValueError` for a word that is no `Policy`."""
+    """Raise `ValueError` for a word that `simulate(gradient=...)` does not know."""
     if gradient not in ("refuse", "warn", "ignore"):
         raise ValueError(f"simulate: gradient = {gradient!r} must be 'refuse', 'warn' or 'ignore'")
 
@@ -74,7 +72,7 @@ def jumping_laws(model: Any) -> list[str]:
     return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.jumps]
 
 
-def watch_jumps(model: Any, state: Any, gradient: Policy) -> tuple[Any, Any]:
+def watch_jumps(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
     """`model` and `state` as they are; a derivative through a law that jumps raises `ValueError`, or warns.
 
     The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
