@@ -129,6 +129,7 @@ def _(primals, tangents):
         return rows(*args[:2], *whole), False
 
     growth = largest(*jax.lax.stop_gradient((moved, states, *map(jax.tree.leaves, tangents))))
+    growth = growth.astype(tangent_growth(*primals).dtype)  # of states in float32 too
     return growth, jnp.zeros_like(growth)
 
 
