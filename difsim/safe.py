@@ -47,13 +47,25 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     """v/|v| over the last axis; 0 with zero derivative at v = 0."""
     length = norm(v)[..., None]
     nonzero = length > 0
-    return jnp.where(nonzero, v / jnp.where(nonzero, length, 1.0), 0.0)
+    return jnp.where(nonzero, _quotient(v, jnp.where(nonzero, length, 1.0)), 0.0)
+
+
+@jax.custom_jvp
+def _quotient(a: Float[Array, "*n"], b: Float[Array, "*m"]) -> Float[Array, "*k"]:
+    """a/b; its derivative squares no b, whose square is 0 below 1e-154: a soft contact that begins is as small."""
+    return a / b
+
+
+@_quotient.defjvp
+def _(primals, tangents):
+    (a, b), (da, db) = primals, tangents
+    return a / b, (da - a / b * db) / b
 
 
 def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """a/b, and 0 with zero derivative where b is exactly 0."""
     nonzero = b != 0
-    return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
+    return jnp.where(nonzero, _quotient(a, jnp.where(nonzero, b, 1.0)), 0.0)
 
 
 def power(x: Float[Array, "*n"], exponent: float | int) -> Float[Array, "*n"]:

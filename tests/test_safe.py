@@ -48,6 +48,13 @@ def test_small_is_not_zero(dtype):
     np.testing.assert_allclose(jax.jacrev(safe.unit)(v)[0, 0], 1 / TINY, rtol=1e-6)
 
 
+def test_quotients_of_numbers_whose_square_underflows():
+    """A soft contact begins with forces of 1e-300 N: d(a/b) must not square b."""
+    by_a, by_b = jax.jacfwd(safe.divide, argnums=(0, 1))(jnp.array(2e-200), jnp.array(1e-200))
+    np.testing.assert_allclose([by_a, by_b], [1e200, -2e200], rtol=1e-14)
+    np.testing.assert_allclose(jax.jacrev(safe.divide, argnums=1)(jnp.array(2e-200), jnp.array(1e-200)), -2e200)
+
+
 def test_where_float32_underflows():
     """XLA flushes subnormal squares to zero: in float32, lengths and speeds must be scaled above 1e-19."""
     assert safe.norm(jnp.full(3, 2e-19, jnp.float32)) > 0

@@ -6,6 +6,7 @@ from difsim.stepping.flight import Coast, ToContact
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
 from difsim.stepping.solve import Solution, simulate
 from difsim.stepping.status import Status, raise_unless_ok
+from difsim.stepping.validity import Validity
 
 __all__ = [
     "AbstractMethod",
@@ -18,6 +19,7 @@ __all__ = [
     "Status",
     "ToContact",
     "Transition",
+    "Validity",
     "raise_unless_ok",
     "simulate",
     "transition",

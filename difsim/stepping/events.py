@@ -31,6 +31,10 @@ class Events(AbstractMethod):
     max_steps: int = eqx.field(static=True, default=4096)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
+    @property
+    def tangent_tolerance(self):
+        return self.rtol if isinstance(self.adjoint, diffrax.ForwardMode) else None
+
     def __check_init__(self):
         if self.impacts < 1:
             raise ValueError(f"Events: impacts = {self.impacts} must be at least 1")
@@ -90,4 +94,5 @@ class Events(AbstractMethod):
             status=jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status),
             steps=steps,
             steps_per_contact=jnp.asarray(jnp.inf),
+            contacts=count,
         )

@@ -26,6 +26,10 @@ class Coast(AbstractMethod):
     max_steps: int = eqx.field(static=True, default=4096)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
+    @property
+    def tangent_tolerance(self):
+        return self.rtol if isinstance(self.adjoint, diffrax.ForwardMode) else None
+
     def solve(self, model, state, unravel, times):
         solution = _high_order(
             self, model, state, flat_field(unravel), times, _controller(self), saveat=diffrax.SaveAt(ts=times)
@@ -58,6 +62,10 @@ class ToContact(AbstractMethod):
     max_steps: int = eqx.field(static=True, default=4096)
     slack: float = eqx.field(static=True, default=1e-6)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
+
+    @property
+    def tangent_tolerance(self):
+        return self.rtol if isinstance(self.adjoint, diffrax.ForwardMode) else None
 
     def solve(self, model, state, unravel, times):
         field = flat_field(unravel)

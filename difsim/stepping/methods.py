@@ -29,12 +29,14 @@ from difsim.stepping.status import Status
 
 class Run(eqx.Module):
     """States [T, n] at the wanted times ([T, 1 + p, n] with sensitivities as rows), status, accepted steps,
-    mean steps per contact, and the states' own `times` where the motion ended before the wanted ones."""
+    mean steps per contact, contacts begun, and the states' own `times` where the motion ended before the wanted
+    ones."""
 
     states: Float[Array, "T *rows n"]
     status: Int[Array, ""]
     steps: Int[Array, ""]
     steps_per_contact: Float[Array, ""]
+    contacts: Int[Array, ""] | int = 0
     times: Float[Array, "T"] | None = None
 
 
@@ -44,6 +46,14 @@ class AbstractMethod(eqx.Module):
     @abstractmethod
     def solve(self, model: AbstractModel, state: Array, unravel: Callable, times: Array) -> Run:
         """States of `model` at `times` from the flat `state` at `times[0]`."""
+
+    @property
+    def tangent_tolerance(self) -> float | None:
+        """Relative tolerance of a method for forward derivatives alone, which sees how its tangents grow.
+
+        None for one that offers reverse mode: there no tangent exists while the solution is made.
+        """
+        return None
 
 
 def flat_field(unravel: Callable) -> Callable:
@@ -103,6 +113,7 @@ def integrate(
         status=status_of(solution.result, per_contact, resolve),
         steps=solution.stats["num_accepted_steps"],
         steps_per_contact=per_contact,
+        contacts=solution.controller_state.contacts,
     )
 
 
@@ -123,6 +134,10 @@ class Sensitivities(AbstractMethod):
     weight: float = eqx.field(static=True, default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
     resolve: float = eqx.field(static=True, default=10.0)
+
+    @property
+    def tangent_tolerance(self):
+        return self.rtol
 
     def solve(self, model, state, unravel, times):
         field = flat_field(unravel)
@@ -224,4 +239,5 @@ class FixedSteps(AbstractMethod):
             status=jnp.where(per_contact < self.resolve, int(Status.UNDER_RESOLVED), int(Status.OK)),
             steps=jnp.asarray(self.steps * (times.shape[0] - 1)),
             steps_per_contact=per_contact,
+            contacts=counts[1],
         )

@@ -45,7 +45,8 @@ def forward_sensitivities(field: Callable, run: Callable, model: Any, state: Arr
         def rows(moved, still_arrays, state, times, t_moved, t_state):
             """One solve for all tangents: `t_moved` and `t_state` have a leading axis of p."""
             still = eqx.combine(still_arrays, still_static)
-            scale = 1 / _relative_size((moved, state), (t_moved, t_state))
+            size = relative_size((moved, state), (t_moved, t_state))
+            scale = 1 / jnp.where(size > 0, size, 1.0)
             t_moved, t_state = jax.tree.map(
                 lambda t: t * scale.reshape((-1,) + (1,) * (t.ndim - 1)), (t_moved, t_state)
             )
@@ -96,15 +97,15 @@ def forward_sensitivities(field: Callable, run: Callable, model: Any, state: Arr
     return flow(model, state, times)
 
 
-def _relative_size(primals: Any, tangents: Any) -> Array:
+def relative_size(primals: Any, tangents: Any) -> Array:
     """[p] the largest relative change that each tangent makes in any array: max |t|/max(1, |x|).
 
     It makes d/dE with E in Pa as accurate as d/d ln E. An array that is small or zero counts as 1, since its
-    own size says nothing about what a change of it does. A zero tangent keeps scale 1.
+    own size says nothing about what a change of it does.
     """
     sizes = [
         jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / jnp.maximum(1.0, jnp.max(jnp.abs(x)))
         for x, t in zip(jax.tree.leaves(primals), jax.tree.leaves(tangents), strict=True)
+        if x.size > 0
     ]
-    size = jnp.max(jnp.stack(sizes), axis=0)
-    return jnp.where(size > 0, size, 1.0)
+    return jnp.max(jnp.stack(sizes), axis=0)

@@ -1,5 +1,6 @@
 """`simulate`: one call for every model, one argument for how it is stepped and differentiated."""
 
+import warnings
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +12,8 @@ from jaxtyping import Array, Float, Int
 
 from difsim.dynamics import AbstractModel
 from difsim.stepping.methods import AbstractMethod, Sensitivities
-from difsim.stepping.status import Status, raise_unless_ok
+from difsim.stepping.status import REMEDY, Status, raise_unless_ok
+from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_jumps
 from difsim.typing import as_float, is_known
 
 
@@ -21,7 +23,7 @@ class Solution(eqx.Module):
     `times` [T] s of the states (with `ToContact` none is later than the contact); `states`, the model's state
     with a leading axis of T; `status` (a `Status` code); `ledger`, the model's accounts at each time; `steps`
     taken; `steps_per_contact`, the mean number of accepted steps between touch and lift-off (inf without
-    contact).
+    contact); `validity`, how far derivatives of this solution can be trusted.
     """
 
     times: Float[Array, "T"]
@@ -30,6 +32,7 @@ class Solution(eqx.Module):
     ledger: dict[str, Any]
     steps: Int[Array, ""]
     steps_per_contact: Float[Array, ""]
+    validity: Validity
 
     @property
     def last(self) -> Any:
@@ -49,6 +52,7 @@ def simulate(
     *,
     method: AbstractMethod | None = None,
     throw: bool = True,
+    gradient: str = "refuse",
 ) -> Solution:
     """Follow `model` from `state` at `times[0]` through the later `times`.
 
@@ -59,37 +63,65 @@ def simulate(
     `ToContact()` (flights of hours by steps of high order; the latter ends at the first contact).
 
     **Arguments:** `model`; `state` at `times[0]`, a pytree of floating arrays; `times` [T] s, increasing;
-    `throw`: raise `RuntimeError` when the status is not OK. Inside `jit` or `vmap` nothing can be raised: there
-    the caller reads `status`.
+    `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
+    raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
 
-    **Raises** `ValueError` for times that do not increase; `RuntimeError` as above.
+    `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that jumps at
+    touch raises `ValueError`, too few steps per contact are the status UNDER_RESOLVED (for values too), and
+    tangents that grew beyond `validity.limit` are PAST_VALIDITY. "warn": warnings instead, the last two where
+    their numbers are known (outside `jit`). "ignore": neither; for runs of which only values are wanted.
+
+    **Raises** `ValueError` for times that do not increase or another word for `gradient`; `RuntimeError` as above.
     """
+    check_policy(gradient)
     times = as_float(times)
     if times.ndim != 1 or times.shape[0] < 2:
         raise ValueError(f"simulate: times must be a vector of at least two times, got shape {times.shape}")
     if is_known(times) and not (np.diff(np.asarray(times)) > 0).all():
         raise ValueError(f"simulate: times must increase; they are {times}")
-    solution = _simulate(model, state, times, method or Sensitivities())
+    solution, doubt = _simulate(model, state, times, method or Sensitivities(), gradient)
+    if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
+        warnings.warn(f"simulate: {REMEDY[Status(int(doubt))]}", stacklevel=2)
     if throw and is_known(solution.status):
         raise_unless_ok(solution.status)
     return solution
 
 
 @eqx.filter_jit
-def _simulate(model: AbstractModel, state: Any, times: Array, method: AbstractMethod) -> Solution:
+def _simulate(
+    model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: str
+) -> tuple[Solution, Array]:
+    """The solution, and the status that its derivatives alone would have."""
+    model, state = watch_jumps(model, state, gradient)
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
     run = method.solve(model, flat, unravel, times)
     times = times if run.times is None else run.times
     states = jax.vmap(unravel)(run.states)
-    # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
+    validity = _validity(model, state, states, run, method)
+    past = jnp.where(validity.is_past, int(Status.PAST_VALIDITY), int(Status.OK))
     ended = run.status > Status.UNDER_RESOLVED
+    doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
+    status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
+    # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~jnp.all(jnp.isfinite(run.states)))
-    return Solution(
+    solution = Solution(
         times=times,
         states=states,
-        status=jnp.where(broken, int(Status.NOT_FINITE), run.status),
+        status=jnp.where(broken, int(Status.NOT_FINITE), status),
         ledger=jax.vmap(model.ledger)(times, states),
         steps=run.steps,
         steps_per_contact=run.steps_per_contact,
+        validity=validity,
+    )
+    return solution, doubt
+
+
+def _validity(model, state, states, run, method: AbstractMethod) -> Validity:
+    tolerance, dtype = method.tangent_tolerance, run.states.dtype
+    growth = jnp.nan if tolerance is None else tangent_growth((model, state), states)
+    return Validity(
+        growth=jnp.asarray(growth, dtype),
+        contacts=jnp.asarray(run.contacts),
+        tolerance=jnp.asarray(jnp.nan if tolerance is None else tolerance, dtype),
     )

@@ -1,4 +1,7 @@
-"""How a solve ended: a code in the result, raised once at the outermost call."""
+"""How a solve ended: a code in the result, raised once at the outermost call.
+
+UNDER_RESOLVED and PAST_VALIDITY speak of derivatives; the values stand.
+"""
 
 from enum import IntEnum
 
@@ -11,16 +14,19 @@ class Status(IntEnum):
 
     OK = 0
     UNDER_RESOLVED = 1
-    STEP_LIMIT = 2
-    STEP_TOO_SMALL = 3
-    IMPACT_LIMIT = 4
-    NO_CONTACT = 5
-    INSIDE = 6
-    NOT_FINITE = 7
+    PAST_VALIDITY = 2
+    STEP_LIMIT = 3
+    STEP_TOO_SMALL = 4
+    IMPACT_LIMIT = 5
+    NO_CONTACT = 6
+    INSIDE = 7
+    NOT_FINITE = 8
 
 
 REMEDY = {
     Status.UNDER_RESOLVED: "too few steps per contact for a derivative: tighten the tolerance or the step",
+    Status.PAST_VALIDITY: "contacts magnify a small change so much that the derivative says nothing: end earlier, "
+    "fit arc by arc, or smooth it (inversion.smoothed_gradient)",
     Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
     Status.STEP_TOO_SMALL: "the step fell below its minimum: the model is too stiff, or not smooth, here",
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",

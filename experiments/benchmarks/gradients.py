@@ -1,79 +1,144 @@
-"""Derivative error against tolerance and its cost, on the touchdown: what the defaults rest on."""
+"""`difsim benchmark gradients`: errors and costs of derivatives through contact, ours and what others offer.
 
+Rows come in pairs: the error of the Jacobian (worst entry over largest) with steps per contact and growth of the
+tangents in its text, and its cost over a run without derivatives. Everything is computed, what is known to be
+wrong too: plain derivatives through the steps stand there to show why they are not the default.
+"""
+
+import json
+import math
+import os
+import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.stepping import FixedSteps, Sensitivities
-from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import problem
-from experiments.agilkia.solve import with_method
-from inversion import Problem
+from difsim.stepping import AbstractMethod, Checkpointed, Events, FixedSteps, Sensitivities
+from experiments.benchmarks import gradient_touchdown
+from experiments.benchmarks.gradient_cases import (
+    JUMPING,
+    KINKED,
+    Case,
+    end,
+    error,
+    hard_bounces,
+    hard_oblique,
+    hard_pair,
+    jacobian,
+    oblique_impact,
+    reference,
+    sliding_to_rolling,
+    soft_bounces,
+    soft_pair,
+    tumbling_cube,
+)
 
-REFERENCE = Sensitivities(rtol=1e-10, atol=1e-10, max_steps=100_000)
-METHODS = {
-    "sensitivities 1e-5": Sensitivities(1e-5, 1e-5),
-    "sensitivities 1e-6": Sensitivities(1e-6, 1e-6),
-    "sensitivities 1e-6, weight .1 (search)": Sensitivities(1e-6, 1e-6, weight=0.1),
-    "sensitivities 1e-6, weight 1e-4 (plain)": Sensitivities(1e-6, 1e-6, weight=1e-4),
-    "sensitivities 1e-8 (default)": Sensitivities(1e-8, 1e-8),
-    "sensitivities 1e-8, weight .1": Sensitivities(1e-8, 1e-8, weight=0.1),
-    "sensitivities 1e-8, weight 1e-4 (plain)": Sensitivities(1e-8, 1e-8, weight=1e-4),
-    "fixed steps, 4 ms": FixedSteps(1000),
-    "fixed steps, 1 ms": FixedSteps(4000),
-}
+PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
+TOLERANCES = (1e-6, 1e-8, 1e-10)
+
+
+def sensitivities(tolerance: float, weight: float = 1.0) -> Sensitivities:
+    """The default method at a tolerance."""
+    return Sensitivities(tolerance, tolerance, weight=weight, max_steps=100_000)
+
+
+CONTROLLED = {f"sensitivities {t:g}": sensitivities(t) for t in TOLERANCES}
+# Tangents that hardly count in the error norm go along with the value's steps: plain forward mode.
+PLAIN = {f"plain forward {t:g}": sensitivities(t, 1e-12) for t in TOLERANCES}
+REVERSE = {f"checkpointed {t:g}": Checkpointed(t, t, max_steps=16_384) for t in TOLERANCES}
+EQUAL = {f"equal steps, {n}": FixedSteps(n) for n in (4000, 40_000)}
+EVERY = CONTROLLED | PLAIN | REVERSE | EQUAL
+
+
+def suite() -> list[tuple[Case, dict[str, AbstractMethod]]]:
+    """Every case with its methods."""
+    bounces = (1, 2, 3, 4, 6, 8, 10)
+    return [
+        *((hard_bounces(n), {"events": Events(n)}) for n in bounces),
+        (hard_oblique(), {"events": Events(1)}),
+        (hard_pair(), {"events": Events(1)}),
+        (soft_bounces(1), EVERY),
+        *((soft_bounces(n), CONTROLLED) for n in bounces[1:]),
+        (soft_bounces(1, KINKED, "kink at touch"), EVERY),
+        (soft_bounces(1, JUMPING, "jump at touch"), EVERY),
+        (soft_pair(), CONTROLLED | PLAIN),
+        (oblique_impact(), CONTROLLED | PLAIN),
+        (sliding_to_rolling(), CONTROLLED | PLAIN),
+        *((tumbling_cube(n), CONTROLLED) for n in (1, 3, 6, 10)),
+    ]
 
 
 def rows(points: int, _: Path) -> list[dict[str, Any]]:
-    """For each method: median error of the Jacobian (worst entry over largest), its cost over a simulation
-    without derivatives, steps per contact. `ours` is the error or cost, `peer` the reference's 0 or 1."""
-    inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
-    u = jax.random.uniform(jax.random.PRNGKey(1), (points, len(inverse.names)), minval=0.02, maxval=0.98)
-    s = jax.vmap(inverse.quantile)(u)
-    exact, *_ = _run(inverse, REFERENCE, s)
+    """The suite, the single bounce in other engines, and the touchdown at `points` random points of its prior."""
+    found, last = [], None
+    for case, methods in suite():
+        if case.build is not last:  # a hundred programs of adaptive loops would take some GB
+            jax.clear_caches()
+        last = case.build
+        found += case_rows(case, methods)
+    return found + peer_rows() + gradient_touchdown.rows(points)
+
+
+def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, Any]]:
+    """Error and cost of each method; `peer` is the reference's 0, or the seconds of a run without derivatives."""
+    exact = reference(case)
+    p, time_ = jnp.asarray(case.at), jnp.asarray(case.time)
     found = []
-    for name, method in METHODS.items():
-        jacobian, seconds, forward, per_contact = _run(inverse, method, s)
-        error = np.abs(jacobian - exact).max(axis=(1, 2)) / np.abs(exact).max(axis=(1, 2))
-        found += [
-            _row(f"{name}: Jacobian error, median", float(np.median(error)), 0.0, "relative"),
-            _row(f"{name}: Jacobian error, worst", float(error.max()), 0.0, "relative"),
-            _row(f"{name}: cost of 10 derivatives", seconds, forward, "s a touchdown"),
-            _row(f"{name}: steps per contact", float(np.median(per_contact)), 0.0, "steps"),
-        ]
+    for name, method in methods.items():
+        worst, solution = error(case, method, exact)
+        slope = _seconds(lambda m=method: jacobian(case.build, case.watch, m, p, time_))
+        plain = _seconds(lambda m=method: end(case.build, case.watch, m, p, time_))
+        row = {"work": f"{case.name}, {name}{_notes(solution)}", "ours": worst, "peer": 0.0, "unit": "relative"}
+        cost = {"work": f"{case.name}, {name}: cost of {len(p)}", "ours": slope, "peer": plain, "unit": "s CPU"}
+        found += [row | {"ratio": math.nan}, cost | {"ratio": slope / plain}]
     return found
 
 
-def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
-    return {"work": work, "ours": ours, "peer": peer, "ratio": ours / peer if peer else float("nan"), "unit": unit}
+def _notes(solution) -> str:
+    steps, grown = float(solution.steps_per_contact), solution.validity
+    notes = [f"{steps:.0f} steps"] if math.isfinite(steps) else []
+    if math.isfinite(grown.growth):
+        notes.append(f"growth {float(grown.growth):.2g} of {float(grown.limit):.0g}")
+    if solution.status != 0:
+        notes.append(f"status {int(solution.status)}")
+    return f" ({', '.join(notes)})" if notes else ""
 
 
-def _run(inverse: Problem, method, s) -> tuple[np.ndarray, float, float, np.ndarray]:
-    """Jacobians of the residual by s at each point, median seconds of one, of one simulation, steps."""
-    timed = with_method(inverse, method).relax()
-
-    def residual(p, s):
-        return p.evaluate(s).residual
-
-    def steps(p, s):
-        _, solution = p.predict.follow(p.named(p.physical(s)), jnp.asarray([0.0, 10.0]))
-        return solution.steps_per_contact
-
-    jacobian, forward = jax.jit(jax.jacfwd(residual, argnums=1)), jax.jit(residual)
-    jacobians, seconds = _timed(jacobian, timed, s)
-    _, plain = _timed(forward, timed, s)
-    return jacobians, seconds, plain, np.asarray([jax.jit(steps)(timed, row) for row in s])
+def _seconds(call: Callable, repeats: int = 5) -> float:
+    """Median CPU time of a call, in all threads of the process."""
+    jax.block_until_ready(eqx.filter(call(), eqx.is_array))
+    times = []
+    for _ in range(repeats):
+        started = time.process_time()
+        jax.block_until_ready(eqx.filter(call(), eqx.is_array))
+        times.append(time.process_time() - started)
+    return float(np.median(times))
 
 
-def _timed(f, p, s) -> tuple[np.ndarray, float]:
-    jax.block_until_ready(f(p, s[0]))
-    results, times = [], []
-    for row in s:
-        started = time.perf_counter()
-        results.append(np.asarray(jax.block_until_ready(f(p, row))))
-        times.append(time.perf_counter() - started)
-    return np.stack(results), float(np.median(times))
+def peer_rows() -> list[dict[str, Any]]:
+    """The single bounce in MuJoCo MJX and Brax: `ours` is the engine's own derivative, `peer` what it should be.
+
+    They need a Python of their own, named by the environment variable DIFSIM_GRADIENT_PEERS
+    (`pip install mujoco-mjx brax`). By the height it should be the closed form's, by the engine's number for
+    restitution the slope of its own values.
+    """
+    interpreter = os.environ.get(PEERS)
+    if not interpreter:
+        print(f"no rows of other engines: set {PEERS} to a Python with mujoco-mjx and brax")
+        return []
+    script = Path(__file__).parent / "gradient_peers.py"
+    done = subprocess.run([interpreter, script], stdout=subprocess.PIPE, text=True, check=True)
+    found = []
+    for engine in json.loads(done.stdout.splitlines()[-1]):
+        derivative = engine["derivative"] or [math.nan, math.nan]
+        expected = (engine["closed"], engine["slopes"][1])
+        for what, ours, peer in zip(("height", engine["parameter"]), derivative, expected, strict=True):
+            work = f"{engine['engine']}, dt {engine['dt']:g}: dz/d {what}"
+            found.append({"work": work, "ours": ours, "peer": peer, "ratio": ours / peer, "unit": "SI"})
+    return found

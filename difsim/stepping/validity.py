@@ -1,0 +1,139 @@
+"""How far a derivative can be trusted: growth of the tangents, and what `simulate(gradient=...)` does about it.
+
+A tangent that a contact magnifies by a tells of a change a times smaller only; after n contacts aⁿ. The error of
+the trajectory grows alike, and the derivative's own relative error like the product of both.
+"""
+
+import warnings
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from difsim import safe
+from difsim.contact import AbstractNormal
+from difsim.stepping.sensitivity import relative_size
+from difsim.typing import Scalar
+
+
+class Validity(eqx.Module):
+    """What the derivatives of a solution can still say.
+
+    `growth` A: the largest change of the state for a small change of what it was differentiated by, over all
+    tangents and saved times, both relative to max(1, size) as the solver's error is; NaN where no derivative was
+    taken, or where the method does not see it (`AbstractMethod.tangent_tolerance`). `contacts` n until the last
+    time; `tolerance` ε of the solve, relative.
+    """
+
+    growth: Scalar
+    contacts: Int[Array, ""]
+    tolerance: Scalar
+
+    @property
+    def linear_range(self) -> Scalar:
+        """1/A: the relative change (of a parameter, of the start) that moves the state by its own size. A linear
+        prediction over a larger spread says nothing: smooth it (`inversion.smoothed_gradient`)."""
+        return 1 / self.growth
+
+    @property
+    def limit(self) -> Scalar:
+        """ε^(-1/2), the growth at which the derivative is lost: its own derivative grows as A², so that an error
+        of the trajectory of ε changes it by some A² ε of itself."""
+        return self.tolerance**-0.5
+
+    @property
+    def per_contact(self) -> Scalar:
+        """A^(1/n), the mean growth in a contact; NaN without contact."""
+        return jnp.where(self.contacts > 0, self.growth ** (1 / jnp.maximum(self.contacts, 1)), jnp.nan)
+
+    @property
+    def horizon(self) -> Scalar:
+        """Contacts after which the derivative says nothing, ln(ε^(-1/2))/ln(A^(1/n)); inf where none grows it."""
+        rate = jnp.log(self.per_contact)
+        return jnp.where(rate <= 0, jnp.inf, jnp.log(self.limit) / jnp.where(rate <= 0, 1.0, rate))
+
+    @property
+    def is_past(self) -> Array:
+        """Whether contacts have made the tangents grow beyond `limit`; no where nothing is known."""
+        return (self.contacts > 0) & (self.growth > self.limit)
+
+
+def check_policy(gradient: str) -> None:
+    """Raise `ValueError` for a word that `simulate(gradient=...)` does not know."""
+    if gradient not in ("refuse", "warn", "ignore"):
+        raise ValueError(f"simulate: gradient = {gradient!r} must be 'refuse', 'warn' or 'ignore'")
+
+
+def jumping_laws(model: Any) -> list[str]:
+    """Names of the normal laws in `model` whose force jumps at touch."""
+    nodes = jax.tree.leaves(model, is_leaf=lambda x: isinstance(x, AbstractNormal))
+    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.jumps]
+
+
+def watch_jumps(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
+    """`model` and `state` as they are; a derivative through a law that jumps raises `ValueError`, or warns.
+
+    The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
+    either mode. Values pass.
+    """
+    laws = jumping_laws(model)
+    if not laws or gradient == "ignore":
+        return model, state
+    message = (
+        f"simulate: the force of {', '.join(laws)} jumps at touch, and a derivative through the steps is wrong by "
+        "up to orders of magnitude while the value converges: give the law a smooth onset (a width in m)"
+    )
+
+    @jax.custom_jvp
+    def same(arrays):
+        return arrays
+
+    @same.defjvp
+    def same_jvp(primals, tangents):
+        if gradient == "refuse":
+            raise ValueError(f"{message}, or take the wrong derivative with gradient='ignore'")
+        warnings.warn(message, stacklevel=2)
+        return primals[0], tangents[0]
+
+    arrays, rest = eqx.partition((model, state), eqx.is_inexact_array)
+    return eqx.combine(same(arrays), rest)
+
+
+@eqx.filter_custom_jvp
+def tangent_growth(inputs: Any, states: Any) -> Scalar:
+    """NaN; where `states` are differentiated (forward mode), the growth A of `Validity` from `inputs` to them."""
+    return jnp.full((), jnp.nan)
+
+
+@tangent_growth.def_jvp
+def _(primals, tangents):
+    moved, states = (_moving(x, t) for x, t in zip(primals, tangents, strict=True))
+
+    def rows(moved, states, t_moved, t_states):
+        return jnp.max(safe.divide(relative_size(states, t_states), relative_size(moved, t_moved)))
+
+    def single(moved, states, t_moved, t_states):
+        return rows(moved, states, *jax.tree.map(lambda t: t[None], (t_moved, t_states)))
+
+    largest = jax.custom_batching.custom_vmap(single)
+
+    @largest.def_vmap
+    def largest_of_batch(size, batched, *args):
+        batched = tuple(batched)
+        if any(jax.tree.leaves(batched[:2])):
+            return jax.vmap(single, in_axes=jax.tree.map(lambda b: 0 if b else None, batched))(*args), True
+        # One number for all tangents of `jacfwd`, as there is one solution for all of them.
+        whole = jax.tree.map(lambda b, t: t if b else jnp.broadcast_to(t, (size, *t.shape)), batched[2:], args[2:])
+        return rows(*args[:2], *whole), False
+
+    growth = largest(*jax.lax.stop_gradient((moved, states, *map(jax.tree.leaves, tangents))))
+    growth = growth.astype(tangent_growth(*primals).dtype)  # of states in float32 too
+    return growth, jnp.zeros_like(growth)
+
+
+def _moving(primal: Any, tangent: Any) -> list[Array]:
+    """The leaves that have a tangent."""
+    kept = jax.tree.map(lambda t, x: None if t is None else x, tangent, primal, is_leaf=lambda x: x is None)
+    return jax.tree.leaves(kept)

@@ -1,0 +1,116 @@
+"""The bounce of `difsim benchmark gradients` in MuJoCo MJX and Brax, in an interpreter of their own.
+
+Run as a script with a Python that has `mujoco-mjx` and `brax` (of one jax): it prints one line of JSON. Nothing
+of difsim is imported here, and difsim imports nothing of this.
+
+A ball falls from a gap of 1.2 m at 9.81 m/s² and bounces once; z is the gap after 1 s. Each engine's own
+derivatives (forward mode) of z by the height and by its number for restitution stand beside the slope of the same
+program's own values, fitted over ±5 % (which averages over where in a step the contact begins), and, for the
+height, beside the closed form with the restitution that the engine realised.
+"""
+
+import json
+import sys
+from importlib.metadata import version
+
+import brax.positional.pipeline
+import brax.spring.pipeline
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+from brax.io import mjcf
+from mujoco import mjx
+
+HEIGHT, TIME, G, RADIUS = 1.2, 1.0, 9.81, 0.1
+DAMPING, ELASTICITY = 45.0, 0.8  # both give a restitution near .8
+STEPS = (1e-3, 1e-4)
+
+SCENE = """<mujoco>
+  <option timestep="{dt}" gravity="0 0 -{g}"/>
+  <custom><numeric name="elasticity" data="{elasticity}"/></custom>
+  <worldbody>
+    <geom type="plane" size="5 5 1" condim="1" solref="-100000 -{damping}"/>
+    <body pos="0 0 {z}"><freejoint/>
+      <geom type="sphere" size="{radius}" mass="1" condim="1" solref="-100000 -{damping}"/>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+
+def scene(dt: float) -> mujoco.MjModel:
+    """The ball over the plane."""
+    text = SCENE.format(dt=dt, g=G, z=HEIGHT + RADIUS, radius=RADIUS, damping=DAMPING, elasticity=ELASTICITY)
+    return mujoco.MjModel.from_xml_string(text)
+
+
+def mjx_end(dt: float):
+    """z of height and contact damping (`solref`, direct form), N s/m per kg."""
+    model = mjx.put_model(scene(dt))
+    start = mjx.make_data(model)
+
+    def end(p):
+        ours = model.replace(geom_solref=model.geom_solref.at[:, 1].set(-p[1]))
+        data = start.replace(qpos=start.qpos.at[2].set(p[0] + RADIUS))
+        data = jax.lax.fori_loop(0, round(TIME / dt), lambda _, d: mjx.step(ours, d), data)
+        return data.qpos[2] - RADIUS
+
+    return end, jnp.array([HEIGHT, DAMPING])
+
+
+def brax_end(pipeline, dt: float):
+    """z of height and elasticity."""
+    system = mjcf.load_model(scene(dt))
+
+    def end(p):
+        ours = system.replace(elasticity=jnp.full_like(system.elasticity, p[1]))
+        state = pipeline.init(ours, ours.init_q.at[2].set(p[0] + RADIUS), jnp.zeros(ours.qd_size()))
+        act = jnp.zeros(ours.act_size())
+        state = jax.lax.fori_loop(0, round(TIME / dt), lambda _, s: pipeline.step(ours, s, act), state)
+        return state.x.pos[0, 2] - RADIUS
+
+    return end, jnp.array([HEIGHT, ELASTICITY])
+
+
+def by_height(z: float) -> float:
+    """dz/dh₀ of the closed form, with the restitution that brings the ball to `z`."""
+    fall, v = np.sqrt(2 * HEIGHT / G), np.sqrt(2 * G * HEIGHT)
+    e = (z + 0.5 * G * (TIME - fall) ** 2) / (v * (TIME - fall))
+    return float(e * G / v * (TIME - fall) - (e * v - G * (TIME - fall)) * fall / (2 * HEIGHT))
+
+
+def slopes(run, at) -> list[float]:
+    """Of a parabola through the values at 41 points within ±5 % of each parameter."""
+    share, found = np.linspace(-0.05, 0.05, 41), []
+    for x, only in zip(np.asarray(at), np.eye(2), strict=True):
+        values = [float(run(at * (1 + s * only))) for s in share]
+        found.append(float(np.polyfit(share * x, values, 2)[1]))
+    return found
+
+
+def row(name: str, parameter: str, dt: float, end, at) -> dict:
+    """z, its derivatives and slopes; a refusal of the engine is its message."""
+    run = jax.jit(end)
+    z = float(run(at))
+    out = {"engine": name, "parameter": parameter, "dt": dt, "z": z, "slopes": slopes(run, at)}
+    try:
+        derivative = [float(x) for x in jax.jit(jax.jacfwd(end))(at)]
+    except Exception as refusal:  # whatever the engine raises is what its user sees
+        return out | {"closed": by_height(z), "derivative": None, "refusal": str(refusal).splitlines()[0]}
+    return out | {"closed": by_height(z), "derivative": derivative}
+
+
+def main() -> None:
+    """Print all rows."""
+    jax.config.update("jax_enable_x64", True)
+    rows = []
+    for dt in STEPS:
+        rows.append(row(f"MuJoCo MJX {version('mujoco-mjx')}", "damping", dt, *mjx_end(dt)))
+        for name, pipeline in (("spring", brax.spring.pipeline), ("positional", brax.positional.pipeline)):
+            engine = f"Brax {version('brax')} {name}"
+            rows.append(row(engine, "elasticity", dt, *brax_end(pipeline, dt)))
+    json.dump(rows, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

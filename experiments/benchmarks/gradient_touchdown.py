@@ -1,0 +1,91 @@
+"""Derivative error against tolerance and its cost, on the touchdown: what the defaults rest on."""
+
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.stepping import FixedSteps, Sensitivities
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.scenario import problem
+from experiments.agilkia.solve import with_method
+from inversion import Problem
+
+REFERENCE = Sensitivities(rtol=1e-10, atol=1e-10, max_steps=100_000)
+METHODS = {
+    "sensitivities 1e-5": Sensitivities(1e-5, 1e-5),
+    "sensitivities 1e-6": Sensitivities(1e-6, 1e-6),
+    "sensitivities 1e-6, weight .1 (search)": Sensitivities(1e-6, 1e-6, weight=0.1),
+    "sensitivities 1e-6, weight 1e-4 (plain)": Sensitivities(1e-6, 1e-6, weight=1e-4),
+    "sensitivities 1e-8 (default)": Sensitivities(1e-8, 1e-8),
+    "sensitivities 1e-8, weight .1": Sensitivities(1e-8, 1e-8, weight=0.1),
+    "sensitivities 1e-8, weight 1e-4 (plain)": Sensitivities(1e-8, 1e-8, weight=1e-4),
+    "fixed steps, 4 ms": FixedSteps(1000),
+    "fixed steps, 1 ms": FixedSteps(4000),
+}
+
+
+def rows(points: int) -> list[dict[str, Any]]:
+    """For each method: error of the Jacobian (worst entry over largest), its cost over a simulation without
+    derivatives, steps per contact. `ours` is the error or cost, `peer` the reference's 0 or 1.
+
+    Points where the reference or the method has no valid run are left out, and counted in the row.
+    """
+    inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
+    u = jax.random.uniform(jax.random.PRNGKey(1), (points, len(inverse.names)), minval=0.02, maxval=0.98)
+    s = jax.vmap(inverse.quantile)(u)
+    exact, *_ = _run(inverse, REFERENCE, s)
+    found = []
+    for name, method in METHODS.items():
+        jacobian, seconds, forward, per_contact = _run(inverse, method, s)
+        error = np.abs(jacobian - exact).max(axis=(1, 2)) / np.abs(exact).max(axis=(1, 2))
+        valid = np.isfinite(error)
+        median, worst = (float(f(error[valid])) if valid.any() else np.nan for f in (np.median, np.max))
+        of = f"{valid.sum()} of {points} points"
+        found += [
+            _row(f"{name}: Jacobian error, median, {of}", median, 0.0, "relative"),
+            _row(f"{name}: Jacobian error, worst, {of}", worst, 0.0, "relative"),
+            _row(f"{name}: cost of 10 derivatives", seconds, forward, "s a touchdown"),
+            _row(f"{name}: steps per contact", float(np.median(per_contact)), 0.0, "steps"),
+        ]
+    return found
+
+
+def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
+    return {"work": work, "ours": ours, "peer": peer, "ratio": ours / peer if peer else float("nan"), "unit": unit}
+
+
+def _run(inverse: Problem, method, s) -> tuple[np.ndarray, float, float, np.ndarray]:
+    """Jacobians of the residual by s at each point (NaN where the run failed), median seconds of one, of one
+    simulation, steps."""
+    timed = with_method(inverse, method).relax()
+
+    def residual(p, s):
+        run = p.evaluate(s)
+        return run.residual, run.ok
+
+    def slope(p, s):
+        # The residual of a failed run is NaN by a constant, whose derivative is a harmless-looking 0.
+        jacobian, ok = jax.jacfwd(residual, argnums=1, has_aux=True)(p, s)
+        return jnp.where(ok, jacobian, jnp.nan)
+
+    def steps(p, s):
+        _, solution = p.predict.follow(p.named(p.physical(s)), jnp.asarray([0.0, 10.0]))
+        return solution.steps_per_contact
+
+    jacobians, seconds = _timed(jax.jit(slope), timed, s)
+    _, plain = _timed(jax.jit(lambda p, s: residual(p, s)[0]), timed, s)
+    counted = jax.jit(steps)
+    return jacobians, seconds, plain, np.asarray([counted(timed, row) for row in s])
+
+
+def _timed(f, p, s) -> tuple[np.ndarray, float]:
+    jax.block_until_ready(f(p, s[0]))
+    results, times = [], []
+    for row in s:
+        started = time.perf_counter()
+        results.append(np.asarray(jax.block_until_ready(f(p, row))))
+        times.append(time.perf_counter() - started)
+    return np.stack(results), float(np.median(times))

@@ -1,0 +1,120 @@
+"""Gradients of an expectation: what a spread of inputs does on average, where a single path says nothing.
+
+For x = p + σ ξ with ξ normal, J(p) = E[f(x)] is smooth whatever f is. Two estimates of its gradient, each with
+its own error bar: the mean of f's own derivatives, exact in expectation while f is continuous, and useless where
+derivatives are large and of either sign; and the score's, from values alone, right for any f.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from difsim.typing import as_float, require
+
+from .sweeps import map_batched
+
+
+class Smoothed(eqx.Module):
+    """An estimate of ∂E[f(p + σ ξ)]/∂p and its standard error.
+
+    `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, how many of the
+    samples had finite results. What failed is left out, which biases the mean towards the rest.
+    """
+
+    gradient: Float[Array, "m n"]
+    error: Float[Array, "m n"]
+    value: Float[Array, "m"]
+    ok: Bool[Array, " samples"]
+
+
+def smoothed_gradient(
+    function: Callable[[Float[Array, " n"]], Float[Array, " m"]],
+    point: Float[Array, " n"],
+    spread: Float[Array, " n"],
+    samples: int,
+    key: Array,
+    batch_size: int | None = None,
+) -> Smoothed:
+    """∂E[f(p + σ ξ)]/∂p from values of f alone, by regression on antithetic pairs.
+
+    A pair ±ξ has the half difference d = (f(p + σξ) - f(p - σξ))/2, in which all even parts of f cancel. For
+    normal ξ the expectation's gradient is E[d ξᵀ]/σ (Stein), and so is the slope of d's linear regression on ξ in
+    the limit of many pairs; the regression leaves only the nonlinear rest of f as noise, and is exact for any
+    quadratic f. Its standard error is the sandwich estimate, which does not suppose equal scatter; it is too small
+    where few samples dominate (a cubic f: 85 % of 95 % intervals hold at 200 samples, 90 % at 800).
+
+    **Arguments:** `function` of [n] to [m], traceable; it need not be differentiable, or continuous. `point` p
+    [n]; `spread` σ [n] > 0, the same units; `samples`, calls of f, even and at least 4 n; `key`; `batch_size` of
+    `map_batched`. **Raises:** `ValueError` for a spread or a number of samples that is not.
+    **Source:** C. Stein (1981), Ann. Stat. 9, 1135; H. White (1980), Econometrica 48, 817.
+    """
+    point, spread = _checked(point, spread)
+    n = point.shape[0]
+    if samples % 2 or samples < 4 * n:
+        raise ValueError(f"smoothed_gradient: samples = {samples} must be even and at least {4 * n}")
+    xi = jax.random.normal(key, (samples // 2, n), point.dtype)
+    at = point[None] + spread[None] * jnp.concatenate([xi, -xi])
+    values = map_batched(function, at, batch_size)
+    ok = jnp.all(jnp.isfinite(values), axis=1)
+    plus, minus = jnp.split(values, 2)
+    both = ok[: samples // 2] & ok[samples // 2 :]
+    xi = jnp.where(both[:, None], xi, 0.0)
+    half = jnp.where(both[:, None], 0.5 * (plus - minus), 0.0)
+    inverse = jnp.linalg.inv(xi.T @ xi)
+    slope = half.T @ xi @ inverse
+    rest, lever = half - xi @ slope.T, jnp.sum(xi @ inverse * xi, axis=1)
+    # Residuals of a fit are too small where a sample pulls hard: (1 - lever) repairs that (HC3).
+    influence = jnp.einsum("km,kn->kmn", rest / (1 - lever)[:, None], xi @ inverse)
+    return Smoothed(
+        gradient=slope / spread[None],
+        error=jnp.sqrt(jnp.sum(influence**2, axis=0)) / spread[None],
+        value=_mean(values, ok),
+        ok=ok,
+    )
+
+
+def pathwise_gradient(
+    function: Callable[[Float[Array, " n"]], Float[Array, " m"]],
+    point: Float[Array, " n"],
+    spread: Float[Array, " n"],
+    samples: int,
+    key: Array,
+    batch_size: int | None = None,
+) -> Smoothed:
+    """∂E[f(p + σ ξ)]/∂p as the mean of f's forward derivatives, with the standard error of that mean.
+
+    Right for continuous f only: at a jump the derivative of a path misses what the expectation sees, and the
+    error bar does not know. Where single derivatives have tails (chaotic bounces) the error bar itself is a guess.
+
+    **Arguments and raises:** as `smoothed_gradient`; `samples` at least 2.
+    """
+    point, spread = _checked(point, spread)
+    if samples < 2:
+        raise ValueError(f"pathwise_gradient: samples = {samples} must be at least 2")
+    at = point[None] + spread[None] * jax.random.normal(key, (samples, point.shape[0]), point.dtype)
+
+    slopes, values = map_batched(jax.jacfwd(lambda x: (function(x),) * 2, has_aux=True), at, batch_size)
+    ok = jnp.all(jnp.isfinite(values), axis=1) & jnp.all(jnp.isfinite(slopes), axis=(1, 2))
+    mean = _mean(slopes, ok)
+    apart = jnp.where(ok[:, None, None], slopes - mean[None], 0.0)
+    count = jnp.sum(ok)
+    return Smoothed(
+        gradient=mean,
+        error=jnp.sqrt(jnp.sum(apart**2, axis=0) / (count * (count - 1))),
+        value=_mean(values, ok),
+        ok=ok,
+    )
+
+
+def _checked(point, spread) -> tuple[Array, Array]:
+    point, spread = as_float(point), as_float(spread)
+    require(spread > 0, f"smoothed gradient: spread = {spread} must be positive")
+    return point, jnp.broadcast_to(spread, point.shape)
+
+
+def _mean(values: Array, ok: Array) -> Array:
+    kept = ok.reshape((-1,) + (1,) * (values.ndim - 1))
+    return jnp.sum(jnp.where(kept, values, 0.0), axis=0) / jnp.sum(ok)

@@ -1,0 +1,101 @@
+"""The cases of `difsim benchmark gradients`, with the errors that it promises."""
+
+import json
+import sys
+
+import pytest
+
+from difsim.stepping import Events
+from experiments.benchmarks import gradients
+from experiments.benchmarks.gradient_cases import (
+    JUMPING,
+    KINKED,
+    error,
+    hard_bounces,
+    hard_oblique,
+    hard_pair,
+    oblique_impact,
+    reference,
+    sliding_to_rolling,
+    soft_bounces,
+    soft_pair,
+    tumbling_cube,
+)
+
+
+@pytest.mark.parametrize("case", [hard_pair(), hard_oblique()], ids=lambda case: case.name)
+def test_hard_impacts_meet_their_closed_forms(case):
+    found, solution = error(case, Events(1), reference(case))
+    assert found < 1e-8 and solution.ok and solution.validity.contacts == 1
+
+
+def check_convergence(case, errors):
+    """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9, which is what
+    differences of values resolve)."""
+    exact = reference(case)
+    loose, solution = error(case, gradients.sensitivities(1e-8), exact)
+    strict, _ = error(case, gradients.sensitivities(1e-10), exact)
+    assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
+    assert solution.ok and not solution.validity.is_past
+
+
+def test_one_soft_bounce():
+    """1e-4 at the default, 1e-6 at 1e-10, against sixth-order differences of values."""
+    check_convergence(soft_bounces(1), (1e-4, 1e-6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bounces", [2, 3, 4, 6, 8, 10])
+def test_hard_bounces(bounces):
+    case = hard_bounces(bounces)
+    assert error(case, Events(bounces), reference(case))[0] < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case",
+    [soft_bounces(4), soft_bounces(10), soft_pair(), oblique_impact(), sliding_to_rolling()],
+    ids=lambda case: case.name,
+)
+def test_single_point_contacts(case):
+    check_convergence(case, (1e-4, 1e-6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contacts, most", [(1, 1e-4), (3, 1e-2)])
+def test_a_tumbling_cube(contacts, most):
+    case = tumbling_cube(contacts)
+    found, solution = error(case, gradients.sensitivities(1e-8), reference(case))
+    assert found < most and solution.ok and solution.validity.contacts == contacts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, build", [("kink", KINKED), ("jump", JUMPING)])
+def test_plain_derivatives_stay_wrong(name, build):
+    """Through a kink or a jump the plain derivative does not fall with the tolerance as the value does."""
+    case = soft_bounces(1, build, name)
+    exact = reference(case)
+    found = [error(case, gradients.sensitivities(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
+    assert found[1] > 1e-5
+    if build is JUMPING:
+        assert min(found) > 0.1
+
+
+def test_rows_of_other_engines(monkeypatch, tmp_path, capsys):
+    """They come from another interpreter, and their absence is said."""
+    monkeypatch.delenv(gradients.PEERS, raising=False)
+    assert gradients.peer_rows() == [] and gradients.PEERS in capsys.readouterr().out
+    engine = {
+        "engine": "Toy 1.0",
+        "parameter": "damping",
+        "dt": 1e-3,
+        "closed": 1.0,
+        "slopes": [1.1, -2.0],
+        "derivative": [-3.0, -2.0],
+    }
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f"#!{sys.executable}\nprint('loading')\nprint('''{json.dumps([engine])}''')\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv(gradients.PEERS, str(stand_in))
+    height, damping = gradients.peer_rows()
+    assert height["ratio"] == -3.0 and damping["ratio"] == 1.0 and "Toy 1.0, dt 0.001" in height["work"]

@@ -1,0 +1,133 @@
+"""What a derivative is worth: laws that jump are refused, growth is measured, doubts are statuses."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.contact import LinearCompressive, Sharp, Smooth
+from difsim.dynamics import Bouncer, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from difsim.stepping import (
+    Checkpointed,
+    Events,
+    FixedSteps,
+    Sensitivities,
+    Status,
+    Validity,
+    simulate,
+    transition,
+)
+from experiments.benchmarks.gradient_cases import G, LineState, Pair
+from tests.helpers import approx
+
+TIMES = jnp.array([0.0, 0.3])
+LAX = Sensitivities(1e-5, 1e-5)
+
+
+def fall(stiffness, onset, method, **options):
+    law = LinearCompressive(stiffness, 40.0, onset)
+    model = Pair(law, gravity=G, held=True)
+    return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, method=method, throw=False, **options)
+
+
+@pytest.mark.parametrize(
+    "derivative, method",
+    [
+        (jax.jacfwd, LAX),
+        (jax.grad, Checkpointed(1e-5, 1e-5)),
+        (jax.jacfwd, FixedSteps(300)),
+        (jax.grad, FixedSteps(300)),
+    ],
+    ids=lambda x: getattr(x, "__name__", type(x).__name__),
+)
+def test_the_derivative_through_a_jump_is_refused(derivative, method):
+    """A negative test: paper 003's damper begins at once, and the value alone is to be had."""
+
+    def end(stiffness, **options):
+        return fall(stiffness, Sharp(), method, **options).last.x[1]
+
+    stiffness = jnp.array(2e4)
+    assert np.isfinite(end(stiffness))
+    with pytest.raises(ValueError, match="the force of LinearCompressive jumps at touch"):
+        derivative(end)(stiffness)
+    with pytest.raises(ValueError, match="jumps at touch"):
+        jax.jit(derivative(end))(stiffness)
+
+
+def test_a_jump_warns_or_is_ignored_on_demand_and_a_smooth_onset_passes():
+    def slope(onset, **options):
+        return jax.jacfwd(lambda k: fall(k, onset, LAX, **options).last.x[1])(jnp.array(2e4))
+
+    with pytest.warns(UserWarning, match="jumps at touch"):
+        slope(Sharp(), gradient="warn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(slope(Sharp(), gradient="ignore"))
+        assert np.isfinite(slope(Smooth(1e-3)))
+    with pytest.raises(ValueError, match="gradient = 'maybe'"):
+        slope(Sharp(), gradient="maybe")
+
+
+def test_too_few_steps_are_a_status_a_warning_or_nothing():
+    few = FixedSteps(40)
+    assert fall(2e4, Smooth(1e-3), few).status == Status.UNDER_RESOLVED
+    with pytest.warns(UserWarning, match="too few steps per contact"):
+        assert fall(2e4, Smooth(1e-3), few, gradient="warn").ok
+    assert fall(2e4, Smooth(1e-3), few, gradient="ignore").ok
+
+
+def dropped(e, method):
+    ball = Bouncer(Uniform((0.0, 0.0, -G)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e)
+    return simulate(ball, PointState((0.0, 0.0, 1.2)), jnp.array([0.0, 1.0]), method=method, throw=False)
+
+
+def with_velocity(solution):
+    return solution.last.velocity, solution
+
+
+def test_growth_of_a_rigid_ball():
+    """The largest relative change that e makes is that of the speed, ∂v/∂e = v₀, or that of the energy lost;
+    NaN for values; each point has its own."""
+
+    def by_e(e):
+        return jax.jacfwd(lambda e: with_velocity(dropped(e, Events(1))), has_aux=True)(e)[1]
+
+    v0, fall = np.sqrt(2 * G * 1.2), np.sqrt(2 * 1.2 / G)
+    found = jax.jit(jax.vmap(by_e))(jnp.array([0.8, 0.9])).validity
+    for growth, e in zip(found.growth, (0.8, 0.9), strict=True):
+        speed = v0 / max(1.0, abs(e * v0 - G * (1 - fall)))
+        lost = e * v0**2 / max(1.0, 0.5 * (1 - e**2) * v0**2)
+        assert growth == approx(max(speed, lost), rel=1e-8)
+    np.testing.assert_array_equal(found.contacts, 1)
+
+
+def test_a_derivative_past_its_validity_is_a_status():
+    """At a tolerance of .1 a growth of 4.5 is too much: ε^(-1/2) = 3.2. The value is untouched."""
+    loose = Events(1, rtol=0.1)
+    plain = dropped(jnp.array(0.8), loose)
+    assert plain.ok and jnp.isnan(plain.validity.growth) and plain.validity.contacts == 1
+    _, solution = jax.jacfwd(lambda e: with_velocity(dropped(e, loose)), has_aux=True)(jnp.array(0.8))
+    assert solution.status == Status.PAST_VALIDITY and solution.validity.is_past
+
+
+def test_the_horizon_follows_from_growth():
+    def validity(growth, contacts):
+        return Validity(jnp.array(growth), jnp.array(contacts), jnp.array(1e-8))
+
+    grown = validity(100.0, 2)
+    assert grown.per_contact == approx(10.0) and grown.horizon == approx(4.0)
+    assert grown.linear_range == approx(0.01) and grown.limit == approx(1e4) and not grown.is_past
+    assert validity(2e4, 2).is_past and not validity(2e4, 0).is_past
+    assert jnp.isinf(validity(0.5, 3).horizon) and jnp.isnan(validity(jnp.nan, 3).horizon)
+
+
+def test_a_transition_tells_the_growth_by_the_start():
+    """The tangents of the whole start: free fall for .3 s changes no number by more than itself."""
+    model = Pair(LinearCompressive(2e4, 40.0, Smooth(1e-3)), gravity=G, held=True)
+    start, times = LineState((0.0, 5.0), (0.0, 0.0)), jnp.array([0.0, 0.3])
+    found = transition(model, start, times, method=LAX).solution.validity
+    assert found.growth == approx(1.0) and found.contacts == 0
