@@ -11,6 +11,7 @@ from difsim.contact.friction import (
     TangentialSpring,
 )
 from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint
+from difsim.contact.impact import AbstractImpact, Hold, Impulse, Newton, Stronge, hold
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
@@ -23,6 +24,7 @@ from difsim.contact.touch import Moving, Touch
 __all__ = [
     "AbstractFriction",
     "AbstractGrip",
+    "AbstractImpact",
     "AbstractNormal",
     "AbstractOnset",
     "AbstractOutline",
@@ -33,11 +35,14 @@ __all__ = [
     "Ball",
     "Boulder",
     "Hertz",
+    "Hold",
+    "Impulse",
     "LinearClipped",
     "LinearCompressive",
     "LinearNormal",
     "MindlinSpring",
     "Moving",
+    "Newton",
     "PowerLaw",
     "PowerLawClipped",
     "Powers",
@@ -49,6 +54,7 @@ __all__ = [
     "Smooth",
     "SpinningResistance",
     "StickSlip",
+    "Stronge",
     "SurfaceContact",
     "TangentialHistory",
     "TangentialSpring",
@@ -58,4 +64,5 @@ __all__ = [
     "box_corners",
     "effective_modulus",
     "effective_radius",
+    "hold",
 ]

@@ -46,7 +46,7 @@ class Events(AbstractMethod):
         # direction=False: the gap falls through zero. A ball that just left the ground has a gap of round-off
         # size, of either sign, that rises: it does not count.
         event = diffrax.Event(
-            lambda t, y, args, **_: args.approach(t, unravel(y)).gap,  # diffrax names its arguments
+            lambda t, y, args, **_: args.boundary(t, unravel(y)),  # diffrax names its arguments
             optimistix.Newton(rtol=1e-12, atol=1e-12),
             direction=False,
         )
