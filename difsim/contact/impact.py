@@ -141,7 +141,7 @@ class _Path(eqx.Module):
         def turn(impulse, _):
             slip, rate = self._slip(impulse.total), self.response @ self._along(impulse.total)
             speed, gain = self._speed(impulse.total), jnp.dot(self.normal, rate)
-            most = safe.divide(TURN, safe.norm(self._tangent(rate)))
+            most = TURN * safe.divide(jnp.ones_like(gain), safe.norm(self._tangent(rate)))
             to_end = safe.divide(remaining(impulse, speed, gain), safe.norm(slip))
             # Where a step ends along the path changes nothing: no derivative of dτ is needed. A step past the end
             # is taken back by the next one.

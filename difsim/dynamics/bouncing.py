@@ -82,6 +82,9 @@ class Bouncer(AbstractHardModel):
             lambda s: (s.velocity, s.kicks), state, (state.velocity + impulse, state.kicks + impulse)
         )
 
+    def shifted(self, state, shift):
+        return eqx.tree_at(lambda s: s.position, state, state.position + shift)
+
     def approach(self, t, state):
         return hard_approach(
             state.phase, self.meet(state), safe.norm(state.velocity), safe.norm(self.gravity.acceleration(state.position))
@@ -163,6 +166,9 @@ class HardBody(AbstractHardModel):
             lambda s: (s.body.velocity, s.body.spin), state, (body.velocity + change[0], body.spin + change[1])
         )
 
+    def shifted(self, state, shift):
+        return eqx.tree_at(lambda s: s.body.position, state, state.body.position + shift)
+
     def approach(self, t, state):
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         reach = safe.greatest(safe.norm(self.outline.arms(self.surface, body.position, turn)))
@@ -205,9 +211,12 @@ def hard_approach(phase: Scalar, meeting: Meeting, speed: Scalar, acceleration: 
     """What the step guard needs of a hard contact: on the ground nothing; in flight no step from an impact goes
     past the top of the next hop, where the gap could close again unseen."""
     rise = jnp.abs(jnp.dot(meeting.normal, meeting.velocity))
+    # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below.
+    above = jnp.where(jnp.abs(meeting.gap) < 1e-9, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
     return Approach(
-        gap=jnp.where(phase > 0, 0.0, meeting.gap),
+        gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
         speed=speed,
-        resolution=safe.divide(rise, acceleration),
+        # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
+        resolution=jnp.maximum(safe.divide(rise, acceleration), 1e-9),
         acceleration=acceleration,
     )

@@ -72,6 +72,10 @@ class AbstractHardModel(AbstractImpactModel):
     def struck(self, state: Any, impulse: Vec3) -> Any:
         """`state` with `impulse` [3] N s at the nearest point added to its momenta."""
 
+    @abstractmethod
+    def shifted(self, state: Any, shift: Vec3) -> Any:
+        """`state` with its position moved by `shift` [3] m."""
+
     def field(self, t, state):
         free = self.flight(t, state)
         force = self._forces(state, free)
@@ -118,6 +122,9 @@ class AbstractHardModel(AbstractImpactModel):
 
     def _met(self, t, state, free):
         """After an impact."""
+        # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
+        meeting = self.meet(state)
+        state = self.shifted(state, -meeting.gap * meeting.normal)
         meeting = self.meet(state)
         n, u = meeting.normal, meeting.velocity
         fall = -self._acceleration(state, free)[1]
