@@ -6,11 +6,11 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
-from difsim.body.rigid import solve3
 from difsim.contact import AbstractImpact, AbstractOutline, Moving, Newton
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach
 from difsim.gravity import AbstractField, Rotating
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -87,7 +87,10 @@ class Bouncer(AbstractHardModel):
 
     def approach(self, t, state):
         return hard_approach(
-            state.phase, self.meet(state), safe.norm(state.velocity), safe.norm(self.gravity.acceleration(state.position))
+            state.phase,
+            self.meet(state),
+            safe.norm(state.velocity),
+            safe.norm(self.gravity.acceleration(state.position)),
         )
 
     def ledger(self, t, state):

@@ -22,9 +22,9 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.body.rigid import solve3
 from difsim.contact import AbstractImpact, hold
 from difsim.dynamics.model import AbstractImpactModel
+from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
 
@@ -80,7 +80,9 @@ class AbstractHardModel(AbstractImpactModel):
         free = self.flight(t, state)
         force = self._forces(state, free)
         force = jnp.where(
-            state.phase == Phase.SLIDING, force[0], jnp.where(state.phase == Phase.STICKING, force[1], jnp.zeros(3))
+            state.phase == Phase.SLIDING,
+            force[0],
+            jnp.where(state.phase == Phase.STICKING, force[1], jnp.zeros(3)),
         )
         rate = self.pushed(state, free, force)
         slip, change = jax.jvp(self._slip, (state,), (rate,))

@@ -19,7 +19,6 @@ from difsim.stepping.guard import ContactGuard, FiniteNorm
 from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
 from difsim.stepping.status import Status
 
-
 SLACK = 1e-6  # m: how deep a point may be in the ground. Roots are 1e-12, drift along curved ground some 1e-9.
 
 
