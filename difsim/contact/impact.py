@@ -161,7 +161,8 @@ class _Path(eqx.Module):
             work = 0.5 * dp * (speed + self._speed(total)) + dp**2 / 12 * (gain - end_gain)
             return Impulse(total, impulse.work + work, impulse.stopped), None
 
-        impulse, _ = jax.lax.scan(turn, impulse, length=turns)
+        if turns:
+            impulse, _ = jax.lax.scan(turn, impulse, length=turns)
         for _ in range(2):
             slip = self._slip(impulse.total)
             along = jnp.where(impulse.stopped, stuck, self._along(impulse.total))

@@ -104,8 +104,8 @@ class Bouncer(AbstractHardModel):
 
 
 class HardState(eqx.Module):
-    """The `body`'s motion (spin in its own frame), energy `lost` in contact J, the `phase` (a `Phase`) and while it
-    slides its `heading`."""
+    """The `body`'s motion (spin in its own frame), energy `lost` in contact J, the `phase` (a `Phase`) and
+    while it slides its `heading`."""
 
     body: RigidState
     lost: Scalar = number(default=0.0)
@@ -116,8 +116,8 @@ class HardState(eqx.Module):
 class HardBody(AbstractHardModel):
     """A rigid body in a gravity field that bounces off a surface, slides, rolls and rests: hard contact.
 
-    m v' = m g + F,  I ω' = r × F - ω × I ω; impacts by `law`, at the one point that touches. A body that touches at
-    several points at once is beyond it (use `Hopper`): the solve ends with the status SEVERAL_POINTS.
+    m v' = m g + F,  I ω' = r × F - ω × I ω; impacts by `law`, at the one point that touches. A body that touches
+    at several points at once is beyond it (use `Hopper`): the solve ends with the status SEVERAL_POINTS.
 
     **Arguments:** `body`; `outline`, its points; `law`; `surface` and `gravity` in a frame that does not rotate;
     `rest_height` m: hops lower than that are none.

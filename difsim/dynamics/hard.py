@@ -20,6 +20,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact import AbstractImpact, hold
@@ -49,8 +50,9 @@ class Meeting(eqx.Module):
 class AbstractHardModel(AbstractImpactModel):
     """A body that flies, and meets the ground at one point at a time.
 
-    Its state has, beside the motion, `lost` J, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip while
-    it slides. ĥ is a state with its own rate: the direction of the slip itself has no derivative where slip stops.
+    Its state has, beside the motion, `lost` J, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip
+    while it slides. ĥ is a state with its own rate: the direction of the slip itself has no derivative where
+    slip stops.
     """
 
     law: eqx.AbstractVar[AbstractImpact]
@@ -78,127 +80,95 @@ class AbstractHardModel(AbstractImpactModel):
 
     def field(self, t, state):
         free = self.flight(t, state)
-        force = self._forces(state, free)
-        force = jnp.where(
-            state.phase == Phase.SLIDING,
-            force[0],
-            jnp.where(state.phase == Phase.STICKING, force[1], jnp.zeros(3)),
-        )
-        rate = self.pushed(state, free, force)
-        slip, change = jax.jvp(self._slip, (state,), (rate,))
-        h = state.heading
-        turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, slip), (3,)))
+        here = self._here(state, free)
+        sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
+        force = jnp.where(sliding, here.slides(state.heading, self.law.friction), 0.0)
+        force = jnp.where(sticking, here.sticks(), force)
+        h, u = state.heading, here.velocity
+        # Along the ground the force leaves n̂·u = 0: what is left of u' beside ĥ turns the slip.
+        change = here.acceleration + here.response @ force
+        turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
         return eqx.tree_at(
             lambda r: (r.lost, r.phase, r.heading),
-            rate,
-            (
-                -jnp.dot(force, slip),
-                jnp.zeros_like(state.phase),
-                jnp.where(state.phase == Phase.SLIDING, turn, jnp.zeros(3)),
-            ),
+            self.pushed(state, free, force),
+            (-jnp.dot(force, u), jnp.zeros_like(state.phase), jnp.where(sliding, turn, 0.0)),
         )
 
     def boundary(self, t, state):
-        free = self.flight(t, state)
-        meeting = self.meet(state)
-        sticking = self._forces(state, free)[1]
-        push = jnp.dot(meeting.normal, sticking)
-        margin = self.law.friction * push - safe.norm(sticking - push * meeting.normal)
-        return jnp.where(
-            state.phase == Phase.SLIDING,
-            safe.least(self._left(state, free)),
-            # As an acceleration: a boundary is found to 1e-12, whatever the mass.
-            jnp.where(state.phase == Phase.STICKING, margin * jnp.trace(meeting.response), meeting.gap),
-        )
+        here = self._here(state, self.flight(t, state))
+        left = safe.least(here.left(state.heading))
+        # As an acceleration: a boundary is found to 1e-12, whatever the mass.
+        margin = here.margin(self.law.friction) * jnp.trace(here.response)
+        grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
+        return jnp.where(state.phase == Phase.FLIGHT, here.gap, grounded)
 
     def impact(self, t, state):
-        free = self.flight(t, state)
-        met, slid, slipped = self._met(t, state, free), self._slid(t, state, free), self._slipped(t, state, free)
+        before = self._here(state, self.flight(t, state))
+        n, u, W, μ = before.normal, before.velocity, before.response, self.law.friction
+        flying, sliding, sticking = (state.phase == phase for phase in Phase)
 
-        def choose(met, slid, slipped):
-            return jnp.where(
-                state.phase == Phase.SLIDING, slid, jnp.where(state.phase == Phase.STICKING, slipped, met)
-            )
-
-        return jax.tree.map(choose, met, slid, slipped)
-
-    def _met(self, t, state, free):
-        """After an impact."""
-        # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
-        meeting = self.meet(state)
-        state = self.shifted(state, -meeting.gap * meeting.normal)
-        meeting = self.meet(state)
-        n, u = meeting.normal, meeting.velocity
-        fall = -self._acceleration(state, free)[1]
+        # An impact, without a rebound where the next hop would be too low to count.
         rebound = self.law.restitution * jnp.dot(n, u)
-        stays = (fall > 0) & (rebound**2 <= 2 * fall * self.rest_height)
-        e = jnp.where(stays, 0.0, self.law.restitution)
-        impulse = eqx.tree_at(lambda law: law.restitution, self.law, e).impulse(meeting.response, n, u)
-        after = self._kicked(state, impulse.total)
-        slip = self._slip(after)
-        moving = self._phase(after, jnp.where(stays, Phase.SLIDING, Phase.FLIGHT), safe.unit(slip))
-        standing = self._stood(t, after)
-        rests = stays & (impulse.stopped | (safe.norm(slip) == 0))
-        return _choose(rests, standing, moving)
+        low = (before.away < 0) & (rebound**2 <= -2 * before.away * self.rest_height)
+        law = eqx.tree_at(lambda law: law.restitution, self.law, jnp.where(low, 0.0, self.law.restitution))
+        hit = law.impulse(W, n, u)
+        after = u + W @ hit.total
+        slip = after - jnp.dot(n, after) * n
 
-    def _slid(self, t, state, free):
-        """After sliding: slip has stopped, or the ground falls away."""
-        stopped = jnp.argmin(self._left(state, free)) == 0
-        return _choose(stopped, self._stood(t, state), self._phase(state, Phase.FLIGHT, jnp.zeros(3)))
+        # Where slip has stopped, its round-off is taken out.
+        stops = (flying & low & hit.stopped) | (sliding & (jnp.argmin(before.left(state.heading)) == 0))
+        impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))
+        # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
+        state = self.shifted(self.struck(state, impulse), -before.gap * n)
 
-    def _slipped(self, t, state, free):
-        """After sticking: friction is used up, so it slides against it, or the ground falls away."""
-        meeting = self.meet(state)
-        force = self._forces(state, free)[1]
-        push = jnp.dot(meeting.normal, force)
-        heading = safe.unit(push * meeting.normal - force)
-        held = push > 0
-        return self._phase(state, jnp.where(held, Phase.SLIDING, Phase.FLIGHT), jnp.where(held, heading, 0.0))
+        # A point that does not slip now sticks or begins to slide; friction that is used up lets it slide.
+        held = hold(W, n, self._here(state, self.flight(t, state)).acceleration, μ)
+        force = before.sticks()
+        push = jnp.dot(n, force)
+        phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
+        phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
+        heading = jnp.where(stops, held.heading, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
+        return eqx.tree_at(
+            lambda s: (s.lost, s.phase, s.heading),
+            state,
+            (
+                state.lost - jnp.dot(impulse, u + 0.5 * W @ impulse),
+                phase.astype(state.phase.dtype),
+                jnp.where(phase == Phase.SLIDING, heading, 0.0),
+            ),
+        )
 
-    def _stood(self, t, state):
-        """With the slip's round-off taken out, what a point does that does not slip now: it sticks or begins to
-        slide."""
-        meeting = self.meet(state)
-        state = self._kicked(state, -solve3(meeting.response, meeting.velocity))
-        acceleration, _ = self._acceleration(state, self.flight(t, state))
-        held = hold(meeting.response, meeting.normal, acceleration, self.law.friction)
-        return self._phase(state, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), held.heading)
-
-    def _kicked(self, state, impulse):
-        meeting = self.meet(state)
-        taken = -jnp.dot(impulse, meeting.velocity + 0.5 * meeting.response @ impulse)
-        return eqx.tree_at(lambda s: s.lost, self.struck(state, impulse), state.lost + taken)
-
-    def _phase(self, state, phase, heading):
-        phase = jnp.asarray(phase, state.phase.dtype)
-        return eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase, heading))
-
-    def _slip(self, state) -> Vec3:
-        meeting = self.meet(state)
-        return meeting.velocity - jnp.dot(meeting.normal, meeting.velocity) * meeting.normal
-
-    def _acceleration(self, state, free) -> tuple[Vec3, Scalar]:
-        """u' in free flight, and its part (n̂·u)' = n̂·u' + n̂'·u, in which the ground's curvature counts."""
-
-        def velocities(state):
+    def _here(self, state: Any, free: Any) -> "_Here":
+        def motion(state):
             meeting = self.meet(state)
-            return meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)
+            return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
 
-        return jax.jvp(velocities, (state,), (free,))[1]
-
-    def _forces(self, state, free) -> tuple[Vec3, Vec3]:
-        """On a point that slides along the heading, and on one that sticks, N. Neither is cut off where it would
-        pull: the field goes on smoothly through the end of its phase."""
-        meeting = self.meet(state)
-        acceleration, away = self._acceleration(state, free)
-        along = meeting.normal - self.law.friction * state.heading
-        slides = safe.divide(-away, jnp.dot(meeting.normal, meeting.response @ along)) * along
-        return slides, -solve3(meeting.response, acceleration)
-
-    def _left(self, state, free):
-        """While sliding: the slip along the heading, m/s, and the pull to the ground, m/s²."""
-        return jnp.stack([jnp.dot(state.heading, self._slip(state)), -self._acceleration(state, free)[1]])
+        _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
+        return _Here(met.gap, met.normal, met.velocity, met.response, acceleration, away)
 
 
-def _choose(condition, a, b):
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
+class _Here(Meeting):
+    """A meeting and, in free flight, `acceleration` u' m/s² and `away` (n̂·u)' = n̂·u' + n̂'·u, in which the ground's
+    curvature counts. No force is cut off where it would pull: a field goes on smoothly through its phase's end."""
+
+    acceleration: Vec3
+    away: Scalar
+
+    def slides(self, heading: Vec3, friction: Scalar) -> Vec3:
+        """The force N on a point that slides."""
+        along = self.normal - friction * heading
+        return safe.divide(-self.away, jnp.dot(self.normal, self.response @ along)) * along
+
+    def sticks(self) -> Vec3:
+        """The force N on a point that sticks."""
+        return -solve3(self.response, self.acceleration)
+
+    def left(self, heading: Vec3) -> Float[Array, "2"]:
+        """Of sliding: the slip along the heading, m/s, and the pull to the ground, m/s²."""
+        return jnp.stack([jnp.dot(heading, self.velocity), -self.away])
+
+    def margin(self, friction: Scalar) -> Scalar:
+        """Of sticking: μ N - |F_t|, N."""
+        force = self.sticks()
+        push = jnp.dot(self.normal, force)
+        return friction * push - safe.norm(force - push * self.normal)

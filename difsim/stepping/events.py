@@ -2,8 +2,8 @@
 
 The restart loop is ours (an impact inside one diffrax solve gives wrong state derivatives). The root finder
 makes the time of impact an implicit function, which is differentiated as such. What happens there is the model's:
-an impact, the end of a slide, the lift from the ground. Bounces that accumulate end in a phase on the ground, which
-the model's state shows.
+an impact, the end of a slide, the lift from the ground. Bounces that accumulate end in a phase on the ground,
+which the model's state shows.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,8 @@ class Events(AbstractMethod):
         )
 
         def arc(carry, _):
-            t, y, states, status, steps, count = carry
+            t, y, hit, states, status, steps, count = carry
+            y = jnp.where(hit, jax.flatten_util.ravel_pytree(model.impact(t, unravel(y)))[0], y)
             later = jnp.clip(times, t, times[-1])
             solution = diffrax.diffeqsolve(
                 diffrax.ODETerm(field),
@@ -82,13 +83,11 @@ class Events(AbstractMethod):
             hit = solution.event_mask
             inside = (times >= t) & (times <= end)
             states = jnp.where(inside[:, None], reached, states)
-            after = jax.flatten_util.ravel_pytree(model.impact(end, unravel(last)))[0]
             sunk = model.approach(end, unravel(last)).gap < -SLACK
-            y = jnp.where(hit, after, last)
             status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
             status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
             steps = steps + solution.stats["num_accepted_steps"]
-            return (end, y, states, status, steps, count + hit), None
+            return (end, last, hit, states, status, steps, count + hit), None
 
         states = jnp.broadcast_to(state, (times.shape[0], *state.shape))
         depth, sinking = jax.jvp(
@@ -97,11 +96,17 @@ class Events(AbstractMethod):
             (jnp.ones_like(times[0]), field(times[0], state, model)),
         )
         lies = (depth >= 0) & (sinking >= 0)
-        landed = jax.flatten_util.ravel_pytree(model.impact(times[0], unravel(state)))[0]
         inside = model.approach(times[0], unravel(state)).gap < -SLACK
-        state = jnp.where(lies & ~inside, landed, state)
-        start = (times[0], state, states, jnp.asarray(int(Status.OK)), jnp.asarray(0), jnp.asarray(0))
-        (end, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=self.impacts + 1)
+        start = (
+            times[0],
+            state,
+            lies & ~inside,
+            states,
+            jnp.asarray(int(Status.OK)),
+            jnp.asarray(0),
+            jnp.asarray(0),
+        )
+        (end, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=self.impacts + 1)
         unfinished = (count > self.impacts) & (end < times[-1])
         status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
         return Run(

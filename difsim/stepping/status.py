@@ -27,8 +27,8 @@ REMEDY = {
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
-    Status.SEVERAL_POINTS: "a second point of the body went into the ground while one was held: hard contact holds "
-    "one; take regularised contact, `Hopper`",
+    Status.SEVERAL_POINTS: "a second point of the body went into the ground: hard contact holds one; "
+    "take regularised contact, `Hopper`",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 
