@@ -1,6 +1,7 @@
 """Models: what moves in what field against what ground."""
 
 from difsim.dynamics.bouncing import Bouncer, HardBody, HardState, PointState
+from difsim.dynamics.colliding import TwoBalls, TwoBallState
 from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
 from difsim.dynamics.hard import AbstractHardModel, Meeting, Phase
 from difsim.dynamics.hopper import Hopper, HopperState
@@ -27,6 +28,8 @@ __all__ = [
     "PointState",
     "Touchdown",
     "TouchdownState",
+    "TwoBallState",
+    "TwoBalls",
     "to_body",
     "to_inertial",
 ]
