@@ -1,4 +1,4 @@
-"""Hard contact from event to event: bounces that accumulate, slides that stop, balls that roll, what is refused."""
+"""Hard contact, event by event: bounces that accumulate, slides that stop, balls that roll, what is refused."""
 
 import equinox as eqx
 import jax
@@ -24,7 +24,7 @@ def energy(solution):
 
 
 def test_bounces_accumulate_and_end_in_rest():
-    """VALIDATION.md 3: from 1 m with e = .6 at rest after 1.8060946 s and 2.125 m; at once in the derivative too."""
+    """VALIDATION.md 3: from 1 m with e = .6 at rest after 1.8060946 s and 2.125 m, its derivative too."""
     e, h = 0.6, 1.0
     fall = np.sqrt(2 * h / G)
     total = fall * (1 + e) / (1 - e)
