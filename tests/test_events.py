@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.body import RigidBody, RigidState
-from difsim.contact import Ball, Newton, Stronge, Vertices, box_corners
+from difsim.contact import Ball, Newton, Stronge, Vertices
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
@@ -16,6 +16,7 @@ from tests.helpers import approx
 
 G = 9.81
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+CORNERS = 0.05 * (2.0 * np.indices((2, 2, 2)).reshape(3, 8).T - 1)
 DOWN = Uniform((0.0, 0.0, -G))
 
 
@@ -145,9 +146,7 @@ def test_a_point_slides_down_a_slope_or_stays():
 
 def test_several_points_and_a_start_in_the_ground_are_statuses():
     """A cube that falls flat touches at four corners at once, which is beyond one held point."""
-    cube = HardBody(
-        RigidBody(1.0, jnp.eye(3) / 600), Vertices(box_corners((0.1, 0.1, 0.1))), Newton(0.5, 0.3, 0), FLOOR, DOWN
-    )
+    cube = HardBody(RigidBody(1.0, jnp.eye(3) / 600), Vertices(CORNERS), Newton(0.5, 0.3, 0), FLOOR, DOWN)
 
     @eqx.filter_jit
     def run(height):

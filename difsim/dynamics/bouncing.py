@@ -194,7 +194,7 @@ class HardBody(AbstractHardModel):
 
     def _nearest(self, body, turn):
         arms = self.outline.arms(self.surface, body.position, turn)
-        gaps = jax.vmap(self.surface.distance)(body.position + arms)
+        gaps = jax.vmap(self.surface.distance)(body.position[None] + arms)
         i = jnp.argmin(jax.lax.stop_gradient(gaps))
         return arms[i], gaps[i]
 
