@@ -144,6 +144,7 @@ def test_a_point_slides_down_a_slope_or_stays():
         np.testing.assert_allclose(x, [way * np.cos(tilt), 0.0, -way * np.sin(tilt)], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_several_points_and_a_start_in_the_ground_are_statuses():
     """A cube that falls flat touches at four corners at once, which is beyond one held point."""
     cube = HardBody(RigidBody(1.0, jnp.eye(3) / 600), Vertices(CORNERS), Newton(0.5, 0.3, 0), FLOOR, DOWN)
