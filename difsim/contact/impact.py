@@ -239,7 +239,8 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
         return jnp.maximum(γ - safe.divide(value, slope), 0.0)
 
     y, push = share(jnp.zeros_like(μ))
-    sticks = safe.norm(y) <= push
+    # Without friction nothing but a point that is not pulled sideways stays.
+    sticks = (safe.norm(y) <= push) & ((μ > 0) | (safe.norm(c) == 0))
     # |c| ≤ (μ tr S + γ) |y|: the root is not below this, and is this where μ = 0.
     γ = jnp.maximum(safe.divide(safe.norm(c), jnp.abs(free)) - μ * jnp.trace(S), 0.0)
     γ = jax.lax.fori_loop(0, 8, lambda _, γ: root(γ), jax.lax.stop_gradient(γ))
