@@ -12,6 +12,7 @@ from difsim.contact.friction import (
     TangentialSpring,
 )
 from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
+from difsim.contact.impact import AbstractImpact, Hold, Impulse, Newton, Stronge, hold
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
@@ -25,6 +26,7 @@ __all__ = [
     "AbstractCohesion",
     "AbstractFriction",
     "AbstractGrip",
+    "AbstractImpact",
     "AbstractNormal",
     "AbstractOnset",
     "AbstractOutline",
@@ -37,12 +39,15 @@ __all__ = [
     "ConstantCohesion",
     "Held",
     "Hertz",
+    "Hold",
+    "Impulse",
     "LinearClipped",
     "LinearCohesion",
     "LinearCompressive",
     "LinearNormal",
     "MindlinSpring",
     "Moving",
+    "Newton",
     "PowerLaw",
     "PowerLawClipped",
     "Powers",
@@ -55,6 +60,7 @@ __all__ = [
     "SpinningResistance",
     "SpringAtEachPoint",
     "StickSlip",
+    "Stronge",
     "SurfaceContact",
     "TangentialHistory",
     "TangentialSpring",
@@ -64,4 +70,5 @@ __all__ = [
     "box_corners",
     "effective_modulus",
     "effective_radius",
+    "hold",
 ]

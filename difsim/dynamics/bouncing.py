@@ -1,38 +1,48 @@
-"""A point mass that bounces off a surface: hard contact with restitution and friction at the impulse level."""
+"""Hard contact with the ground: a point that bounces, slides and rests, and a rigid body."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
-from difsim import safe
-from difsim.dynamics.model import AbstractImpactModel, Approach
-from difsim.gravity import AbstractField
+from difsim import rotation, safe
+from difsim.body import RigidBody, RigidState
+from difsim.contact import AbstractImpact, AbstractOutline, Moving, Newton
+from difsim.dynamics.hard import AbstractHardModel, Meeting
+from difsim.dynamics.model import Approach
+from difsim.gravity import AbstractField, Rotating
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3, number, require
 
 
 class PointState(eqx.Module):
-    """Position m, velocity m/s, energy lost in impacts per unit mass J/kg, velocity change by impacts m/s."""
+    """Position m, velocity m/s, energy lost in contact per unit mass J/kg, velocity change by impacts m/s, the
+    `phase` (a `Phase`) and while it slides its `heading`."""
 
     position: Vec3 = number()
     velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
     lost: Scalar = number(default=0.0)
     kicks: Vec3 = number(default=(0.0, 0.0, 0.0))
+    phase: Scalar = number(default=0.0)
+    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
 
 
-class Bouncer(AbstractImpactModel):
-    """A unit point mass in a gravity field that rebounds from a surface.
+class Bouncer(AbstractHardModel):
+    """A unit point mass in a gravity field that rebounds from a surface, and in the end slides and rests on it.
 
     v_n' = -e v_n and |Δv_t| = min(μ (1 + e) |v_n|, |v_t|) against the slip.
 
-    **Arguments:** `gravity` an `AbstractField`, `surface` an `AbstractSDF`, `restitution` e, `friction` μ.
+    **Arguments:** `gravity` an `AbstractField`, `surface` an `AbstractSDF`, `restitution` e, `friction` μ,
+    `rest_height` m: hops lower than that are none.
 
-    **Raises** `ValueError` for e outside [0, 1] or μ < 0.
+    **Raises** `ValueError` for e outside [0, 1], μ < 0 or a negative height.
     """
 
     gravity: AbstractField
     surface: AbstractSDF
     restitution: Scalar = number()
     friction: Scalar = number(default=0.0)
+    rest_height: Scalar = number(default=1e-6)
 
     def __check_init__(self):
         require(
@@ -40,36 +50,47 @@ class Bouncer(AbstractImpactModel):
             f"Bouncer: restitution = {self.restitution} must lie between 0 and 1",
         )
         require(self.friction >= 0, f"Bouncer: friction = {self.friction} must not be negative")
+        require(self.rest_height >= 0, f"Bouncer: rest_height = {self.rest_height} m must not be negative")
 
-    def field(self, t, state):
+    @property
+    def law(self) -> Newton:
+        return Newton(self.restitution, self.friction, turns=0)  # the slip of a point keeps its direction
+
+    def flight(self, t, state):
         return PointState(
             position=state.velocity,
             velocity=self.gravity.acceleration(state.position),
             lost=jnp.zeros_like(state.lost),
             kicks=jnp.zeros_like(state.kicks),
+            phase=jnp.zeros_like(state.phase),
+            heading=jnp.zeros_like(state.heading),
         )
+
+    def meet(self, state):
+        return Meeting(
+            gap=self.surface.distance(state.position),
+            normal=self.surface.normal(state.position),
+            velocity=state.velocity,
+            response=jnp.eye(3),
+        )
+
+    def pushed(self, state, rate, force):
+        return eqx.tree_at(lambda r: r.velocity, rate, rate.velocity + force)
+
+    def struck(self, state, impulse):
+        return eqx.tree_at(
+            lambda s: (s.velocity, s.kicks), state, (state.velocity + impulse, state.kicks + impulse)
+        )
+
+    def shifted(self, state, shift):
+        return eqx.tree_at(lambda s: s.position, state, state.position + shift)
 
     def approach(self, t, state):
-        gap = self.surface.distance(state.position)
-        return Approach(
-            gap=gap,
-            speed=safe.norm(state.velocity),
-            resolution=jnp.full_like(gap, 1e-3),
-            acceleration=safe.norm(self.gravity.acceleration(state.position)),
-        )
-
-    def impact(self, t, state):
-        n = self.surface.normal(state.position)
-        v_n = state.velocity @ n
-        slip = state.velocity - v_n * n
-        grip = self.friction * (1 + self.restitution) * jnp.abs(v_n)
-        slowed = slip - safe.unit(slip) * jnp.minimum(grip, safe.norm(slip))
-        after = slowed - self.restitution * v_n * n
-        return PointState(
-            position=state.position,
-            velocity=after,
-            lost=state.lost + 0.5 * (state.velocity @ state.velocity - after @ after),
-            kicks=state.kicks + after - state.velocity,
+        return hard_approach(
+            state.phase,
+            self.meet(state),
+            safe.norm(state.velocity),
+            safe.norm(self.gravity.acceleration(state.position)),
         )
 
     def ledger(self, t, state):
@@ -80,3 +101,125 @@ class Bouncer(AbstractImpactModel):
                 "impacts": state.lost,
             }
         }
+
+
+class HardState(eqx.Module):
+    """The `body`'s motion (spin in its own frame), energy `lost` in contact J, the `phase` (a `Phase`) and
+    while it slides its `heading`."""
+
+    body: RigidState
+    lost: Scalar = number(default=0.0)
+    phase: Scalar = number(default=0.0)
+    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+
+
+class HardBody(AbstractHardModel):
+    """A rigid body in a gravity field that bounces off a surface, slides, rolls and rests: hard contact.
+
+    m v' = m g + F,  I ω' = r × F - ω × I ω; impacts by `law`, at the one point that touches. A body that touches
+    at several points at once is beyond it (use `Hopper`): the solve ends with the status SEVERAL_POINTS.
+
+    **Arguments:** `body`; `outline`, its points; `law`; `surface` and `gravity` in a frame that does not rotate;
+    `rest_height` m: hops lower than that are none.
+
+    **Raises** `ValueError` for a negative height or a `Rotating` field.
+    """
+
+    body: RigidBody
+    outline: AbstractOutline
+    law: AbstractImpact
+    surface: AbstractSDF
+    gravity: AbstractField
+    rest_height: Scalar = number(default=1e-6)
+
+    def __check_init__(self):
+        require(self.rest_height >= 0, f"HardBody: rest_height = {self.rest_height} m must not be negative")
+        require(not isinstance(self.gravity, Rotating), "HardBody: the frame must not rotate; take Hopper")
+
+    def flight(self, t, state):
+        body = state.body
+        weight = self.body.mass * self.gravity.acceleration(body.position)
+        return HardState(
+            body=self.body.derivative(body, weight, jnp.zeros(3), jnp.zeros(3)),
+            lost=jnp.zeros_like(state.lost),
+            phase=jnp.zeros_like(state.phase),
+            heading=jnp.zeros_like(state.heading),
+        )
+
+    def meet(self, state):
+        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        arm, gap = self._nearest(body, turn)
+        moving = self._moving(body, turn)
+        return Meeting(
+            gap=gap,
+            normal=self.surface.normal(body.position + arm),
+            velocity=moving.velocity_at(arm),
+            response=moving.response(arm),
+        )
+
+    def pushed(self, state, rate, force):
+        body, change = rate.body, self._change(state.body, force)
+        return eqx.tree_at(
+            lambda r: (r.body.velocity, r.body.spin), rate, (body.velocity + change[0], body.spin + change[1])
+        )
+
+    def struck(self, state, impulse):
+        body, change = state.body, self._change(state.body, impulse)
+        return eqx.tree_at(
+            lambda s: (s.body.velocity, s.body.spin), state, (body.velocity + change[0], body.spin + change[1])
+        )
+
+    def shifted(self, state, shift):
+        return eqx.tree_at(lambda s: s.body.position, state, state.body.position + shift)
+
+    def approach(self, t, state):
+        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        reach = safe.greatest(safe.norm(self.outline.arms(self.surface, body.position, turn)))
+        spin = safe.norm(body.spin)
+        return hard_approach(
+            state.phase,
+            self.meet(state),
+            safe.norm(body.velocity) + spin * reach,
+            safe.norm(self.gravity.acceleration(body.position)) + spin**2 * reach,
+        )
+
+    def ledger(self, t, state):
+        return {
+            "energy": {
+                "kinetic": self.body.kinetic_energy(state.body),
+                "potential": -self.body.mass * self.gravity.potential(state.body.position),
+                "contact": state.lost,
+            }
+        }
+
+    def _nearest(self, body, turn):
+        arms = self.outline.arms(self.surface, body.position, turn)
+        gaps = jax.vmap(self.surface.distance)(body.position[None] + arms)
+        i = jnp.argmin(jax.lax.stop_gradient(gaps))
+        return arms[i], gaps[i]
+
+    def _moving(self, body, turn):
+        inertia = turn @ self.body.inertia @ turn.T
+        zero = jnp.zeros(3)
+        return Moving(body.position, body.velocity, turn @ body.spin, self.body.mass, inertia, zero, zero)
+
+    def _change(self, body, impulse):
+        """Of velocity, and of spin in the body's frame, by an impulse at the nearest point."""
+        turn = rotation.to_matrix(body.attitude)
+        arm, _ = self._nearest(body, turn)
+        return impulse / self.body.mass, solve3(self.body.inertia, jnp.cross(arm, impulse) @ turn)
+
+
+def hard_approach(phase: Scalar, meeting: Meeting, speed: Scalar, acceleration: Scalar) -> Approach:
+    """What the step guard needs of a hard contact: on the ground nothing; in flight no step from an impact goes
+    past the top of the next hop, where the gap could close again unseen."""
+    rise = jnp.abs(jnp.dot(meeting.normal, meeting.velocity))
+    # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below.
+    above = jnp.where(jnp.abs(meeting.gap) < 1e-9, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
+    return Approach(
+        gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
+        speed=speed,
+        # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
+        resolution=jnp.maximum(safe.divide(rise, acceleration), 1e-9),
+        acceleration=acceleration,
+    )

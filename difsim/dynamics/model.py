@@ -38,8 +38,12 @@ class AbstractModel(eqx.Module):
 
 
 class AbstractImpactModel(AbstractModel):
-    """A model whose state jumps when the gap of `approach` falls to zero."""
+    """A model whose state jumps, or whose field changes, when its `boundary` falls through zero."""
+
+    @abstractmethod
+    def boundary(self, t: Scalar, state: Any) -> Scalar:
+        """Positive, and smooth through zero: in flight the gap m to the ground."""
 
     @abstractmethod
     def impact(self, t: Scalar, state: Any) -> Any:
-        """The state just after an impact."""
+        """The state just after `boundary` has fallen to zero."""

@@ -20,7 +20,8 @@ class Status(IntEnum):
     IMPACT_LIMIT = 5
     NO_CONTACT = 6
     INSIDE = 7
-    NOT_FINITE = 8
+    SEVERAL_POINTS = 8
+    NOT_FINITE = 9
 
 
 REMEDY = {
@@ -32,6 +33,8 @@ REMEDY = {
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
+    Status.SEVERAL_POINTS: "a second point of the body went into the ground: hard contact holds one; "
+    "take regularised contact, `Hopper`",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 

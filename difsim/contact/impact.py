@@ -1,0 +1,257 @@
+"""Hard contact at one point: the impulse of an impact, and the force that holds a point which has come to rest.
+
+Routh's path. While a point is pressed on, the normal impulse grows from zero, friction follows Coulomb's law at
+each instant, and the velocity follows the impulse:
+
+    u = u₀ + W P,    dP/dp = n̂ - μ û_t  while the point slips,    W the response of the body at the point, 1/kg.
+
+Slip may turn, stop, stick or reverse on the way. Compression ends at u_n = 0. Where restitution ends is the law:
+Newton, at u_n = -e u_n₀; Stronge (energetic), where the normal force has given back e² of the work it took.
+Newton's law gains energy in some impacts with reversed slip; Stronge's never does, for e ≤ 1.
+
+Sources: Routh, Dynamics of a System of Rigid Bodies I (1891), art. 314-317; Keller, J. Appl. Mech. 53 (1986) 1-4;
+Stronge, Proc. R. Soc. A 431 (1990) 169-181, and Impact Mechanics (2000); Batlle, J. Appl. Mech. 63 (1996) 168-172.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from difsim import safe
+from difsim.typing import Mat3, Scalar, Vec3, number, require
+
+TURN = 0.125  # of the slip: the most that one step changes it by; RK4's error is then some 1e-7 a step
+
+
+class Impulse(eqx.Module):
+    """Impulse `total` [3] N s on the body, the `work` J of its normal part, and whether the slip `stopped`."""
+
+    total: Vec3
+    work: Scalar
+    stopped: Bool[Array, ""]
+
+
+class AbstractImpact(eqx.Module):
+    """A law of impact at one point."""
+
+    restitution: eqx.AbstractVar[Scalar]
+    friction: eqx.AbstractVar[Scalar]
+
+    @abstractmethod
+    def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
+        """The impulse on the body that ends the impact.
+
+        **Arguments:** `response` W [3, 3] 1/kg, the velocity per impulse at the point; `normal` n̂ out of the
+        ground; `velocity` u₀ [3] m/s of the body's point over the ground's, n̂·u₀ ≤ 0.
+        """
+
+
+class Newton(AbstractImpact):
+    """Restitution of speeds: u_n = -e u_n₀, with Coulomb friction along Routh's path.
+
+    **Arguments:** `restitution` e in [0, 1]; `friction` μ ≥ 0; `turns`, steps for slip that changes direction:
+    0 is exact for points and balls, and wherever slip cannot leave one line. **Raises** `ValueError` otherwise.
+    """
+
+    restitution: Scalar = number()
+    friction: Scalar = number(default=0.0)
+    turns: int = eqx.field(static=True, default=128)
+
+    def __check_init__(self):
+        _check(self)
+
+    def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
+        path = _Path(response, normal, velocity, self.friction)
+        u_n = jnp.dot(normal, velocity)
+
+        def remaining(now, speed, gain):
+            return _quotient(-self.restitution * u_n - speed, gain)
+
+        return path.follow(path.start(), remaining, self.turns)
+
+
+class Stronge(AbstractImpact):
+    """Restitution of energy: the normal force does e² of the work in restitution that it took in compression.
+
+    **Arguments and errors:** those of `Newton`. The derivative by e is 0 at e = 0, where the law has a root.
+    """
+
+    restitution: Scalar = number()
+    friction: Scalar = number(default=0.0)
+    turns: int = eqx.field(static=True, default=128)
+
+    def __check_init__(self):
+        _check(self)
+
+    def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
+        path = _Path(response, normal, velocity, self.friction)
+        pressed = path.follow(path.start(), lambda now, speed, gain: _quotient(-speed, gain), self.turns)
+        end = (1 - self.restitution**2) * pressed.work
+
+        def remaining(now, speed, gain):
+            # speed dp + ½ gain dp² = missing, in the form that does not cancel.
+            missing = end - now.work
+            square = speed**2 + 2 * gain * missing
+            dp = safe.divide(2 * missing, speed + safe.sqrt(square))
+            return jnp.where(square >= 0, dp, jnp.inf)
+
+        return path.follow(pressed, remaining, self.turns)
+
+
+def _check(law: AbstractImpact) -> None:
+    name, e, μ = type(law).__name__, law.restitution, law.friction
+    require((e >= 0) & (e <= 1), f"{name}: restitution = {e} must lie between 0 and 1.")
+    require(μ >= 0, f"{name}: friction = {μ} must not be negative.")
+    if law.turns < 0:
+        raise ValueError(f"{name}: turns = {law.turns} must not be negative.")
+
+
+def _quotient(a: Scalar, b: Scalar) -> Scalar:
+    """a/b for b > 0; inf otherwise: what does not grow never gets there."""
+    positive = b > 0
+    return jnp.where(positive, a / jnp.where(positive, b, 1.0), jnp.inf)
+
+
+class _Path(eqx.Module):
+    """Routh's path: how the impulse grows with its normal part."""
+
+    response: Mat3
+    normal: Vec3
+    velocity: Vec3
+    friction: Scalar
+
+    def start(self) -> Impulse:
+        slip = self._slip(jnp.zeros(3))
+        return Impulse(jnp.zeros_like(self.normal), jnp.zeros_like(self.friction), safe.norm(slip) == 0)
+
+    def follow(self, impulse: Impulse, remaining: Any, turns: int) -> Impulse:
+        """Go on from `impulse` until `remaining(impulse, normal speed, its gain per normal impulse)` is 0.
+
+        While slip may turn, by RK4 in the time τ = ∫ dp/|u_t|, in which slip decays like an exponential and its
+        stop is no singular point. Then in straight lines: to the stop, and to the end. For slip along one line
+        these are exact; else what is left for them is e^-16 of a slip that stops.
+        """
+        stuck = hold(self.response, self.normal, -self.normal, self.friction).force
+        stuck = stuck / jnp.dot(self.normal, stuck)
+
+        def turn(impulse, _):
+            slip, rate = self._slip(impulse.total), self.response @ self._along(impulse.total)
+            speed, gain = self._speed(impulse.total), jnp.dot(self.normal, rate)
+            most = TURN * safe.divide(jnp.ones_like(gain), safe.norm(self._tangent(rate)))
+            to_end = safe.divide(remaining(impulse, speed, gain), safe.norm(slip))
+            # Where a step ends along the path changes nothing: no derivative of dτ is needed. A step past the end
+            # is taken back by the next one.
+            dτ = jnp.where(impulse.stopped, 0.0, jax.lax.stop_gradient(jnp.clip(to_end, -most, most)))
+
+            def slope(total):
+                slip = self._slip(total)
+                return safe.norm(slip) * self.normal - self.friction * slip
+
+            k1 = slope(impulse.total)
+            k2 = slope(impulse.total + 0.5 * dτ * k1)
+            k3 = slope(impulse.total + 0.5 * dτ * k2)
+            k4 = slope(impulse.total + dτ * k3)
+            step = dτ / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            total, dp = impulse.total + step, jnp.dot(self.normal, step)
+            end_gain = jnp.dot(self.normal, self.response @ self._along(total))
+            work = 0.5 * dp * (speed + self._speed(total)) + dp**2 / 12 * (gain - end_gain)
+            return Impulse(total, impulse.work + work, impulse.stopped), None
+
+        if turns:
+            impulse, _ = jax.lax.scan(turn, impulse, length=turns)
+        for _ in range(2):
+            slip = self._slip(impulse.total)
+            along = jnp.where(impulse.stopped, stuck, self._along(impulse.total))
+            rate, speed = self.response @ along, self._speed(impulse.total)
+            gain = jnp.dot(self.normal, rate)
+            to_end = remaining(impulse, speed, gain)
+            to_stop = _quotient(safe.norm(slip), -jnp.dot(safe.unit(slip), rate))
+            stops = ~impulse.stopped & (to_stop < to_end)
+            dp = jnp.where(stops, to_stop, to_end)
+            impulse = Impulse(
+                total=impulse.total + dp * along,
+                work=impulse.work + dp * (speed + 0.5 * dp * gain),
+                stopped=impulse.stopped | stops,
+            )
+        return impulse
+
+    def _tangent(self, v: Vec3) -> Vec3:
+        return v - jnp.dot(self.normal, v) * self.normal
+
+    def _speed(self, total: Vec3) -> Scalar:
+        return jnp.dot(self.normal, self.velocity + self.response @ total)
+
+    def _along(self, total: Vec3) -> Vec3:
+        """dP/dp."""
+        return self.normal - self.friction * safe.unit(self._slip(total))
+
+    def _slip(self, total: Vec3) -> Vec3:
+        return self._tangent(self.velocity + self.response @ total)
+
+
+class Hold(eqx.Module):
+    """Force [3] N on a point that does not slip now, whether friction `sticks`, and if not, the direction
+    `heading` [3] in which the point begins to slide."""
+
+    force: Vec3
+    sticks: Bool[Array, ""]
+    heading: Vec3
+
+
+def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> Hold:
+    """What keeps a point at rest on the ground, or lets it begin to slide.
+
+    With F = N n̂ - μ y and |y| = N the point gets no normal acceleration and a tangential one of γ y, γ ≥ 0. So
+
+        (μ S + γ) y = c,    S = W_tt - W_tn W_nt/W_nn,    c = a_t - W_tn a_n/W_nn
+
+    γ = 0 is sticking, right where |y| ≤ N; else γ is the root of |y| = N: the condition of a trust region, whose
+    N/|y| is nearly linear in γ, so that Newton's steps are few (Moré & Sorensen 1983). Slip that reverses after
+    a stop within an impact starts by the same equation, with a = -n̂.
+
+    **Arguments:** `response` W [3, 3] 1/kg; `normal` n̂; `acceleration` a [3] m/s² of the point without the
+    force, n̂·a < 0; `friction` μ.
+    """
+    n, μ = normal, friction
+    tangent = jnp.eye(3) - jnp.outer(n, n)
+    W_n = response @ n
+    W_nn, W_tn = jnp.dot(n, W_n), tangent @ W_n
+    S = tangent @ response @ tangent - jnp.outer(W_tn, W_tn) / W_nn
+    free = -jnp.dot(n, acceleration) / W_nn
+    c = tangent @ acceleration + W_tn * free
+
+    def share(γ):
+        """y and N."""
+        # n̂n̂ᵀ fills the direction that S and y do not have.
+        y = _solve(μ * S + γ * tangent + jnp.outer(n, n), c)
+        return y, free + μ * jnp.dot(W_tn, y) / W_nn
+
+    def root(γ):
+        def off(γ):
+            y, push = share(γ)
+            return safe.divide(push, safe.norm(y)) - 1
+
+        value, slope = jax.jvp(off, (γ,), (jnp.ones_like(γ),))
+        return jnp.maximum(γ - safe.divide(value, slope), 0.0)
+
+    y, push = share(jnp.zeros_like(μ))
+    # Without friction nothing but a point that is not pulled sideways stays.
+    sticks = (safe.norm(y) <= push) & ((μ > 0) | (safe.norm(c) == 0))
+    # |c| ≤ (μ tr S + γ) |y|: the root is not below this, and is this where μ = 0.
+    γ = jnp.maximum(safe.divide(safe.norm(c), jnp.abs(free)) - μ * jnp.trace(S), 0.0)
+    γ = jax.lax.fori_loop(0, 8, lambda _, γ: root(γ), jax.lax.stop_gradient(γ))
+    # One step that is differentiated, from the root: the derivative of the implicit function.
+    γ = jnp.where(sticks, 0.0, root(jax.lax.stop_gradient(γ)))
+    y, push = share(γ)
+    return Hold(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))
+
+
+def _solve(matrix: Mat3, vector: Vec3) -> Vec3:
+    """matrix⁻¹ vector by cofactors; 0 for a singular matrix (here: no friction and no slip)."""
+    a, b, c = matrix.T
+    cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
+    return safe.divide(cofactors @ vector, jnp.broadcast_to(jnp.dot(a, cofactors[0]), (3,)))

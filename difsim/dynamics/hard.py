@@ -1,0 +1,174 @@
+"""Hard contact at one point: flight, impact, sliding and sticking, and what leads from one to the next.
+
+The state says in which phase it is. In each phase the field is smooth, and goes on smoothly through the end of the
+phase, where `boundary` falls through zero; there `impact` makes the next state.
+
+| phase | held on the ground by | ends when |
+|---|---|---|
+| FLIGHT | nothing | the gap closes |
+| SLIDING | N n̂ - μ N ĥ, with n̂·u' = 0 | the slip along ĥ is used up, or N is |
+| STICKING | F, with u' = 0: a point rests, a ball rolls | friction is used up: |F_t| = μ N |
+
+Bounces that get smaller accumulate. An impact whose next hop would be lower than `rest_height` ends without a
+rebound (e = 0), and the motion goes on along the ground.
+"""
+
+from abc import abstractmethod
+from enum import IntEnum
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import safe
+from difsim.contact import AbstractImpact, hold
+from difsim.dynamics.model import AbstractImpactModel
+from difsim.rotation import solve3
+from difsim.typing import Mat3, Scalar, Vec3
+
+
+class Phase(IntEnum):
+    """What the touching point does."""
+
+    FLIGHT = 0
+    SLIDING = 1
+    STICKING = 2
+
+
+class Meeting(eqx.Module):
+    """Where body and ground are nearest: `gap` m, `normal` n̂ out of the ground, `velocity` u m/s of the body's
+    material there over the ground's, `response` W 1/kg of u to an impulse there."""
+
+    gap: Scalar
+    normal: Vec3
+    velocity: Vec3
+    response: Mat3
+
+
+class AbstractHardModel(AbstractImpactModel):
+    """A body that flies, and meets the ground at one point at a time.
+
+    Its state has, beside the motion, `lost` J, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip
+    while it slides. ĥ is a state with its own rate: the direction of the slip itself has no derivative where
+    slip stops.
+    """
+
+    law: eqx.AbstractVar[AbstractImpact]
+    rest_height: eqx.AbstractVar[Scalar]
+
+    @abstractmethod
+    def flight(self, t: Scalar, state: Any) -> Any:
+        """The state's rate in free flight."""
+
+    @abstractmethod
+    def meet(self, state: Any) -> Meeting:
+        """The nearest point."""
+
+    @abstractmethod
+    def pushed(self, state: Any, rate: Any, force: Vec3) -> Any:
+        """`rate` with `force` [3] N at the nearest point added to it."""
+
+    @abstractmethod
+    def struck(self, state: Any, impulse: Vec3) -> Any:
+        """`state` with `impulse` [3] N s at the nearest point added to its momenta."""
+
+    @abstractmethod
+    def shifted(self, state: Any, shift: Vec3) -> Any:
+        """`state` with its position moved by `shift` [3] m."""
+
+    def field(self, t, state):
+        free = self.flight(t, state)
+        here = self._here(state, free)
+        sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
+        force = jnp.where(sliding, here.slides(state.heading, self.law.friction), 0.0)
+        force = jnp.where(sticking, here.sticks(), force)
+        h, u = state.heading, here.velocity
+        # Along the ground the force leaves n̂·u = 0: what is left of u' beside ĥ turns the slip.
+        change = here.acceleration + here.response @ force
+        turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
+        return eqx.tree_at(
+            lambda r: (r.lost, r.phase, r.heading),
+            self.pushed(state, free, force),
+            (-jnp.dot(force, u), jnp.zeros_like(state.phase), jnp.where(sliding, turn, 0.0)),
+        )
+
+    def boundary(self, t, state):
+        here = self._here(state, self.flight(t, state))
+        left = safe.least(here.left(state.heading))
+        # As an acceleration: a boundary is found to 1e-12, whatever the mass.
+        margin = here.margin(self.law.friction) * jnp.trace(here.response)
+        grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
+        return jnp.where(state.phase == Phase.FLIGHT, here.gap, grounded)
+
+    def impact(self, t, state):
+        before = self._here(state, self.flight(t, state))
+        n, u, W, μ = before.normal, before.velocity, before.response, self.law.friction
+        flying, sliding, sticking = (state.phase == phase for phase in Phase)
+
+        # An impact, without a rebound where the next hop would be too low to count.
+        rebound = self.law.restitution * jnp.dot(n, u)
+        low = (before.away < 0) & (rebound**2 <= -2 * before.away * self.rest_height)
+        law = eqx.tree_at(lambda law: law.restitution, self.law, jnp.where(low, 0.0, self.law.restitution))
+        hit = law.impulse(W, n, u)
+        after = u + W @ hit.total
+        slip = after - jnp.dot(n, after) * n
+
+        # Where slip has stopped, its round-off is taken out.
+        stops = (flying & low & hit.stopped) | (sliding & (jnp.argmin(before.left(state.heading)) == 0))
+        impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))
+        # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
+        state = self.shifted(self.struck(state, impulse), -before.gap * n)
+
+        # A point that does not slip now sticks or begins to slide; friction that is used up lets it slide.
+        held = hold(W, n, self._here(state, self.flight(t, state)).acceleration, μ)
+        force = before.sticks()
+        push = jnp.dot(n, force)
+        phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
+        phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
+        heading = jnp.where(stops, held.heading, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
+        return eqx.tree_at(
+            lambda s: (s.lost, s.phase, s.heading),
+            state,
+            (
+                state.lost - jnp.dot(impulse, u + 0.5 * W @ impulse),
+                phase.astype(state.phase.dtype),
+                jnp.where(phase == Phase.SLIDING, heading, 0.0),
+            ),
+        )
+
+    def _here(self, state: Any, free: Any) -> "_Here":
+        def motion(state):
+            meeting = self.meet(state)
+            return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
+
+        _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
+        return _Here(met.gap, met.normal, met.velocity, met.response, acceleration, away)
+
+
+class _Here(Meeting):
+    """A meeting and, in free flight, `acceleration` u' m/s² and `away` (n̂·u)' = n̂·u' + n̂'·u, in which the ground's
+    curvature counts. No force is cut off where it would pull: a field goes on smoothly through its phase's end."""
+
+    acceleration: Vec3
+    away: Scalar
+
+    def slides(self, heading: Vec3, friction: Scalar) -> Vec3:
+        """The force N on a point that slides."""
+        along = self.normal - friction * heading
+        return safe.divide(-self.away, jnp.dot(self.normal, self.response @ along)) * along
+
+    def sticks(self) -> Vec3:
+        """The force N on a point that sticks."""
+        return -solve3(self.response, self.acceleration)
+
+    def left(self, heading: Vec3) -> Float[Array, "2"]:
+        """Of sliding: the slip along the heading, m/s, and the pull to the ground, m/s²."""
+        return jnp.stack([jnp.dot(heading, self.velocity), -self.away])
+
+    def margin(self, friction: Scalar) -> Scalar:
+        """Of sticking: μ N - |F_t|, N."""
+        force = self.sticks()
+        push = jnp.dot(self.normal, force)
+        return friction * push - safe.norm(force - push * self.normal)
