@@ -52,11 +52,11 @@ class Touch(eqx.Module):
     """The normal side of a contact at each of N points: `arms` m from the centre of mass, `normals` out of the
     ground, penetrations `depths` ≥ 0 m, `pushes` N [N, 3] and their sizes `forces` N [N]."""
 
-    arms: Float[Array, "N 3"]
-    normals: Float[Array, "N 3"]
-    depths: Float[Array, "N"]
-    pushes: Float[Array, "N 3"]
-    forces: Float[Array, "N"]
+    arms: Float[Array, "*N 3"]
+    normals: Float[Array, "*N 3"]
+    depths: Float[Array, "*N"]
+    pushes: Float[Array, "*N 3"]
+    forces: Float[Array, "*N"]
 
     @property
     def torque(self) -> Vec3:

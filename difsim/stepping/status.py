@@ -17,6 +17,8 @@ class Status(IntEnum):
     NO_CONTACT = 5
     INSIDE = 6
     NOT_FINITE = 7
+    UNSETTLED = 8
+    LEFT = 9
 
 
 REMEDY = {
@@ -27,6 +29,8 @@ REMEDY = {
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
+    Status.UNSETTLED: "the body still moves at the last time: give it longer, or call a larger speed rest",
+    Status.LEFT: "the body left the region of the model: make the region larger, or release it slower",
 }
 
 
