@@ -57,10 +57,16 @@ def _settling(result: xr.Dataset) -> Figure:
     for ax, law in zip(figure.subplots(len(laws), 1, squeeze=False)[:, 0], laws, strict=True):
         fall = result.sel(law=law, target="phobos")
         time = fall["time"].values
-        shown = time >= 0.8 * time[-1]
+        shown = time >= 0.6 * time[-1]
         t = time[shown]
         ax.fill_between(
-            t, 0, 1, where=fall["touching"].values[shown], transform=ax.get_xaxis_transform(), color="#CFE3F2", lw=0
+            t,
+            0,
+            1,
+            where=fall["touching"].values[shown],
+            transform=ax.get_xaxis_transform(),
+            color="#CFE3F2",
+            lw=0,
         )
         for name, unit, colour, limit in (("speed", "m/s", BLACK, 1e-4), ("spin", "rad/s", RED, 1e-3)):
             ax.semilogy(t, fall[name].values[shown], color=colour, linewidth=1, label=f"{name} [{unit}]")

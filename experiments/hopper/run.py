@@ -22,13 +22,13 @@ class Hopper:
     """Hoppers on small bodies: release, bounces and rest; what they end at, and what that depends on."""
 
     scene: SceneName = "cube"
-    """"cube": a cube on a plane in three gravities; "minerva": MINERVA-II released over Imhotep on 67P; "ensemble":
-    thousands of such releases, where they end and when."""
+    """"cube": a cube on a plane in three gravities; "minerva": MINERVA-II released over Imhotep on 67P;
+    "ensemble": thousands of such releases, where they end and when."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/hopper/SCENE)."""
     shape: str = "analogue"
-    """The comet (minerva, ensemble): "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh file
-    with vertices in km. Its distances and field are kept in the cache folder."""
+    """The comet (minerva, ensemble): "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
+    file with vertices in km. Its distances and field are kept in the cache folder."""
     members: Annotated[int, tyro.conf.arg(metavar="N")] = 2048
     """Releases of the ensemble."""
     quick: bool = False
