@@ -22,7 +22,8 @@ class Window(AbstractSDF):
     """The distance to a surface within a box, a C1 spline s of samples on a grid; outside it a bound.
 
     Outside, with the nearest point c of the box, d = s(c) - |x - c|: continuous, and never above the true
-    distance, which changes by no more than the way. It says nothing of what is there: end a flight that leaves `box`.
+    distance, which changes by no more than the way. It says nothing of what is there: end a flight that leaves
+    `box`.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh`.
     """

@@ -1,8 +1,8 @@
 """`difsim hopper --scene ensemble`: thousands of releases over Imhotep, where and when they end.
 
 After some five bounces one release says nothing of the next: the derivative along a path has grown beyond use.
-What stays is the derivative of a mean over the spread of the inputs. With Gaussian inputs z it is got in two ways from
-samples alone, and without any derivative of the simulation:
+What stays is the derivative of a mean over the spread of the inputs. With Gaussian inputs z it is got in two ways
+from samples alone, without any derivative of the simulation:
 
     ∂E[f]/∂μ_j = E[(f - f̄) z_j]/σ_j   (the score; Stein's lemma makes it the smoothed gradient E[∂f/∂x_j])
     regression of f on all z

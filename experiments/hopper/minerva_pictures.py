@@ -35,14 +35,14 @@ def _heading(result: xr.Dataset) -> str:
     )
 
 
-def _shaded(ax: Axes, result: xr.Dataset, name: str, exaggerated: float) -> None:
+def _shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
     east, north, height = (result[f"{name}_{k}"].values for k in ("east", "north", "height"))
     pixel = east[0, 1] - east[0, 0]
-    shade = LIGHT.hillshade(height, vert_exag=exaggerated, dx=pixel, dy=pixel)
+    shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
     extent = (east.min(), east.max(), north.min(), north.max())
     ax.imshow(0.35 + 0.6 * shade, cmap="gray", origin="lower", extent=extent, vmin=0, vmax=1)
     lines = ax.contour(east, north, height, 8, colors=GREY, linewidths=0.5)
-    ax.clabel(lines, fontsize=6, fmt="%.1f m")
+    ax.clabel(lines, fontsize=6, fmt="%.2f m")
     ax.set(xlabel="east [m]", ylabel="north [m]", xlim=extent[:2], ylim=extent[2:])
 
 
@@ -53,16 +53,16 @@ def _plan(result: xr.Dataset) -> Figure:
     track, time = result["track"].values, result["time"].values
     touched = time >= result.attrs["touch_time_s"]
     for ax, name, title in ((wide, "wide", "from above"), (near, "near", "the last metres")):
-        _shaded(ax, result, name, 2.0)
+        _shaded(ax, result, name)
         ax.plot(*track[~touched, :2].T, color=ORANGE, linewidth=1.2, label="descent")
         ax.plot(*track[touched, :2].T, color=RED, linewidth=1.2, label="bounces")
         ax.plot(*track[-1, :2], "s", color=BLACK, markersize=6, label="rest")
         ax.set_title(f"{title}; contours: height over the site's level")
     wide.plot(*track[0, :2], "o", color=ORANGE, markersize=6, label="release")
-    wide.legend(loc="best")
+    wide.legend(loc="lower left")
     altitude.semilogy(time, np.maximum(result["clearance"].values, 1e-3), color=BLUE, linewidth=1)
     altitude.set(xlabel="time since release [s]", ylabel="centre above the ground [m]")
-    altitude.set_title("height (a bounded distance, from the surface's table)")
+    altitude.set_title("height, by the distance that the contact sees (a bound)")
     speeds.semilogy(time, result["speed"], color=BLACK, linewidth=1, label="speed [m/s]")
     speeds.semilogy(time, result["spin"], color=RED, linewidth=1, label="spin [rad/s]")
     speeds.set(xlabel="time since release [s]", ylim=(1e-5, 2), title="against the rotating comet")
@@ -86,5 +86,5 @@ def _view(result: xr.Dataset) -> Figure:
     ax.set(xlabel="east [m]", ylabel="north [m]", zlabel="up [m]")
     ax.set_aspect("equal")
     ax.view_init(elev=20, azim=-60)
-    ax.legend()
+    ax.legend(loc="upper left")
     return figure
