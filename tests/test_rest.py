@@ -29,10 +29,11 @@ def test_cube_on_a_face_settles_when_the_closed_form_says():
     fall, speed = np.sqrt(2 * HEIGHT / g), np.sqrt(2 * HEIGHT * g)
     # It is slow from the first impact on that returns it with less than the speed of rest.
     impacts = int(np.ceil(np.log(float(still.speed) / speed) / np.log(E)))
-    expected = fall * (1 + 2 * sum(E**i for i in range(1, impacts)))
+    contact = np.pi * 1e-4 / 0.03  # s: π √(m/k)
+    expected = fall * (1 + 2 * sum(E**i for i in range(1, impacts))) + impacts * contact
     assert found.status == Status.OK
-    # Each contact lasts π √(m/k) = 10 ms or less, which the closed form leaves out.
-    assert float(found.time) == pytest.approx(expected, abs=0.01 * impacts)
+    # Damping changes how long a contact lasts a little.
+    assert float(found.time) == pytest.approx(expected, abs=0.2 * impacts * contact)
     assert float(found.touch_time) == pytest.approx(fall, abs=0.01)
     assert float(found.touchdown.body.position[2]) == pytest.approx(0.1, abs=1e-3)
     assert int(found.contacts) >= impacts

@@ -28,7 +28,9 @@ def draw(result: xr.Dataset, folder: Path) -> None:
         where, when = upper.subplots(1, 2)
         _where(where, result.isel(case=settled))
         _when(when, result["settling_time"].values[settled] / 60)
-        for ax, output in zip(lower.subplots(1, len(UNITS), sharey=True), UNITS, strict=True):
+        panels = lower.subplots(1, len(UNITS), sharey=True)
+        panels[0].invert_yaxis()
+        for ax, output in zip(panels, UNITS, strict=True):
             _sensitivity(ax, result.sel(output=output), output)
         figure.savefig(folder / "ensemble.png")
 
@@ -72,7 +74,6 @@ def _sensitivity(ax: Axes, row: xr.Dataset, output: str) -> None:
         )
     ax.axvline(0.0, color=GREY, linewidth=0.8)
     ax.set_yticks(at, [str(k).replace("_", " ") for k in row["input"].values])
-    ax.invert_yaxis()
     ax.set_xlabel(f"change by 1 σ of the input [{UNITS[output]}], ± 2 errors")
     ax.set_title(output.replace("_", " "))
     if output == "rest_east":
