@@ -17,16 +17,20 @@ from experiments.agilkia.run import run as run_agilkia
 from experiments.benchmarks.run import Benchmark
 from experiments.benchmarks.run import run as run_benchmark
 from experiments.cache import CACHE
+from experiments.hopper.run import Hopper
+from experiments.hopper.run import run as run_hopper
 
 
 def main() -> None:
     """Read the command line, set float64 and the compilation cache, run."""
-    options = tyro.extras.subcommand_cli_from_dict({"agilkia": Agilkia, "benchmark": Benchmark}, prog="difsim")
+    studies = {"agilkia": Agilkia, "hopper": Hopper, "benchmark": Benchmark}
+    runs = {Agilkia: run_agilkia, Hopper: run_hopper, Benchmark: run_benchmark}
+    options = tyro.extras.subcommand_cli_from_dict(studies, prog="difsim")
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
     try:
-        run_agilkia(options) if isinstance(options, Agilkia) else run_benchmark(options)
+        runs[type(options)](options)
     except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come
         sys.exit(f"difsim: {error}")
 

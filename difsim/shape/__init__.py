@@ -5,6 +5,7 @@ from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
 from difsim.shape.sdf import AbstractSDF, Box, Offset, Plane, Posed, Prism, Sphere, Union
+from difsim.shape.window import Window
 
 __all__ = [
     "AbstractAmplitude",
@@ -21,6 +22,7 @@ __all__ = [
     "Rough",
     "Sphere",
     "Union",
+    "Window",
     "comet_67p",
     "shap5",
 ]

@@ -112,6 +112,17 @@ def _box(mesh: TriMesh) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]
 
 
 def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSDF:
+    values, first = sampled(function, low, high, spacing, margin, max_nodes)
+    edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
+    if edge <= 0:
+        raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
+    return GridSDF(interpolate(values, first, spacing, _DEGREE))
+
+
+def sampled(
+    function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A function of points [N, 3] m at the nodes of a grid, and the first node [3] m; raises as above."""
     if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
     if max_nodes < 4096:
@@ -129,11 +140,7 @@ def _tabulate(function: Callable, low, high, spacing: float, margin: float | Non
     for start in tqdm(range(0, count, _CHUNK), desc="signed distance", disable=None):
         some = np.arange(start, min(start + _CHUNK, count))
         values[some] = function(first + spacing * np.stack(np.unravel_index(some, shape), axis=1))
-    values = values.reshape(shape)
-    edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
-    if edge <= 0:
-        raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
-    return GridSDF(interpolate(values, first, spacing, _DEGREE))
+    return values.reshape(shape), first
 
 
 def _nodes(low, high, spacing: float, margin: float | None) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from difsim.stepping.derivatives import Transition, transition
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
+from difsim.stepping.rest import Settled, Still, settle
 from difsim.stepping.solve import Solution, simulate
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.stepping.validity import Validity
@@ -15,12 +16,15 @@ __all__ = [
     "Events",
     "FixedSteps",
     "Sensitivities",
+    "Settled",
     "Solution",
     "Status",
+    "Still",
     "ToContact",
     "Transition",
     "Validity",
     "raise_unless_ok",
+    "settle",
     "simulate",
     "transition",
 ]

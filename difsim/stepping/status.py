@@ -21,7 +21,9 @@ class Status(IntEnum):
     NO_CONTACT = 6
     INSIDE = 7
     SEVERAL_POINTS = 8
-    NOT_FINITE = 9
+    UNSETTLED = 9
+    LEFT = 10
+    NOT_FINITE = 11
 
 
 REMEDY = {
@@ -35,6 +37,8 @@ REMEDY = {
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
     Status.SEVERAL_POINTS: "a second point of the body went into the ground: hard contact holds one; "
     "take regularised contact, `Hopper`",
+    Status.UNSETTLED: "the body still moves at the last time: give it longer, or call a larger speed rest",
+    Status.LEFT: "the body left the region of the model: make the region larger, or release it slower",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 

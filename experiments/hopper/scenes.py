@@ -1,15 +1,20 @@
 """The bodies and grounds of paper 003: a cube on a plane in three gravities, and their contact."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
+    AbstractNormal,
     AbstractOutline,
     AtEffectivePoint,
+    LinearCompressive,
     PowerLawClipped,
     RollingPaper003,
+    Sharp,
     StickSlip,
     SurfaceContact,
     Vertices,
@@ -40,12 +45,13 @@ class Ground(eqx.Module):
     slip_speed: Scalar = number(default=1e-3)
     spin_speed: Scalar = number(default=1e-2)
 
-    def contact(self, outline: AbstractOutline, mass: float | Scalar) -> SurfaceContact:
-        """Paper 003's contact with a power law of 3/2, for a body of `mass` kg."""
-        stiffness = 1.25 * mass * self.speed**2 / self.depth**2.5  # ½ m v² = k δ^2.5/2.5
+    def contact(
+        self, outline: AbstractOutline, mass: float | Scalar, normal: "NormalOf | None" = None
+    ) -> SurfaceContact:
+        """Paper 003's contact for a body of `mass` kg, with a power law of 3/2 unless `normal` makes another."""
         return SurfaceContact(
             outline,
-            PowerLawClipped.from_restitution(self.restitution, stiffness, 1.5, mass, 0.05 * self.depth),
+            (normal or smooth)(self, mass),
             AtEffectivePoint(StickSlip(self.friction, self.friction, self.slip_speed)),
             (RollingPaper003(self.rolling, self.spin_speed),),
         )
@@ -56,15 +62,30 @@ class Ground(eqx.Module):
         return 0.15 * self.depth / self.speed
 
 
+NormalOf = Callable[[Ground, float | Scalar], AbstractNormal]
+
+
+def smooth(ground: Ground, mass: float | Scalar) -> PowerLawClipped:
+    """The default: a power law of 3/2 with a smooth onset, whose derivatives are right."""
+    stiffness = 1.25 * mass * ground.speed**2 / ground.depth**2.5  # ½ m v² = k δ^2.5/2.5
+    return PowerLawClipped.from_restitution(ground.restitution, stiffness, 1.5, mass, 0.05 * ground.depth)
+
+
+def jumping(ground: Ground, mass: float | Scalar) -> LinearCompressive:
+    """The paper's: spring, and a damper while it is compressed, from zero depth on. For values only."""
+    stiffness = mass * ground.speed**2 / ground.depth**2
+    return LinearCompressive.from_restitution(ground.restitution, stiffness, mass, Sharp())
+
+
 EDGE, MASS = 0.2, 1.0  # m, kg; the paper gives neither
 
 
-def cube(gravity: float, ground: Ground | None = None) -> Hopper:
+def cube(gravity: float, ground: Ground | None = None, normal: NormalOf = smooth) -> Hopper:
     """A homogeneous cube over the plane z = 0, with uniform `gravity` m/s² downwards."""
     ground = ground or Ground()
     return Hopper(
         RigidBody(MASS, MASS * EDGE**2 / 6 * np.eye(3)),
-        ground.contact(Vertices(box_corners((EDGE, EDGE, EDGE))), MASS),
+        ground.contact(Vertices(box_corners((EDGE, EDGE, EDGE))), MASS, normal),
         Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
         Uniform((0.0, 0.0, -gravity)),
         resolution=ground.resolution,

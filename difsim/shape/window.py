@@ -1,0 +1,79 @@
+"""A part of a large surface on a fine grid: where a lander comes down, not the whole body."""
+
+import hashlib
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from difsim import safe
+from difsim.mesh import TriMesh, signed_distance
+from difsim.shape.grid import sampled
+from difsim.shape.sdf import AbstractSDF, Box, Posed
+from difsim.spline import GridSpline, interpolate
+from difsim.typing import Scalar, Vec3
+
+_DEGREE = 2  # as in grid.py
+
+
+class Window(AbstractSDF):
+    """The distance to a surface within a box, a C1 spline s of samples on a grid; outside it a bound.
+
+    Outside, with the nearest point c of the box, d = s(c) - |x - c|: continuous, and never above the true
+    distance, which changes by no more than the way. It says nothing of what is there: end a flight that leaves
+    `box`.
+
+    **Arguments:** `spline`, of the distance in m; make it by `from_mesh`.
+    """
+
+    spline: GridSpline
+
+    def distance(self, x: Vec3) -> Scalar:
+        nearest = jnp.clip(x, self.spline.lower, self.spline.upper)
+        return self.spline(nearest) - safe.norm(x - nearest)
+
+    @property
+    def box(self) -> Posed:
+        """The box that the table covers, as a solid."""
+        lower, upper = self.spline.lower, self.spline.upper
+        return Posed(Box((upper - lower) / 2), (upper + lower) / 2, np.eye(3))
+
+    @staticmethod
+    def from_mesh(
+        mesh: TriMesh,
+        centre: object,
+        half_size: float,
+        spacing: float,
+        max_nodes: int = 2**24,
+        cache: str | PathLike | None = None,
+    ) -> "Window":
+        """Tabulate the distance to a mesh in a cube, which is exact at the nodes.
+
+        **Arguments:** `centre` [3] and `half_size` of the cube, m; `spacing`, `max_nodes`, `cache` and the cost of
+        a node as in `GridSDF.from_mesh`. **Raises:** `ValueError` as there, and for a cube of no size.
+        """
+        if not 0 < half_size < np.inf:
+            raise ValueError(f"Window: half_size = {half_size} m must be positive")
+        centre = np.asarray(centre, float)
+
+        def make() -> GridSpline:
+            box = centre - half_size, centre + half_size
+            values, first = sampled(partial(signed_distance, mesh), *box, spacing, None, max_nodes)
+            return interpolate(values, first, spacing, _DEGREE)
+
+        if cache is None:
+            return Window(make())
+        digest = hashlib.sha256(repr((centre.tolist(), float(half_size), float(spacing), _DEGREE)).encode())
+        digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
+        digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
+        path = Path(cache) / f"window_{digest.hexdigest()[:24]}.npz"
+        if not path.is_file():
+            spline = make()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(".part.npz")
+            np.savez(part, origin=spline.origin, spacing=spline.spacing, coefficients=spline.coefficients)
+            part.replace(path)  # an interrupted run leaves no half of a table
+        with np.load(path) as table:
+            return Window(GridSpline(table["origin"], table["spacing"], table["coefficients"], _DEGREE))

@@ -1,0 +1,121 @@
+"""The pictures of the cube scene, from result.nc alone."""
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from experiments.agilkia.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+
+TARGETS = {"phobos": BLUE, "67p": ORANGE, "itokawa": GREEN}
+TITLES = {"phobos": "Phobos", "67p": "67P", "itokawa": "Itokawa"}
+LAWS = {"smooth": "power law, smooth onset (default)", "paper": "the paper's: damper in compression, sharp onset"}
+PARTS = {"kinetic": SKY, "rotation": GREEN, "elastic": PINK}
+LOSSES = {"damping": ORANGE, "friction": RED, "rolling": GREY}
+
+
+def draw(result: xr.Dataset, folder: Path) -> None:
+    """Write trajectories.png (Fig. 8), settling.png (Fig. 9, top), energy.png (Fig. 10), sliding.png (Fig. 9)."""
+    for name, maker in (
+        ("trajectories", _trajectories),
+        ("settling", _settling),
+        ("energy", _energy),
+        ("sliding", _sliding),
+    ):
+        with matplotlib.rc_context(STYLE):
+            maker(result).savefig(folder / f"{name}.png")
+
+
+def _trajectories(result: xr.Dataset) -> Figure:
+    laws = [str(law) for law in result["law"].values]
+    figure = Figure(figsize=(10, 3.4 * len(laws) + 0.6), layout="constrained")
+    figure.suptitle("The same throw in three gravities (.5 m up, .07 m/s, tumbling), until rest")
+    for (side, top), law in zip(figure.subplots(len(laws), 2, squeeze=False), laws, strict=True):
+        for target, colour in TARGETS.items():
+            fall = result.sel(law=law, target=target)
+            x, y, z = fall["position"].values.T
+            gone = np.hypot(x, y)
+            time, contacts = number(float(fall["settling_time"]), ".0f"), int(fall["contacts"])
+            label = f"{TITLES[target]}: {time} s, {contacts} contacts, {gone[-1]:.1f} m"
+            side.plot(gone, z, color=colour, linewidth=1, label=label)
+            top.plot(x, y, color=colour, linewidth=1)
+            side.plot(gone[-1], z[-1], "s", color=colour, markersize=5)
+            top.plot(x[-1], y[-1], "s", color=colour, markersize=5)
+        side.set(xlabel="distance from below the release [m]", ylabel="height of the centre [m]", title=LAWS[law])
+        side.legend(frameon=False)
+        top.set(xlabel="x [m]", ylabel="y [m]", title="from above (squares: rest)")
+        top.set_aspect("equal", adjustable="datalim")
+    return figure
+
+
+def _settling(result: xr.Dataset) -> Figure:
+    laws = [str(law) for law in result["law"].values]
+    figure = Figure(figsize=(10, 3.2 * len(laws) + 0.5), layout="constrained")
+    figure.suptitle("Phobos: the settling phase (blue bands: contact; dotted: what counts as rest, for 10 s)")
+    for ax, law in zip(figure.subplots(len(laws), 1, squeeze=False)[:, 0], laws, strict=True):
+        fall = result.sel(law=law, target="phobos")
+        time = fall["time"].values
+        shown = time >= 0.6 * time[-1]
+        t = time[shown]
+        ax.fill_between(
+            t,
+            0,
+            1,
+            where=fall["touching"].values[shown],
+            transform=ax.get_xaxis_transform(),
+            color="#CFE3F2",
+            lw=0,
+        )
+        for name, unit, colour, limit in (("speed", "m/s", BLACK, 1e-4), ("spin", "rad/s", RED, 1e-3)):
+            ax.semilogy(t, fall[name].values[shown], color=colour, linewidth=1, label=f"{name} [{unit}]")
+            ax.axhline(limit, color=colour, linestyle=":", linewidth=0.8)
+        since = float(fall["settling_time"])
+        ax.axvline(since, color=GREY, linewidth=0.8)
+        ax.set(xlabel="time [s]", ylabel="|v| [m/s], |ω| [rad/s]", xlim=(t[0], t[-1]))
+        ax.set_title(f"{LAWS[law]}: at rest since {since:.1f} s")
+        ax.legend(frameon=False, loc="lower left")
+    return figure
+
+
+def _energy(result: xr.Dataset) -> Figure:
+    laws = [str(law) for law in result["law"].values]
+    figure = Figure(figsize=(5 * len(laws) + 1, 7), layout="constrained")
+    figure.suptitle("Phobos: energy in the first collision (one corner)")
+    for (upper, lower), law in zip(figure.subplots(2, len(laws), squeeze=False, sharex=True).T, laws, strict=True):
+        row = result.sel(law=law)
+        time = 1e3 * row["collision_time"].values
+        potential = row["collision_potential"].values - row["collision_potential"].values[0]
+        parts = {k: row[f"collision_{k}"].values for k in PARTS}
+        total = sum(parts.values()) + potential
+        turn = int(np.argmax(parts["elastic"]))
+        for name, colour in PARTS.items():
+            upper.plot(time, 1e3 * parts[name], color=colour, label=name)
+        upper.plot(time, 1e3 * total, color=BLACK, linewidth=2, label="total, with gravity")
+        for name, colour in LOSSES.items():
+            values = row[f"collision_{name}"].values
+            lower.plot(time, 1e6 * (values - values[0]), color=colour, label=f"{name}")
+        for ax in (upper, lower):
+            ax.axvline(time[turn], color=GREY, linewidth=0.8, linestyle="--")
+            ax.legend(frameon=False)
+        given = total[0] - total[-1]
+        share = 100 * (total[0] - total[turn]) / given
+        upper.set_title(f"{LAWS[law]}\n{share:.0f} % of the loss in compression (left of the dashed line)")
+        upper.set_ylabel("energy [mJ]")
+        lower.set(xlabel="time since touch [ms]", ylabel="lost so far [µJ]")
+    return figure
+
+
+def _sliding(result: xr.Dataset) -> Figure:
+    laws = [str(law) for law in result["law"].values]
+    figure = Figure(figsize=(10, 3.2 * len(laws) + 0.5), layout="constrained")
+    figure.suptitle("Phobos: sliding speed at the effective point, the cube on its four lower corners")
+    for ax, law in zip(figure.subplots(len(laws), 1, squeeze=False)[:, 0], laws, strict=True):
+        for speed, colour in zip(result["slip_speed"].values, (ORANGE, BLUE, GREEN), strict=False):
+            row = result.sel(law=law, slip_speed=speed)
+            slip = np.where(row["slide_touching"].values, row["slide_slip"].values, np.nan)
+            ax.semilogy(row["slide_time"].values, slip, color=colour, lw=1, label=f"regularised at {speed:g} m/s")
+        ax.set(xlabel="time [s]", ylabel="sliding speed in contact [m/s]", title=LAWS[law])
+        ax.legend(frameon=False, loc="upper right")
+    return figure

@@ -1,0 +1,217 @@
+"""`difsim hopper --scene ensemble`: thousands of releases over Imhotep, where and when they end.
+
+After some five bounces one release says nothing of the next: the derivative along a path has grown beyond use.
+What stays is the derivative of a mean over the spread of the inputs. With Gaussian inputs z it is got in two ways
+from samples alone, without any derivative of the simulation:
+
+    ∂E[f]/∂μ_j = E[(f - f̄) z_j]/σ_j   (the score; Stein's lemma makes it the smoothed gradient E[∂f/∂x_j])
+    regression of f on all z
+
+Each is computed from its own half of the members, so that they can disagree.
+"""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from difsim.stepping import Status, settle
+from experiments.cache import CACHE
+from experiments.hopper import ensemble_pictures
+from experiments.hopper.imhotep import World, inertia, minerva, regolith, released, still, world
+from experiments.hopper.minerva import LONGEST, START
+from experiments.hopper.scenes import Ground
+from inversion import Checkpoint, sweep
+
+# Mean and standard deviation of each input; all ours. Three of a kind are east, north, up (the spin: body axes).
+INPUTS = {
+    "east_velocity": (START[1][0], 0.005, "m/s"),
+    "north_velocity": (START[1][1], 0.005, "m/s"),
+    "up_velocity": (START[1][2], 0.005, "m/s"),
+    "height": (START[0][2], 2.0, "m"),
+    "spin_x": (START[2][0], 0.05, "rad/s"),
+    "spin_y": (START[2][1], 0.05, "rad/s"),
+    "spin_z": (START[2][2], 0.05, "rad/s"),
+    "restitution": (0.6, 0.03, "1"),
+    "friction": (0.6, 0.06, "1"),
+    "log_rolling": (float(np.log(1e-2)), 0.2, "log m"),
+    "centre_x": (0.0, 2e-3, "m"),
+    "centre_z": (0.0, 2e-3, "m"),
+    "axial_moment": (float(inertia()[2]), 0.05 * float(inertia()[2]), "kg m2"),
+}
+OUTPUTS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
+CHUNK = 64  # members a call: what an interruption loses at most, and a bound on memory
+TOLERANCE, STEPS = 1e-6, 30_000
+
+
+def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) -> dict:
+    """All members until rest; writes result.nc and ensemble.png to `out`, and goes on where it was interrupted."""
+    members = min(members, 64) if quick else members
+    place = world(shape, CACHE / "worlds")
+    cases = draw(members)
+    mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])
+    table = sweep(member(place), cases, min(CHUNK, members), Checkpoint(out / "checkpoint", mark), progress=True)
+    settled = table["status"].values == Status.OK
+    # Failed members are kept in the table and counted; what they have no value of is NaN.
+    place_of = np.stack([table[k].values for k in ("rest_east", "rest_north")], axis=1)
+    ellipse = landing_ellipse(place_of[settled])
+    table["off_centre"] = ("case", np.linalg.norm(place_of - np.asarray(ellipse["centre_m"]), axis=1))
+    found = sensitivities(table.isel(case=settled))
+    for name, (mean, sigma, unit) in INPUTS.items():
+        table[name].attrs = {"unit": unit, "mean": mean, "sigma": sigma}
+    result = xr.merge([table, found]).assign_attrs(shape=shape, ellipse=json.dumps(ellipse))
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    ensemble_pictures.draw(result, out)
+    times = table["settling_time"].values[settled]
+    return {
+        "shape": shape,
+        "members": members,
+        "devices": len(jax.devices()),
+        "statuses": count_statuses(table["status"].values),
+        "landing_ellipse": ellipse,
+        "settling_time_s": {f"{q}_percent": float(np.percentile(times, q)) for q in (5, 25, 50, 75, 95)},
+        "contacts_median": float(np.median(table["contacts"].values[settled])),
+        "steps_median_and_most": [float(np.median(table["steps"])), float(table["steps"].max())],
+        "sensitivities": judge(found),
+    }
+
+
+def draw(members: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Inputs of each member, Gaussian, and a seed of its terrain.
+
+    In the order of restitution, on which the settling time depends most: members of one call, which the devices
+    share in equal parts, are then of similar length.
+    """
+    random = np.random.default_rng(seed)
+    cases = {k: mean + sigma * random.normal(size=members) for k, (mean, sigma, _) in INPUTS.items()}
+    cases["terrain"] = random.integers(1, 2**31 - 1, size=members)
+    order = np.argsort(cases["restitution"], kind="stable")
+    return {k: v[order] for k, v in cases.items()}
+
+
+def member(place: World):
+    """The function of one case, by name, until rest."""
+
+    def one(case: dict) -> dict:
+        default = regolith()
+        ground = Ground(
+            case["restitution"],
+            case["friction"],
+            jnp.exp(case["log_rolling"]),
+            default.depth,
+            default.speed,
+            default.slip_speed,
+            default.spin_speed,
+        )
+        centre = jnp.stack([case["centre_x"], jnp.zeros(()), case["centre_z"]])
+        side = jnp.asarray(inertia()[0])
+        moments = jnp.stack([side, side, case["axial_moment"]])
+        model = minerva(place, case["terrain"], ground, centre, moments)
+        state = released(
+            model,
+            place,
+            jnp.stack([jnp.zeros(()), jnp.zeros(()), case["height"]]),
+            jnp.stack([case["east_velocity"], case["north_velocity"], case["up_velocity"]]),
+            jnp.stack([case["spin_x"], case["spin_y"], case["spin_z"]]),
+        )
+        end = settle(
+            model,
+            state,
+            jnp.array([0.0, LONGEST]),
+            still(),
+            region=place.surface.box,
+            rtol=TOLERANCE,
+            atol=TOLERANCE,
+            max_steps=STEPS,
+            throw=False,
+        )
+        settled = end.status == Status.OK
+        rest = jnp.where(settled, place.local(end.last.body.position), jnp.nan)
+        return {
+            "status": end.status,
+            "settling_time": end.time,
+            "touch_time": end.touch_time,
+            "rest_east": rest[0],
+            "rest_north": rest[1],
+            "contacts": end.contacts,
+            "steps": end.steps,
+        }
+
+    return one
+
+
+def count_statuses(status: np.ndarray) -> dict[str, int]:
+    """How many members ended with each status; all of them."""
+    return {Status(int(code)).name: int(np.sum(status == code)) for code in np.unique(status)}
+
+
+def landing_ellipse(places: np.ndarray) -> dict:
+    """Centre, semi-axes at 1, 2 and 3 σ and the share of `places` [n, 2] inside, beside that of a Gaussian."""
+    centre, covariance = places.mean(axis=0), np.cov(places.T)
+    size, axes = np.linalg.eigh(covariance)
+    distance = np.sqrt(np.sum(((places - centre) @ axes) ** 2 / size, axis=1))
+    return {
+        "centre_m": centre.tolist(),
+        "semi_axes_1_sigma_m": np.sqrt(size[::-1]).tolist(),
+        "azimuth_deg": float(np.degrees(np.arctan2(axes[0, 1], axes[1, 1])) % 180),  # of the long axis, from north
+        "share_inside": {f"{n}_sigma": float(np.mean(distance <= n)) for n in (1, 2, 3)},
+        "share_inside_if_gaussian": {f"{n}_sigma": float(1 - np.exp(-(n**2) / 2)) for n in (1, 2, 3)},
+    }
+
+
+def sensitivities(table: xr.Dataset) -> xr.Dataset:
+    """Change of each output's mean by one σ of each input, with standard errors: `regression`, `smoothed` and
+    `..._error` [output, input]."""
+    z = np.stack([(table[k].values - mean) / sigma for k, (mean, sigma, _) in INPUTS.items()], axis=1)
+    f = np.stack([table[k].values for k in OUTPUTS], axis=1)
+    random = np.random.default_rng(1).permutation(len(z))
+    one, other = random[: len(z) // 2], random[len(z) // 2 :]
+    rows = {"regression": _regression(z[one], f[one]), "smoothed": _score(z[other], f[other])}
+    named = {}
+    for name, (value, error) in rows.items():
+        named[name] = (("output", "input"), value.T)
+        named[f"{name}_error"] = (("output", "input"), error.T)
+    return xr.Dataset(named, coords={"output": list(OUTPUTS), "input": list(INPUTS)})
+
+
+def _regression(z: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes [inputs, outputs] by least squares, and their errors, robust against unequal scatter (HC3)."""
+    design = np.column_stack([np.ones(len(z)), z])
+    inverse = np.linalg.pinv(design.T @ design)
+    slopes = inverse @ design.T @ f
+    leverage = np.sum((design @ inverse) * design, axis=1)[:, None]
+    residual = (f - design @ slopes) / np.maximum(1 - leverage, 0.1)  # a point that fits itself says nothing
+    spread = ((design @ inverse) ** 2).T @ residual**2
+    return slopes[1:], np.sqrt(spread[1:])
+
+
+def _score(z: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[(f - f̄) z] [inputs, outputs] and its standard error: the gradient of the smoothed mean, times σ."""
+    terms = z[:, :, None] * (f - f.mean(axis=0))[:, None, :]
+    return terms.mean(axis=0), terms.std(axis=0, ddof=1) / np.sqrt(len(z))
+
+
+def judge(found: xr.Dataset) -> dict:
+    """The largest sensitivities with both estimates, and how far these are apart in units of their error."""
+    apart = (found["regression"] - found["smoothed"]) / np.hypot(
+        found["regression_error"], found["smoothed_error"]
+    )
+    rows = {}
+    for output in OUTPUTS:
+        both = found.sel(output=output)
+        strongest = np.argsort(-np.abs(both["regression"].values / both["regression_error"].values))[:4]
+        rows[output] = {
+            str(found["input"].values[i]): {
+                k: float(both[k].values[i])
+                for k in ("regression", "regression_error", "smoothed", "smoothed_error")
+            }
+            for i in strongest
+        }
+    return {
+        "of_one_sigma_of": rows,
+        "share_within_2_errors": float(np.mean(np.abs(apart) < 2)),
+        "rms_difference_in_errors": float(np.sqrt(np.mean(apart**2))),
+    }

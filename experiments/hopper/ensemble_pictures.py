@@ -1,0 +1,80 @@
+"""The picture of an ensemble, from result.nc alone."""
+
+import json
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from difsim.stepping import Status
+from experiments.agilkia.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+
+UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
+
+
+def draw(result: xr.Dataset, folder: Path) -> None:
+    """Write ensemble.png: where the members rest, when, and how both change with the inputs."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(12, 10), layout="constrained")
+        status = result["status"].values
+        settled = status == Status.OK
+        failed = ", ".join(f"{np.sum(status == s)} {Status(int(s)).name}" for s in np.unique(status[~settled]))
+        figure.suptitle(f"{len(status)} releases over Imhotep: {settled.sum()} at rest; {failed or 'none failed'}")
+        upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+        where, when = upper.subplots(1, 2)
+        _where(where, result.isel(case=settled))
+        _when(when, result["settling_time"].values[settled] / 60)
+        panels = lower.subplots(1, len(UNITS), sharey=True)
+        panels[0].invert_yaxis()
+        for ax, output in zip(panels, UNITS, strict=True):
+            _sensitivity(ax, result.sel(output=output), output)
+        figure.savefig(folder / "ensemble.png")
+
+
+def _where(ax: Axes, result: xr.Dataset) -> None:
+    ellipse = json.loads(result.attrs["ellipse"])
+    points = ax.scatter(result["rest_east"], result["rest_north"], 8, result["settling_time"] / 60, cmap="viridis")
+    ax.figure.colorbar(points, ax=ax, label="settling time [min]")
+    long, short = ellipse["semi_axes_1_sigma_m"]
+    for n in (1, 2, 3):
+        angle = 90 - ellipse["azimuth_deg"]
+        shape = Ellipse(ellipse["centre_m"], 2 * n * long, 2 * n * short, angle=angle, fill=False, color=RED, lw=1)
+        ax.add_patch(shape)
+    ax.plot(*ellipse["centre_m"], "+", color=RED, markersize=10)
+    ax.plot(0, 0, "x", color=BLACK, markersize=8)
+    inside = ", ".join(f"{100 * v:.0f}" for v in ellipse["share_inside"].values())
+    ax.set(xlabel="east of the site [m]", ylabel="north of the site [m]")
+    ax.set_title(
+        f"rest, with 1, 2, 3 σ: {long:.1f} x {short:.1f} m at 1 σ\n{inside} % inside (Gaussian: 39, 86, 99)"
+    )
+    ax.set_aspect("equal", adjustable="datalim")
+
+
+def _when(ax: Axes, minutes: np.ndarray) -> None:
+    ax.hist(minutes, bins=min(40, max(5, len(minutes) // 8)), color=BLUE)
+    for q in (5, 50, 95):
+        at = np.percentile(minutes, q)
+        ax.axvline(at, color=BLACK, linewidth=0.8, linestyle="--")
+        ax.text(at, ax.get_ylim()[1], f" {q} %", va="top")
+    low, middle, high = np.percentile(minutes, (5, 50, 95))
+    ax.set(xlabel="settling time [min]", ylabel="members")
+    ax.set_title(f"settling: {middle:.0f} min, 90 % between {low:.0f} and {high:.0f} min")
+
+
+def _sensitivity(ax: Axes, row: xr.Dataset, output: str) -> None:
+    at = np.arange(row.sizes["input"])
+    for name, shift, colour in (("regression", -0.15, BLUE), ("smoothed", 0.15, ORANGE)):
+        error = 2 * row[f"{name}_error"]
+        ax.errorbar(
+            row[name], at + shift, xerr=error, fmt="o", color=colour, markersize=3, linewidth=1, label=name
+        )
+    ax.axvline(0.0, color=GREY, linewidth=0.8)
+    ax.set_yticks(at, [str(k).replace("_", " ") for k in row["input"].values])
+    ax.set_xlabel(f"change by 1 σ of the input [{UNITS[output]}], ± 2 errors")
+    ax.set_title(output.replace("_", " "))
+    if output == "rest_east":
+        ax.legend(frameon=False, fontsize=7)

@@ -1,0 +1,126 @@
+"""`difsim hopper --scene minerva`: MINERVA-II released over Imhotep on 67P, to rest (paper 003, Fig. 11)."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from difsim import rotation
+from difsim.stepping import Settled, Status, settle
+from experiments.cache import CACHE
+from experiments.hopper import minerva_pictures
+from experiments.hopper.imhotep import SPACING, World, heights, minerva, released, still, world
+from experiments.hopper.observe import LOST, lost, mechanical, observe
+
+START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
+COARSE = 25.0  # m, the paper's grid
+LONGEST, SEED, TOLERANCE = 2e4, 1, 1e-7
+
+
+def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
+    """One release on the fine grid, and the same on the paper's 25 m; result.nc and two pictures in `out`."""
+    count = 401 if quick else 4001
+    place = world(shape, CACHE / "worlds", SPACING)
+    model = minerva(place, SEED)
+    found = _release(place, count)
+    coarse = None if quick else _release(world(shape, CACHE / "worlds", COARSE), count)
+    result = _table(place, found, 61 if quick else 161)
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    minerva_pictures.draw(result, out)
+    seen = observe(model, found.states)
+    energy = {k: np.asarray(v) for k, v in seen["energy"].items()}
+    total = mechanical(energy)
+    given = total[0] - total[-1]
+    turned = 2 * np.arccos(abs(float(found.last.target[0])))
+    return {
+        "shape": shape,
+        "site": {"position_m": np.asarray(place.site).tolist(), "gravity_m_s2": float(place.gravity)}
+        | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
+        "grid_m": SPACING,
+        **_numbers(place, found),
+        "paper_grid": None if coarse is None else {"grid_m": COARSE, **_numbers(place, coarse)},
+        "energy": {
+            "lost_J": float(given),
+            "lost_to": {k: float(energy[k][-1] / given) for k in LOST},
+            "ledger_error": float(np.abs(total + lost(energy) - total[0]).max() / given),
+        },
+        # The state carries Q: it must have turned by Ω t.
+        "target_turned_rad": float(turned),
+        "target_turn_error": float(abs(turned - float(jnp.linalg.norm(model.omega) * found.times[-1]))),
+    }
+
+
+def _release(place: World, count: int) -> Settled:
+    """Until rest, sampled evenly from the release on."""
+    model = minerva(place, SEED)
+    state = released(model, place, *(jnp.asarray(v) for v in START))
+
+    def follow(last: float) -> Settled:
+        times = jnp.linspace(0.0, last, count)
+        return settle(
+            model, state, times, still(), region=place.surface.box, rtol=TOLERANCE, atol=TOLERANCE, throw=False
+        )
+
+    return follow(1.001 * float(follow(LONGEST).times[-1]))
+
+
+def _numbers(place: World, found: Settled) -> dict:
+    touch, rest = (place.local(s.body.position) for s in (found.touchdown, found.last))
+    track = np.asarray(place.local(found.states.body.position))
+    after = np.asarray(found.times) >= float(found.touch_time)
+    return {
+        "status": Status(int(found.status)).name,
+        "touchdown_time_s": float(found.touch_time),
+        "touchdown_speed_m_s": float(jnp.linalg.norm(found.touchdown.body.velocity)),
+        "settling_time_s": float(found.time),
+        "touchdown_m": np.asarray(touch).tolist(),
+        "rest_m": np.asarray(rest).tolist(),
+        "distance_from_touchdown_m": float(jnp.linalg.norm(rest - touch)),
+        "path_from_touchdown_m": float(np.linalg.norm(np.diff(track[after], axis=0), axis=1).sum()),
+        "contacts": int(found.contacts),
+        "steps": int(found.steps),
+        "steps_per_contact": float(found.steps_per_contact),
+    }
+
+
+def _table(place: World, found: Settled, nodes: int) -> xr.Dataset:
+    """The track in local axes, and the ground's height under all of it and about the place of rest."""
+    model = minerva(place, SEED)
+    track = np.asarray(place.local(found.states.body.position))
+    up = rotation.to_matrix(found.last.body.attitude)[:, 2] @ place.axes[2]
+    seen = observe(model, found.states)
+    gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
+    maps = {}
+    middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2
+    wide = 0.65 * np.ptp(track[:, :2], axis=0).max() + 5.0
+    for name, centre, half in (("wide", middle, wide), ("near", track[-1, :2], 2.0)):
+        axis = np.linspace(-half, half, nodes)
+        east, north = np.meshgrid(centre[0] + axis, centre[1] + axis)
+        height = heights(model.surface, place, jnp.asarray(east), jnp.asarray(north), 150.0)
+        maps |= {
+            f"{name}_east": ((f"{name}_i", f"{name}_j"), east, {"unit": "m"}),
+            f"{name}_north": ((f"{name}_i", f"{name}_j"), north, {"unit": "m"}),
+            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"unit": "m"}),
+        }
+    return xr.Dataset(
+        {
+            "track": (("time", "axis"), track, {"unit": "m"}),
+            "speed": ("time", np.asarray(seen["speed"]), {"unit": "m/s"}),
+            "spin": ("time", np.asarray(seen["spin"]), {"unit": "rad/s"}),
+            "clearance": ("time", np.asarray(gap), {"unit": "m"}),
+            "attitude": (("time", "quaternion"), np.asarray(found.states.body.attitude)),
+            "target": (("time", "quaternion"), np.asarray(found.states.target)),
+            **maps,
+        },
+        coords={"time": ("time", np.asarray(found.times), {"unit": "s"}), "axis": ["east", "north", "up"]},
+        attrs={
+            "status": Status(int(found.status)).name,
+            "settling_time_s": float(found.time),
+            "touch_time_s": float(found.touch_time),
+            "contacts": int(found.contacts),
+            "axis_tilt_deg": float(jnp.degrees(jnp.arccos(jnp.clip(up, -1.0, 1.0)))),
+            "site": np.asarray(place.site),
+        },
+    )

@@ -1,0 +1,64 @@
+"""`difsim hopper`: hoppers that bounce on small bodies and come to rest (paper 003)."""
+
+import datetime
+import json
+import platform
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import jax
+import tyro
+
+from experiments.hopper import cube, ensemble, minerva
+
+SceneName = Literal["cube", "minerva", "ensemble"]
+
+
+@dataclass
+class Hopper:
+    """Hoppers on small bodies: release, bounces and rest; what they end at, and what that depends on."""
+
+    scene: SceneName = "cube"
+    """"cube": a cube on a plane in three gravities; "minerva": MINERVA-II released over Imhotep on 67P;
+    "ensemble": thousands of such releases, where they end and when."""
+    out: Path | None = None
+    """Folder for summary.json, result.nc and the pictures (results/hopper/SCENE)."""
+    shape: str = "analogue"
+    """The comet (minerva, ensemble): "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
+    file with vertices in km. Its distances and field are kept in the cache folder."""
+    members: Annotated[int, tyro.conf.arg(metavar="N")] = 2048
+    """Releases of the ensemble."""
+    quick: bool = False
+    """A smoke test: fewer samples and 64 members. Its answer is not to be quoted."""
+
+    def __post_init__(self):
+        if self.members < 4:
+            raise ValueError(f"--members {self.members} must be at least 4")
+
+
+def run(options: Hopper) -> None:
+    """Run one scene; a scene writes its tables and pictures, and hands back what it found."""
+    scenes = {
+        "cube": cube.run,
+        "minerva": partial(minerva.run, shape=options.shape),
+        "ensemble": partial(ensemble.run, shape=options.shape, members=options.members),
+    }
+    out = options.out or Path("results/hopper") / options.scene
+    out.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    found = scenes[options.scene](out, options.quick)
+    summary = {
+        "scene": options.scene,
+        "quick": options.quick,
+        "wall_seconds": time.perf_counter() - started,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {jax.default_backend()}, jax {jax.__version__}",
+        **found,
+    }
+    clean = json.loads(json.dumps(summary), parse_constant=lambda _: None)
+    (out / "summary.json").write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
+    print(json.dumps(clean, indent=1))
+    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
