@@ -50,10 +50,19 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     return jnp.where(nonzero, v / jnp.where(nonzero, length, 1.0), 0.0)
 
 
+@jax.custom_jvp
 def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """a/b, and 0 with zero derivative where b is exactly 0."""
     nonzero = b != 0
     return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
+
+
+@divide.defjvp
+def _(primals, tangents):
+    """(a' - q b')/b: the usual a'/b - a b'/b² is NaN where b² underflows, as for b = 1e-200."""
+    (a, b), (ta, tb) = primals, tangents
+    q, nonzero = divide(a, b), b != 0
+    return q, jnp.where(nonzero, (ta - q * tb) / jnp.where(nonzero, b, 1.0), 0.0)
 
 
 def power(x: Float[Array, "*n"], exponent: float | int) -> Float[Array, "*n"]:
