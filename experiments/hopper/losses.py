@@ -1,0 +1,152 @@
+"""Four losses of one track: its final state, all of it, a growing horizon, and multiple shooting."""
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from difsim.body import RigidState
+from difsim.stepping import AbstractMethod, Sensitivities
+from difsim.typing import Scalar, number
+from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Estimates, Track, change, estimate, flown, follow, moved, turned
+from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit
+from inversion.shooting import miss_covariance, progressive
+
+UNKNOWN = {
+    "restitution": Bounded(0.3, 0.95, "1"),
+    "friction": Bounded(0.05, 1.0, "1"),
+    "rolling": Log(1e-4, 1e-2, "m"),
+}
+SEARCH = Sensitivities(1e-7, 1e-7, weight=0.1, resolve=0.0)
+STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
+# What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
+SLACK = np.repeat([1e-5, 1e-6, 1e-5, 1e-6], 3)
+UNSEEN = 1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
+
+
+class Whole(eqx.Module):
+    """The motion from the release, which is known, to the `horizon` s, at the times of the track."""
+
+    track: Track
+    horizon: Scalar = number()
+    method: AbstractMethod = SEARCH
+
+    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        times = jnp.minimum(jnp.concatenate([jnp.zeros(1), self.track.times.ravel()]), self.horizon)
+        solution = follow(values, self.track.release, times, self.method)
+        body = jax.tree.map(lambda x: x[1:], solution.states.body)
+        seen = self.track.seen.attitude.reshape(-1, 4)
+        return {
+            "position": body.position,
+            "attitude": jax.vmap(turned)(seen, body.attitude),
+            "spin": body.spin,
+        }, solution.ok
+
+
+class Arcs(eqx.Module):
+    """From the estimated state in the middle of each flight through a bounce to the middle of the next flight.
+
+    The simulated part goes from the last sample before the bounce to the first one after it; the rest of the two
+    flights is in closed form.
+    """
+
+    track: Track
+    estimates: Estimates
+    count: Int[Array, ""]
+    method: AbstractMethod = SEARCH
+
+    def miss(self, values: dict[str, Array], arc: Array, start: Float[Array, "12"]) -> tuple[Array, Array]:
+        """F(s) - s_next [12] of one arc whose start is changed by `start` [12], and whether it is valid."""
+        state, after = (jax.tree.map(lambda x, i=i: x[arc + i], self.estimates.states) for i in (0, 1))
+        middles = self.estimates.times[arc], self.estimates.times[arc + 1]
+        span = jnp.stack([self.track.times[arc, -1], self.track.times[arc + 1, 0]])
+        begun = flown(moved(state, start), span[0] - middles[0])
+        solution = follow(values, begun, span, self.method)
+        return change(flown(solution.last.body, middles[1] - span[1]), after), solution.ok
+
+    def each(self, do, empty):
+        """`do(arc)` of each arc in turn; `empty` beyond the `count` that are used."""
+        return jax.lax.map(lambda i: jax.lax.cond(i < self.count, do, lambda _: empty, i), jnp.arange(BOUNCES))
+
+    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        nothing = (jnp.zeros(12), jnp.array(True))
+        missed, ok = self.each(lambda i: self.miss(values, i, jnp.zeros(12)), nothing)
+        return {"miss": missed.ravel()}, jnp.all(ok)
+
+    @eqx.filter_jit
+    def responses(self, values: dict[str, Array]) -> tuple[Float[Array, "arcs 12 12"], Float[Array, "arcs 12 12"]]:
+        """How each arc's end answers to its start along each column of the start's spread: slopes, curvatures.
+
+        By differences over √3 standard deviations: where a second corner is about to touch, the derivative at
+        the estimate says little of what happens within its error.
+        """
+        h = jnp.sqrt(3.0)
+
+        def arc(i):
+            steps = h * self.estimates.spreads[i].T
+            starts = jnp.concatenate([steps, -steps, jnp.zeros((1, 12))])
+            end, _ = jax.vmap(lambda d: self.miss(values, i, d))(starts)
+            plus, minus, middle = end[:12], end[12:24], end[24]
+            return (plus - minus).T / (2 * h), (plus + minus - 2 * middle).T / h**2
+
+        return self.each(arc, (jnp.zeros((12, 12)), jnp.zeros((12, 12))))
+
+
+def whole(track: Track, bounces: int, final: bool = False) -> Problem:
+    """All samples over so many bounces, or only the last of them."""
+    used = np.zeros((BOUNCES + 1, SAMPLES), bool)
+    used[: bounces + 1] = True
+    if final:
+        used[:] = False
+        used[bounces, -1] = True
+    used = used.ravel()
+    sigma = {k: np.where(used, s, UNSEEN)[:, None] * np.ones(3) for k, s in NOISE.items()}
+    seen = jax.tree.map(lambda x: np.asarray(x).reshape(BOUNCES * SAMPLES + SAMPLES, -1), track.seen)
+    value = {"position": seen.position, "attitude": np.zeros_like(seen.position), "spin": seen.spin}
+    data = Observations({k: Observation(value[k], sigma[k]) for k in NOISE})
+    return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data)
+
+
+def shooting(track: Track, bounces: int, values: Mapping[str, float]) -> Problem:
+    """Arcs over so many bounces, weighed as if the ground were that of `values`."""
+    arcs = Arcs(track, estimate(track), jnp.asarray(bounces))
+    answers = arcs.responses({k: jnp.asarray(v) for k, v in values.items()})
+    slopes, curvatures = (np.asarray(x)[:bounces] for x in answers)
+    covariance = np.eye(12 * BOUNCES)
+    used = slice(0, 12 * bounces)
+    spreads = np.asarray(arcs.estimates.spreads)[: bounces + 1]
+    covariance[used, used] = miss_covariance(spreads, slopes, SLACK, curvatures)
+    return Problem(UNKNOWN, arcs, Observations({"miss": Observation(np.zeros(len(covariance)), covariance=covariance)}))
+
+
+def fit_final(track: Track, bounces: int, guess, key) -> Fit:
+    return fit(whole(track, bounces, final=True), key=key, guesses=[guess], **ONE)
+
+
+def fit_whole(track: Track, bounces: int, guess, key) -> Fit:
+    return fit(whole(track, bounces), key=key, guesses=[guess], **ONE)
+
+
+def fit_progressive(track: Track, bounces: int, guess, key) -> Fit:
+    return progressive([whole(track, n) for n in range(1, bounces + 1)], key=key, guess=guess, stops=STOPS)[-1]
+
+
+def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
+    """In rounds: an arc's response to its start depends on the ground, and so do the weights."""
+    for _ in range(ROUNDS):
+        found = fit(shooting(track, bounces, guess), key=key, guesses=[guess], **ONE)
+        guess = found.values if np.isfinite(found.misfit) else guess
+    return found
+
+
+ROUNDS = 3
+ONE = {"starts": 0, "keep": 1, "stops": STOPS, "throw": False}
+LOSSES = {
+    "final state": fit_final,
+    "whole track": fit_whole,
+    "progressive horizon": fit_progressive,
+    "multiple shooting": fit_shooting,
+}
