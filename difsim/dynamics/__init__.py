@@ -5,6 +5,7 @@ from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
+from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
 
 __all__ = [
     "AbstractImpactModel",
@@ -13,6 +14,7 @@ __all__ = [
     "Approach",
     "Backward",
     "Bouncer",
+    "Burst",
     "Flight",
     "FlightState",
     "Hopper",
@@ -21,6 +23,8 @@ __all__ = [
     "PointState",
     "Touchdown",
     "TouchdownState",
+    "Wheeled",
+    "WheeledState",
     "to_body",
     "to_inertial",
 ]

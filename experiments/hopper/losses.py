@@ -19,7 +19,9 @@ UNKNOWN = {
     "restitution": Bounded(0.3, 0.95, "1"),
     "friction": Bounded(0.05, 1.0, "1"),
     "rolling": Log(1e-4, 1e-2, "m"),
+    "depth": Log(5e-4, 8e-3, "m"),
 }
+KNOWN = {"depth": 2e-3}  # m at .1 m/s: the stiffness, which a track hardly sees
 SEARCH = Sensitivities(1e-7, 1e-7, weight=0.1, resolve=0.0)
 STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
 # What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
@@ -107,7 +109,7 @@ def whole(track: Track, bounces: int, final: bool = False) -> Problem:
     seen = jax.tree.map(lambda x: np.asarray(x).reshape(BOUNCES * SAMPLES + SAMPLES, -1), track.seen)
     value = {"position": seen.position, "attitude": np.zeros_like(seen.position), "spin": seen.spin}
     data = Observations({k: Observation(value[k], sigma[k]) for k in NOISE})
-    return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data)
+    return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
 
 
 def shooting(track: Track, bounces: int, values: Mapping[str, float]) -> Problem:
@@ -119,7 +121,8 @@ def shooting(track: Track, bounces: int, values: Mapping[str, float]) -> Problem
     used = slice(0, 12 * bounces)
     spreads = np.asarray(arcs.estimates.spreads)[: bounces + 1]
     covariance[used, used] = miss_covariance(spreads, slopes, SLACK, curvatures)
-    return Problem(UNKNOWN, arcs, Observations({"miss": Observation(np.zeros(len(covariance)), covariance=covariance)}))
+    data = Observations({"miss": Observation(np.zeros(len(covariance)), covariance=covariance)})
+    return Problem(UNKNOWN, arcs, data).hold(KNOWN)
 
 
 def fit_final(track: Track, bounces: int, guess, key) -> Fit:
