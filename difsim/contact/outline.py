@@ -77,4 +77,4 @@ class Ball(AbstractOutline):
 def box_corners(edges: Vec3 | tuple[float, float, float]) -> Float[Array, "8 3"]:
     """The corners [8, 3] m of a box about its centre, from the lengths of its edges [3] m."""
     signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-    return signs * jnp.asarray(edges)
+    return signs * jnp.asarray(edges)[None]

@@ -68,7 +68,7 @@ class SurfaceContact(eqx.Module):
     def gap(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Scalar:
         """The least distance m of a point of the body to the surface, negative inside."""
         arms = self.outline.arms(surface, centre, rotation)
-        return safe.least(jax.vmap(surface.distance)(centre + arms))
+        return safe.least(jax.vmap(lambda arm: surface.distance(centre + arm))(arms))
 
     @property
     def _reach(self) -> Scalar:
