@@ -1,19 +1,28 @@
 """Hoppers: impacts, sliding and rolling against closed forms, flights, accounts, grounds, derivatives."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from difsim import rotation
-from difsim.body import RigidState
+from difsim.body import RigidBody, RigidState
+from difsim.contact import (
+    AtEffectivePoint,
+    PowerLawClipped,
+    RollingPaper003,
+    StickSlip,
+    SurfaceContact,
+    Vertices,
+    box_corners,
+)
 from difsim.dynamics import FlightState, Hopper, to_inertial
 from difsim.gravity import Rotating, Uniform
 from difsim.mesh import TriMesh
 from difsim.shape import Box, GridSDF, Plane, Posed
 from tests.helpers import approx, check_gradients, count_traces
 from tests.hoppers import (
+    CUBE,
     EDGE,
     FLOOR,
     MASS,
@@ -66,7 +75,7 @@ def test_a_free_impact_realises_the_restitution_of_the_law(name):
         assert got == pytest.approx(1 if name == "hertz" else e, abs=1e-5)
         total, parts = account(solution)
         np.testing.assert_allclose(total, total[0], rtol=5e-5)  # at 1e-9: steps across a force that jumps
-        assert parts["damping"][-1] == pytest.approx(0.5 * MASS * 0.1**2 * (1 - got**2), rel=1e-4)
+        assert parts["damping"][-1] == pytest.approx(0.5 * MASS * 0.1**2 * (1 - got**2), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +91,7 @@ def test_a_smooth_onset_raises_the_restitution_by_what_the_theory_page_says(name
         got, solution = realised(name, 0.6, width)
         assert got - 0.6 == pytest.approx(deviation, rel=0.05)
         total, _ = account(solution)
-        np.testing.assert_allclose(total, total[0], rtol=1e-6)
+        np.testing.assert_allclose(total, total[0], rtol=5e-6)
 
 
 @pytest.mark.parametrize("name", ["effective point", "spring", "Mindlin"])
@@ -114,8 +123,8 @@ def test_the_compressive_damper_takes_energy_while_moving_in_only():
         moving = RigidState(start.body.position, jnp.stack([0 * speed, 0 * speed, speed]), *_still(start))
         return model.field(0.0, model.start(moving)).lost.damping
 
-    assert loss(jnp.array(0.05)) == 0
-    assert loss(jnp.array(-0.05)) > 0
+    assert abs(loss(jnp.array(0.05))) < 1e-14
+    assert loss(jnp.array(-0.05)) > 1e-3
 
 
 def _still(start):
@@ -237,7 +246,7 @@ SECONDS = 4.0
 def flown(omega, body):
     """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
     floor = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0))
-    numbers = {"surface": floor, "attractor": 3.0, "inertia": INERTIA, "omega": omega}
+    numbers = {"surface": floor, "attractor": 0.5, "inertia": INERTIA, "omega": omega}
     model = cube(normal("hertz", width=1e-4), SMOOTH, **numbers)
     return model, _steps(model, model.start(body))
 
@@ -249,7 +258,7 @@ def _steps(model, start):
 
 def seen_from_outside(body, q, omega):
     """The state of a body in a frame of attitude `q` that turns with `omega`, in the inertial frame."""
-    fly = to_inertial(jnp.asarray(omega), SECONDS, FlightState(body.position, body.velocity))
+    fly = to_inertial(jnp.asarray(omega), jnp.array(SECONDS), FlightState(body.position, body.velocity))
     spin = body.spin + rotation.inverse_rotate(body.attitude, jnp.asarray(omega))
     return RigidState(fly.position, fly.velocity, rotation.multiply(q, body.attitude), spin)
 
@@ -315,7 +324,6 @@ def test_the_same_plane_as_plane_table_and_mesh_gives_the_same_rebound():
 
 def test_one_step_has_right_derivatives_apart_touching_and_at_rest():
     """Far, before the touch, in it, at rest and turning on four corners, still on one: zero spin, zero slip."""
-    model = cube(normal("power 1.5 clipped", 0.6, 1e-3), grip("effective point", 0.4, 0.2), gravity=(0, 0, -G))
     tilted = (0.8, 0.3, 0.4, 0.33)
     starts = [
         state((0, 0, 5.0), (0.3, 0.1, -1.0), (0.5, -1.0, 0.2), tilted),
@@ -326,19 +334,27 @@ def test_one_step_has_right_derivatives_apart_touching_and_at_rest():
         state((0, 0, 0.32), attitude=tilted),
     ]
     stack = jax.tree.map(lambda *x: jnp.stack(x), *starts)
-    law = model.contact.normal.laws[NORMALS.index("power 1.5 clipped")]
 
-    def stepped(starts, stiffness, friction):
-        laws = list(model.contact.normal.laws)
-        laws[NORMALS.index("power 1.5 clipped")] = eqx.tree_at(lambda n: n.stiffness, law, stiffness)
-        varied = eqx.tree_at(
-            lambda m: (m.contact.normal.laws, m.contact.grip.grips[1].law.coefficient),
-            model,
-            (tuple(laws), friction),
+    def rates(starts, stiffness, friction, rolling, omega):
+        contact = SurfaceContact(
+            Vertices(box_corners((EDGE, EDGE, EDGE))),
+            PowerLawClipped(stiffness, 30.0, 1.5, 1e-3),
+            AtEffectivePoint(StickSlip(friction, friction, 0.2)),
+            (RollingPaper003(rolling, 0.1),),
         )
-        return jax.vmap(lambda body: field_step(varied, varied.start(body), 1e-3))(starts)
+        model = Hopper(RigidBody(MASS, CUBE), contact, FLOOR, Uniform((0, 0, -G)), omega)
+        # Stepping only adds up rates: a midpoint step has every derivative that a longer one has.
+        return jax.vmap(lambda body: _midpoint(model, model.start(body), 1e-3))(starts)
 
-    check_gradients(stepped, stack, law.stiffness, jnp.array(0.4), step=1e-5, rtol=1e-5, unit=1e-1)
+    check_gradients(
+        rates, stack, jnp.array(1e5), jnp.array(0.4), jnp.array(2e-3), jnp.array([0.1, 0.2, 0.3]),
+        step=1e-5, rtol=1e-5, unit=1e-1,
+    )  # fmt: skip
+
+
+def _midpoint(model, start, dt):
+    half = jax.tree.map(lambda y, k: y + 0.5 * dt * k, start, model.field(0.0, start))
+    return jax.tree.map(lambda y, k: y + dt * k, start, model.field(0.0, half))
 
 
 def test_new_numbers_are_not_traced_again():
