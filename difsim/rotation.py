@@ -177,6 +177,18 @@ def projections_of_axis(axis: Vec3) -> Vec2:
     return jnp.stack([alpha, safe.arctan2(z, y)])
 
 
+def inverse3(matrix: Mat3) -> Mat3:
+    """matrix⁻¹ by cofactors: a LAPACK call for 3 x 3 costs more than the rest of a time step."""
+    a, b, c = matrix.T
+    cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
+    return cofactors / jnp.sum(a * cofactors[0])
+
+
+def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
+    """matrix⁻¹ vector, by `inverse3`."""
+    return inverse3(matrix) @ vector
+
+
 def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
     """On the host: the orthonormal matrix nearest to one that was published with a few digits."""
     left, _, right = np.linalg.svd(np.asarray(matrix))

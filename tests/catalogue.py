@@ -99,6 +99,10 @@ ROLLINGS = catalogue(
     }
 )
 
+COHESIONS = catalogue(
+    {"constant": contact.ConstantCohesion(2.0, 1e-3), "linear": contact.LinearCohesion(2.0, 1e-3)}
+)
+
 
 def spring_force(law, normal_force, slip_velocity):
     """Force after one step of a spring that was loaded a little before."""

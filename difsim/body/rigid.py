@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import rotation
+from difsim.rotation import solve3
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, require
 
 
@@ -73,10 +74,3 @@ class RigidBody(eqx.Module):
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """½ m v² + ½ ω·I ω, J."""
         return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
-
-
-def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
-    """matrix⁻¹ vector by cofactors: a LAPACK call for 3 x 3 costs more than the rest of a time step."""
-    a, b, c = matrix.T
-    cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
-    return cofactors @ vector / jnp.sum(a * cofactors[0])

@@ -1,6 +1,7 @@
 """Contact laws for one point, normal force, friction, rolling and spinning resistance, and for a whole body."""
 
 from difsim.contact.boulder import Boulder
+from difsim.contact.cohesion import AbstractCohesion, ConstantCohesion, LinearCohesion
 from difsim.contact.friction import (
     AbstractFriction,
     AbstractTangentialSpring,
@@ -10,7 +11,7 @@ from difsim.contact.friction import (
     TangentialHistory,
     TangentialSpring,
 )
-from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint
+from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
@@ -21,6 +22,7 @@ from difsim.contact.surface import Powers, SurfaceContact, Wrench
 from difsim.contact.touch import Moving, Touch
 
 __all__ = [
+    "AbstractCohesion",
     "AbstractFriction",
     "AbstractGrip",
     "AbstractNormal",
@@ -32,8 +34,11 @@ __all__ = [
     "AtEffectivePoint",
     "Ball",
     "Boulder",
+    "ConstantCohesion",
+    "Held",
     "Hertz",
     "LinearClipped",
+    "LinearCohesion",
     "LinearCompressive",
     "LinearNormal",
     "MindlinSpring",
@@ -48,6 +53,7 @@ __all__ = [
     "Sharp",
     "Smooth",
     "SpinningResistance",
+    "SpringAtEachPoint",
     "StickSlip",
     "SurfaceContact",
     "TangentialHistory",

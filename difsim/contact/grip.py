@@ -1,4 +1,4 @@
-"""Friction of a body that touches with several points: at each of them, or at one effective point."""
+"""Friction of a body that touches with several points: at each of them, with or without a memory, or at one."""
 
 from abc import abstractmethod
 
@@ -7,18 +7,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.contact.friction import AbstractFriction, StickSlip
+from difsim import safe
+from difsim.contact.damping import clip
+from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
 from difsim.contact.touch import Moving, Touch
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 
 
 class Held(eqx.Module):
-    """What friction does: `force` N and `torque` N m about the centre of mass [3], `power` W taken out of the
-    motion, and the rate of what the points remember, [M, 3]."""
+    """What friction does: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
+    `power` W that it takes out of motion and springs; the rate of what the points remember, [M, 3]."""
 
     force: Vec3
     torque: Vec3
+    stored: Scalar
     power: Scalar
     memory_rate: Float[Array, "M 3"]
 
@@ -50,6 +54,7 @@ class AtEachPoint(AbstractGrip):
         return Held(
             force=jnp.sum(forces, axis=0),
             torque=jnp.sum(jnp.cross(touch.arms, forces), axis=0),
+            stored=jnp.zeros(()),
             power=-jnp.sum(forces * velocities),
             memory_rate=jnp.zeros_like(memory),
         )
@@ -67,19 +72,81 @@ class AtEffectivePoint(AbstractGrip):
     law: StickSlip
 
     def __call__(self, surface, touch, body, memory):
-        total, arm = jnp.sum(touch.forces), touch.arm
-        normal = surface.normal(body.centre + arm)
+        arm, normal = touch.arm, touch.normal
         velocity = body.velocity_at(arm)
         slip = velocity - velocity @ normal * normal
-        pushed = body.accelerated(jnp.sum(touch.pushes, axis=0), touch.torque)
+        pushed = body.accelerated(touch.force, touch.torque)
         tangent = jnp.eye(3) - jnp.outer(normal, normal)
         # The normal's own part makes the matrix invertible; it does not touch the tangent plane.
         response = tangent @ body.response(arm) @ tangent + jnp.outer(normal, normal) / body.mass
-        stick = -tangent @ jnp.linalg.solve(response, tangent @ pushed.acceleration_at(arm))
-        force = self.law.force(total, slip, stick)
+        stick = -tangent @ solve3(response, tangent @ pushed.acceleration_at(arm))
+        force = self.law.force(jnp.sum(touch.forces), slip, stick)
         return Held(
             force=force,
             torque=jnp.cross(arm, force),
+            stored=jnp.zeros(()),
             power=-force @ velocity,
             memory_rate=jnp.zeros_like(memory),
+        )
+
+
+class SpringAtEachPoint(AbstractGrip):
+    """Each point hangs on a tangential spring that remembers: the rate form of `AbstractTangentialSpring`.
+
+    The memory of a point is the stretch ξ [3] m of its spring in the tangent plane, surface's frame. It feels
+    F = αkξ, α = min(1, 1/r), r = k|ξ|/(μN): Coulomb's bound is kept exactly, whatever the memory. With the slip
+    v, of which s = max(0, -v·ξ̂) stretches the spring on,
+
+        ξ' = -α (v + min(1, r)⁸ s ξ̂) - max(0, k'/k) ξ - (1 - α) max(0, -δ'/δ) ξ - (ξ·n̂') n̂.
+
+    In turn: the spring follows the point, and at the bound its foot slides along (bending over within the last
+    tenth, in place of a corner); a spring that stiffens gains no energy; where the bound falls with the depth, the
+    foot slides back; the tangent plane turns. Motion and springs together never gain energy,
+
+        -F·v - (kξ²/2)' = αk|ξ| min(1, r)⁸ s + |k'|ξ²/2 + (1 - α) max(0, -δ'/δ) kξ² ≥ 0,
+
+    so that closed loops lose. After lift-off ξ fades with δ: each contact begins afresh.
+
+    It holds without creep: a body at rest on a slope swings on its springs until these have spent its energy.
+
+    **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal law a smooth onset: with a
+    sharp one the rates δ'/δ are infinite at touch.
+    """
+
+    law: AbstractTangentialSpring
+
+    def memory(self, points: int) -> Float[Array, "M 3"]:
+        return jnp.zeros((points, 3))
+
+    def __call__(self, surface, touch, body, memory):
+        velocities = jax.vmap(body.velocity_at)(touch.arms)
+
+        def point(arm, normal, depth, growth, push, velocity, stretch):
+            place = body.centre + arm
+            _, turning = jax.jvp(surface.normal, (place,), (velocity,))
+            k, stiffening = jax.jvp(self.law.stiffness, (depth,), (growth,))
+            stretch = stretch - stretch @ normal * normal  # what the solver's tolerance left of the normal part
+            slip = velocity - velocity @ normal * normal
+            length, bound = safe.norm(stretch), self.law.coefficient * push
+            tension = k * length
+            cut = safe.divide(clip(tension - bound), tension)  # 1 - α
+            below = tension < bound
+            taut = jnp.where(below, (tension / jnp.where(below, bound, 1.0)) ** 8, 1.0)
+            along = safe.unit(stretch)
+            force = k * stretch * (1 - cut)
+            drawn = slip + taut * clip(-slip @ along) * along
+            fading = clip(safe.divide(stiffening, k)) + clip(safe.divide(-growth, depth)) * cut
+            rate = -(1 - cut) * drawn - fading * stretch - stretch @ turning * normal
+            stored = 0.5 * k * length**2
+            return force, rate, stored, 0.5 * stiffening * length**2 + k * stretch @ rate
+
+        forces, rates, stored, growth = jax.vmap(point)(
+            touch.arms, touch.normals, touch.depths, touch.rates, touch.forces, velocities, memory
+        )
+        return Held(
+            force=jnp.sum(forces, axis=0),
+            torque=jnp.sum(jnp.cross(touch.arms, forces), axis=0),
+            stored=jnp.sum(stored),
+            power=-jnp.sum(forces * velocities) - jnp.sum(growth),
+            memory_rate=rates,
         )

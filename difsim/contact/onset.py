@@ -19,6 +19,11 @@ class AbstractOnset(eqx.Module):
     def is_smooth(self) -> bool:
         """Whether δ'(d) is continuous, so that forces that start at once with δ' have a derivative."""
 
+    @property
+    @abstractmethod
+    def reach(self) -> Scalar:
+        """Gap in m beyond which a force is below rounding."""
+
     @abstractmethod
     def penetration(self, depth: Scalar) -> Scalar:
         """δ(d) ≥ 0 in m of the depth d in m, positive inside."""
@@ -40,6 +45,10 @@ class Smooth(AbstractOnset):
     def is_smooth(self) -> bool:
         return True
 
+    @property
+    def reach(self) -> Scalar:
+        return 20 * self.width  # δ has fallen by exp(-20), and every force has a second such factor, δ'
+
     def penetration(self, depth: Scalar) -> Scalar:
         return safe.ramp(depth, self.width)
 
@@ -50,6 +59,10 @@ class Sharp(AbstractOnset):
     @property
     def is_smooth(self) -> bool:
         return False
+
+    @property
+    def reach(self) -> Scalar:
+        return jnp.zeros(())
 
     def penetration(self, depth: Scalar) -> Scalar:
         return jnp.where(depth > 0, depth, 0.0)

@@ -3,16 +3,21 @@
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import safe
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, number, require
 
 
 class AbstractOutline(eqx.Module):
-    """The points of a rigid body that may touch a surface."""
+    """The points of a rigid body that may touch a surface.
+
+    Each has a `radius`, the greatest distance of a point from the centre of mass, m: a bound, without derivative.
+    """
+
+    radius: eqx.AbstractVar[Scalar]
 
     @abstractmethod
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
@@ -20,11 +25,6 @@ class AbstractOutline(eqx.Module):
 
         **Arguments:** `centre` [3] m of mass; `rotation` [3, 3] from the body's frame to the surface's.
         """
-
-    @property
-    @abstractmethod
-    def radius(self) -> Scalar:
-        """Greatest distance of a point from the centre of mass, m."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class Vertices(AbstractOutline):
 
     @property
     def radius(self) -> Scalar:
-        return safe.greatest(safe.norm(self.points))
+        return jnp.sqrt(jnp.max(jnp.sum(jax.lax.stop_gradient(self.points) ** 2, axis=1)))
 
     @property
     def count(self) -> int:
@@ -77,4 +77,4 @@ class Ball(AbstractOutline):
 def box_corners(edges: Vec3 | tuple[float, float, float]) -> Float[Array, "8 3"]:
     """The corners [8, 3] m of a box about its centre, from the lengths of its edges [3] m."""
     signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-    return signs * jnp.asarray(edges)
+    return signs * jnp.asarray(edges)[None]

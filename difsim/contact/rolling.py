@@ -5,6 +5,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3, number, require
 
 
@@ -66,7 +67,7 @@ class RollingPaper003(AbstractRolling):
         self, normal_force: Scalar, spin: Vec3, normal: Vec3, arm: Vec3, mass: Scalar, inertia: Mat3
     ) -> tuple[Vec3, Vec3]:
         torque = -self.length * normal_force * _regular(spin, self.speed)
-        slip = jnp.cross(jnp.linalg.solve(inertia, torque), arm)
+        slip = jnp.cross(solve3(inertia, torque), arm)
         return -mass * _tangential(slip, normal), torque
 
 

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.contact.cohesion import AbstractCohesion
+from difsim.contact.damping import clip
 from difsim.contact.grip import AbstractGrip
 from difsim.contact.normal import AbstractNormal
 from difsim.contact.outline import AbstractOutline
@@ -16,10 +18,7 @@ from difsim.typing import Mat3, Scalar, Vec3
 
 
 class Powers(eqx.Module):
-    """Energy taken out of a motion per second, W (or, as its integral, J), by each part of a contact.
-
-    The friction of a law with a memory includes what its springs have stored.
-    """
+    """Energy turned to heat per second, W (or, as its integral, J), by each part of a contact."""
 
     damping: Scalar
     friction: Scalar
@@ -27,8 +26,8 @@ class Powers(eqx.Module):
 
 
 class Wrench(eqx.Module):
-    """The surface's `force` N and `torque` N m about the centre of mass [3], surface's frame; energy `stored`
-    in J; `powers` W taken out; the rate of the friction's `memory` [M, 3]."""
+    """The surface's `force` N and `torque` N m about the centre of mass [3], surface's frame; energy `stored` in
+    J, negative where cohesion holds; `powers` W taken out; the rate of the friction's `memory` [M, 3]."""
 
     force: Vec3
     torque: Vec3
@@ -38,10 +37,18 @@ class Wrench(eqx.Module):
 
 
 class SurfaceContact(eqx.Module):
-    """What a body feels where it touches: a normal law at each point, friction, resistance to rolling.
+    """What a body feels where it touches: normal law and cohesion at each point, friction, rolling resistance.
+
+    Friction goes with the normal law's push alone, so cohesion lets a body hold on a slope that is too steep for
+    its weight. With a smooth onset cohesion acts in full as far out as half the onset's reach (10 widths), where
+    the push has fallen to 2e-9, and fades from there: the force that tears a point off is the law's `pull_off`.
+
+    Nothing acts, and nothing but one distance is computed, where the centre is farther from the surface than
+    twice the body's radius and the reach of the laws (twice: tabulated distances may have slopes above 1).
 
     **Arguments:** `outline`, the points that may touch; `normal`, a law of depth and rate; `grip`, friction over
-    the points; `rolling`, any number of resistances, which act at the effective point r_p = Σ δ_j r_j/Σ δ_j.
+    the points; `rolling`, any number of resistances, which act at the effective point r_p = Σ δ_j r_j/Σ δ_j;
+    `cohesion`, any number of attractions, each at each point.
     **Source:** paper 003, sec. 4; Eq 4 for r_p.
     """
 
@@ -49,39 +56,65 @@ class SurfaceContact(eqx.Module):
     normal: AbstractNormal
     grip: AbstractGrip
     rolling: tuple[AbstractRolling, ...] = ()
+    cohesion: tuple[AbstractCohesion, ...] = ()
 
     def wrench(self, surface: AbstractSDF, body: Moving, rotation: Mat3, memory: Float[Array, "M 3"]) -> Wrench:
         """The surface's pull on `body`, turned by `rotation` [3, 3] from its own frame to the surface's."""
-        arms = self.outline.arms(surface, body.centre, rotation)
-
-        def push(arm):
-            # By virtual work along ∇d, not along the unit normal: where |∇d| is not quite 1 (tables, rough
-            # ground) the elastic force still has a potential.
-            gap, slope = jax.value_and_grad(surface.distance)(body.centre + arm)
-            rate = -slope @ body.velocity_at(arm)
-            force, elastic = self.normal.force(-gap, rate), self.normal.force(-gap, jnp.zeros_like(rate))
-            touch = Touch(arm, safe.unit(slope), self.normal.onset.penetration(-gap), force * slope, force)
-            return touch, self.normal.elastic_energy(-gap), (force - elastic) * rate
-
-        touch, stored, damping = jax.vmap(push)(arms)
-        held = self.grip(surface, touch, body, memory)
-        force, torque = jnp.sum(touch.pushes, axis=0) + held.force, touch.torque + held.torque
-        arm = touch.arm
-        normal, total = surface.normal(body.centre + arm), jnp.sum(touch.forces)
-        slowing = jnp.zeros_like(total)
-        for law in self.rolling:
-            f, t = law.wrench(total, body.spin, normal, arm, body.mass, body.inertia)
-            force, torque = force + f, torque + t
-            slowing = slowing - f @ body.velocity - t @ body.spin
-        return Wrench(
-            force=force,
-            torque=torque,
-            stored=jnp.sum(stored),
-            powers=Powers(damping=jnp.sum(damping), friction=held.power, rolling=slowing),
-            memory_rate=held.memory_rate,
+        far = surface.distance(body.centre) > 2 * self.outline.radius + self._reach
+        return jax.lax.cond(
+            far, lambda: _nothing(body, memory), lambda: self._wrench(surface, body, rotation, memory)
         )
 
     def gap(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Scalar:
         """The least distance m of a point of the body to the surface, negative inside."""
         arms = self.outline.arms(surface, centre, rotation)
-        return safe.least(jax.vmap(surface.distance)(centre + arms))
+        return safe.least(jax.vmap(lambda arm: surface.distance(centre + arm))(arms))
+
+    @property
+    def _reach(self) -> Scalar:
+        return self.normal.onset.reach + sum(law.range for law in self.cohesion)
+
+    def _wrench(self, surface, body, rotation, memory):
+        arms = self.outline.arms(surface, body.centre, rotation)
+        normal_law, onset = self.normal, self.normal.onset
+
+        def point(arm):
+            # By virtual work along ∇d, not along the unit normal: where |∇d| is not quite 1 (tables, rough
+            # ground) the forces still have a potential.
+            gap, slope = jax.value_and_grad(surface.distance)(body.centre + arm)
+            rate = -slope @ body.velocity_at(arm)
+            force, elastic = normal_law.force(-gap, rate), normal_law.force(-gap, jnp.zeros_like(rate))
+            held = gap - onset.reach / 2
+            pull = sum((law.force(held) for law in self.cohesion), jnp.zeros_like(gap)) * slope
+            stored = normal_law.elastic_energy(-gap) + sum(law.energy(held) for law in self.cohesion)
+            delta, growth = jax.value_and_grad(onset.penetration)(-gap)
+            steepness = safe.norm(slope)
+            normal = safe.divide(slope, jnp.broadcast_to(steepness, slope.shape))
+            side = normal, delta, growth * rate, force * slope, clip(force) * steepness
+            return side, pull, stored, (force - elastic) * rate
+
+        side, pulls, stored, damping = jax.vmap(point)(arms)
+        depths = side[1]
+        arm = safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
+        touch = Touch(arms, *side, arm, surface.normal(body.centre + arm))
+        held = self.grip(surface, touch, body, memory)
+        force = touch.force + held.force - jnp.sum(pulls, axis=0)
+        torque = touch.torque + held.torque - jnp.sum(jnp.cross(arms, pulls), axis=0)
+        slowing = jnp.zeros_like(held.power)
+        for law in self.rolling:
+            total = jnp.sum(touch.forces)
+            f, t = law.wrench(total, body.spin, touch.normal, arm, body.mass, body.inertia)
+            force, torque = force + f, torque + t
+            slowing = slowing - f @ body.velocity - t @ body.spin
+        return Wrench(
+            force=force,
+            torque=torque,
+            stored=jnp.sum(stored) + held.stored,
+            powers=Powers(damping=jnp.sum(damping), friction=held.power, rolling=slowing),
+            memory_rate=held.memory_rate,
+        )
+
+
+def _nothing(body: Moving, memory: Float[Array, "M 3"]) -> Wrench:
+    none, zero = jnp.zeros_like(body.centre), jnp.zeros_like(body.mass)
+    return Wrench(none, none, zero, Powers(zero, zero, zero), jnp.zeros_like(memory))

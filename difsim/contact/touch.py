@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import safe
+from difsim.rotation import inverse3, solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
 
@@ -37,33 +37,41 @@ class Moving(eqx.Module):
         x, y, z = arm
         o = jnp.zeros_like(x)
         cross = jnp.stack([jnp.stack([o, -z, y]), jnp.stack([z, o, -x]), jnp.stack([-y, x, o])])
-        return jnp.eye(3) / self.mass - cross @ jnp.linalg.solve(self.inertia, cross)
+        return jnp.eye(3) / self.mass - cross @ inverse3(self.inertia) @ cross
 
     def accelerated(self, force: Vec3, torque: Vec3) -> "Moving":
         """The same body with `force` N and `torque` N m about its centre of mass added to its accelerations."""
         return eqx.tree_at(
             lambda b: (b.acceleration, b.spin_rate),
             self,
-            (self.acceleration + force / self.mass, self.spin_rate + jnp.linalg.solve(self.inertia, torque)),
+            (self.acceleration + force / self.mass, self.spin_rate + solve3(self.inertia, torque)),
         )
 
 
 class Touch(eqx.Module):
-    """The normal side of a contact at each of N points: `arms` m from the centre of mass, `normals` out of the
-    ground, penetrations `depths` ≥ 0 m, `pushes` N [N, 3] and their sizes `forces` N [N]."""
+    """The normal side of a contact at each of N points, and at the effective one.
+
+    `arms` m from the centre of mass; unit `normals` out of the ground; penetrations `depths` δ ≥ 0 m and their
+    `rates` m/s; `pushes` N, what the normal law does to the body; `forces` ≥ 0 N, their sizes, 0 where a law
+    pulls: nothing rubs there. `arm`, the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4), and the
+    `normal` there.
+    """
 
     arms: Float[Array, "N 3"]
     normals: Float[Array, "N 3"]
     depths: Float[Array, "N"]
+    rates: Float[Array, "N"]
     pushes: Float[Array, "N 3"]
     forces: Float[Array, "N"]
+    arm: Vec3
+    normal: Vec3
+
+    @property
+    def force(self) -> Vec3:
+        """Of the pushes, N."""
+        return jnp.sum(self.pushes, axis=0)
 
     @property
     def torque(self) -> Vec3:
         """Of the pushes about the centre of mass, N m."""
         return jnp.sum(jnp.cross(self.arms, self.pushes), axis=0)
-
-    @property
-    def arm(self) -> Vec3:
-        """The effective point r_p = Σ δ_j r_j/Σ δ_j, m from the centre of mass (paper 003 Eq 4)."""
-        return safe.divide(self.depths @ self.arms, jnp.broadcast_to(jnp.sum(self.depths), (3,)))

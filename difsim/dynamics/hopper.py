@@ -9,6 +9,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
 from difsim.dynamics.model import AbstractModel, Approach
 from difsim.gravity import AbstractField, Rotating
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Quat, Scalar, Vec3, number, require
 
@@ -94,14 +95,13 @@ class Hopper(AbstractModel):
     def approach(self, t, state):
         """Bounds that hold while half the gap is used up; see `Flight`."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        arms = self.contact.outline.arms(self.surface, body.position, turn)
         gap = self.contact.gap(self.surface, body.position, turn)
         pull = safe.norm(self.gravity.acceleration(body.position))
         reach = safe.norm(body.position) + jnp.maximum(gap, 0.0)
         spin = safe.norm(body.spin)
         return Approach(
             gap=gap,
-            speed=safe.norm(body.velocity) + spin * safe.greatest(safe.norm(arms)),
+            speed=safe.norm(body.velocity) + spin * self.contact.outline.radius,
             resolution=self.resolution,
             acceleration=4 * pull + self.omega @ self.omega * reach,
         )
@@ -139,5 +139,5 @@ class Hopper(AbstractModel):
             - 2 * jnp.cross(self.omega, body.velocity)
             - jnp.cross(self.omega, swept),
             # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
-            spin_rate=-jnp.linalg.solve(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
+            spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
         )

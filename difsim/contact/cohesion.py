@@ -1,0 +1,82 @@
+"""Cohesion at one point: an attraction across a short gap, from a potential."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from difsim.typing import Scalar, number, require
+
+
+class AbstractCohesion(eqx.Module):
+    """An attraction F = dU/dg, F_c where the point touches and 0 beyond a gap of `range`.
+
+    Each law takes `pull_off` F_c ≥ 0, N a point, and `range` > 0, m, and raises `ValueError` otherwise. What
+    separation costs, W = ∫ F dg from g = 0, is given with each. F has a continuous derivative.
+    """
+
+    pull_off: eqx.AbstractVar[Scalar]
+    range: eqx.AbstractVar[Scalar]
+
+    @abstractmethod
+    def energy(self, gap: Scalar) -> Scalar:
+        """U(g) ≤ 0 in J at a `gap` g in m, negative inside; 0 where the attraction has ended."""
+
+    def force(self, gap: Scalar) -> Scalar:
+        """F in N, positive when it pulls in, at a `gap` in m."""
+        return jax.grad(self.energy)(gap)
+
+
+class ConstantCohesion(AbstractCohesion):
+    """A constant attraction F_c up to .8 of its range, which ends smoothly in the rest: W = .9 F_c range.
+
+    **Arguments:** `pull_off` F_c, N; `range`, m.
+    """
+
+    pull_off: Scalar = number()
+    range: Scalar = number()
+
+    def __check_init__(self):
+        _check(self)
+
+    def energy(self, gap: Scalar) -> Scalar:
+        return -self.pull_off * self.range * _fall(gap / self.range, 0.8)
+
+
+class LinearCohesion(AbstractCohesion):
+    """An attraction that falls linearly with the gap, F_c (1 - g/range), and is F_c inside: W = ½ F_c range.
+
+    The two corners, at g = 0 and at the range, are rounded within a fifth of the range: there F is up to 2.5 % of
+    F_c off the straight line that it follows between.
+
+    **Arguments:** `pull_off` F_c, N; `range`, m.
+    **Source:** the form is that of Gilabert, Roux & Castellanos, Phys. Rev. E 75 (2007) 011303.
+    """
+
+    pull_off: Scalar = number()
+    range: Scalar = number()
+
+    def __check_init__(self):
+        _check(self)
+
+    def energy(self, gap: Scalar) -> Scalar:
+        return -self.pull_off * self.range * _fall(gap / self.range, 0.0)
+
+
+def _fall(x: Scalar, start: float) -> Scalar:
+    """∫ p dx from x on, of a p that falls from 1 at `start` to 0 at 1, on a line with rounded corners."""
+    corner = (1 - start) / 10
+    return (_twice(1 - corner - x, corner) - _twice(start + corner - x, corner)) / (1 - start - 2 * corner)
+
+
+def _twice(u: Scalar, corner: float) -> Scalar:
+    """∫∫ of a unit step that is spread over (-corner, corner): 0, a cubic, and u²/2 + corner²/6."""
+    bent = (u + corner) ** 3 / (12 * corner)
+    return jnp.where(u < -corner, 0.0, jnp.where(u > corner, u**2 / 2 + corner**2 / 6, bent))
+
+
+def _check(law: AbstractCohesion) -> None:
+    name = type(law).__name__
+    require(law.pull_off >= 0, f"{name}: pull_off = {law.pull_off} N is negative; cohesion attracts, give F ≥ 0.")
+    require(law.range > 0, f"{name}: range = {law.range} m must be positive.")

@@ -1,0 +1,185 @@
+"""Hoppers for tests: a ball and a cube whose laws are chosen by a number, so that one compiled run serves all."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim import contact
+from difsim.body import RigidBody, RigidState
+from difsim.contact import (
+    AbstractGrip,
+    AbstractNormal,
+    AbstractOnset,
+    Ball,
+    Sharp,
+    Smooth,
+    SurfaceContact,
+    Vertices,
+)
+from difsim.dynamics import Hopper
+from difsim.gravity import PointMass, Uniform
+from difsim.shape import Plane
+from difsim.stepping import Sensitivities, simulate
+from difsim.typing import Scalar, number
+
+MASS, RADIUS, EDGE = 2.0, 0.3, 0.4
+STIFFNESS = 1e5
+CUBE = MASS * EDGE**2 / 6 * np.eye(3)  # kg m²
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+TIGHT = Sensitivities(1e-9, 1e-9, max_steps=200_000)
+LINEAR = ["linear", "linear clipped", "linear compressive"]
+POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
+NORMALS = [*LINEAR, *POWER, "hertz"]
+GRIPS = ["each point", "effective point", "spring", "Mindlin"]
+
+
+class Width(AbstractOnset):
+    """`Smooth(width)`, or `Sharp()` for width 0."""
+
+    width: Scalar = number()
+
+    @property
+    def is_smooth(self):
+        return True
+
+    @property
+    def reach(self):
+        return 20 * self.width
+
+    def penetration(self, depth):
+        smooth = Smooth(jnp.where(self.width > 0, self.width, 1.0)).penetration(depth)
+        return jnp.where(self.width > 0, smooth, Sharp().penetration(depth))
+
+
+class OneNormal(AbstractNormal):
+    laws: tuple[AbstractNormal, ...]
+    which: Scalar = number()
+    onset: AbstractOnset
+
+    @property
+    def jumps(self):
+        return True
+
+    def stored(self, delta):
+        return self._choose([lambda law=law: law.stored(delta) for law in self.laws])
+
+    def damped(self, elastic, delta, rate):
+        return self._choose([lambda law=law: law.damped(elastic, delta, rate) for law in self.laws])
+
+    def _choose(self, options):
+        return jax.lax.switch(self.which.astype(int), options)
+
+
+class OneGrip(AbstractGrip):
+    grips: tuple[AbstractGrip, ...]
+    which: Scalar = number()
+
+    def memory(self, points):
+        return jnp.zeros((points, 3))
+
+    def __call__(self, *args):
+        return jax.lax.switch(self.which.astype(int), [lambda grip=grip: grip(*args) for grip in self.grips])
+
+
+def normal(name, e=1.0, width=0.0, mass=MASS) -> OneNormal:
+    """One of `NORMALS` of `STIFFNESS` that returns `e` for `mass`."""
+    onset = Width(width)
+    laws = [
+        kind.from_restitution(e, STIFFNESS, mass, onset)
+        for kind in (contact.LinearNormal, contact.LinearClipped, contact.LinearCompressive)
+    ]
+    for kind in (contact.PowerLaw, contact.PowerLawClipped):
+        laws += [kind.from_restitution(e, STIFFNESS, p, mass, onset) for p in (1, 1.5, 2)]
+    laws.append(contact.Hertz(0.75 * STIFFNESS, 1.0, onset))
+    return OneNormal(tuple(laws), float(NORMALS.index(name)), onset)
+
+
+def grip(name, friction=0.0, speed=1e-3, spring=4e4, sticking=None) -> OneGrip:
+    """One of `GRIPS` with a coefficient of friction."""
+    sticking = friction if sticking is None else sticking
+    grips = (
+        contact.AtEachPoint(contact.RegularisedCoulomb(friction, speed)),
+        contact.AtEffectivePoint(contact.StickSlip(friction, sticking, speed)),
+        contact.SpringAtEachPoint(contact.TangentialSpring(friction, spring)),
+        contact.SpringAtEachPoint(contact.MindlinSpring(friction, 2e4, 1.0)),
+    )
+    return OneGrip(grips, float(GRIPS.index(name)))
+
+
+def hopper(
+    outline,
+    inertia,
+    law,
+    grip,
+    surface=FLOOR,
+    gravity=(0.0, 0.0, 0.0),
+    attractor=0.0,
+    omega=(0.0, 0.0, 0.0),
+    torque=0.0,
+    paper=0.0,
+    spinning=0.0,
+    pull_off=0.0,
+    resolution=1e-2,
+) -> Hopper:
+    """A hopper of one structure; lengths of rolling resistances and the pull of cohesion may be 0."""
+    rolling = (
+        contact.RollingTorque(torque, 1e-4),
+        contact.RollingPaper003(paper, 1e-4),
+        contact.SpinningResistance(spinning, 1e-4),
+    )
+    cohesion = (contact.LinearCohesion(pull_off, 2e-3),)
+    return Hopper(
+        RigidBody(MASS, inertia),
+        SurfaceContact(outline, law, grip, rolling, cohesion),
+        surface,
+        PointMass(attractor / 6.6743e-11, (0.0, 0.0, -3.0)) + Uniform(gravity),
+        omega,
+        resolution,
+    )
+
+
+def ball(law, grip, **numbers) -> Hopper:
+    return hopper(Ball(RADIUS), 0.4 * MASS * RADIUS**2 * np.eye(3), law, grip, **numbers)
+
+
+def cube(law, grip, inertia=CUBE, **numbers) -> Hopper:
+    return hopper(Vertices(contact.box_corners((EDGE, EDGE, EDGE))), inertia, law, grip, **numbers)
+
+
+def state(position, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
+    attitude = np.asarray(attitude) / np.linalg.norm(attitude)
+    return RigidState(position, velocity, attitude, spin)
+
+
+def follow(model, start: RigidState, end, method=TIGHT):
+    """The solution at five times from 0 to `end`."""
+    return simulate(model, model.start(start), jnp.linspace(0.0, end, 5), method=method)
+
+
+def account(solution) -> tuple[np.ndarray, dict]:
+    """The energy's sum at each time, and its parts."""
+    parts = jax.tree.map(np.asarray, solution.ledger["energy"])
+    return sum(parts.values()), parts
+
+
+def static_depth(weight, points=1):
+    """Of a linear law under a weight in N."""
+    return weight / (points * STIFFNESS)
+
+
+def field_step(model, state, dt):
+    """One step of classical Runge and Kutta."""
+
+    def ahead(rate, h):
+        return jax.tree.map(lambda y, k: y + h * k, state, rate)
+
+    k1 = model.field(0.0, state)
+    k2 = model.field(0.0, ahead(k1, dt / 2))
+    k3 = model.field(0.0, ahead(k2, dt / 2))
+    k4 = model.field(0.0, ahead(k3, dt))
+    return jax.tree.map(lambda y, a, b, c, d: y + dt / 6 * (a + 2 * b + 2 * c + d), state, k1, k2, k3, k4)
+
+
+def with_surface(model: Hopper, surface) -> Hopper:
+    return eqx.tree_at(lambda m: m.surface, model, surface)
