@@ -129,7 +129,7 @@ def estimate(track: Track) -> Estimates:
     def flight(times, seen):
         middle = jnp.mean(times)
         t = times - middle
-        half = seen.position + 0.5 * GRAVITY_HERE * t[:, None] ** 2 * jnp.array([0.0, 0.0, 1.0])
+        half = seen.position.at[:, 2].add(0.5 * GRAVITY_HERE * t**2)
         spin, i = jnp.mean(seen.spin, axis=0), SAMPLES // 2
         back = rotation.from_rotation_vector(-spin * t[i])
         attitude = rotation.multiply(seen.attitude[i], back)
