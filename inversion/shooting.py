@@ -14,35 +14,31 @@ from .leastsq import Fit, fit
 from .problem import Problem
 
 
-def miss_covariance(
+def expected_misses(
     spreads: Float[np.ndarray, "arcs_and_one k k"],
-    responses: Float[np.ndarray, "arcs k k"],
+    slopes: Float[np.ndarray, "arcs k k"],
+    curvatures: Float[np.ndarray, "arcs k k"],
     slack: Float[np.ndarray, "k"],
-    curvatures: Float[np.ndarray, "arcs k k"] | None = None,
-) -> Float[np.ndarray, "arcs*k arcs*k"]:
-    """Covariance of the misses m_i = F(s_i) - s_{i+1} of all arcs: m_i = R_i z_i - L_{i+1} z_{i+1} + w.
+) -> tuple[Float[np.ndarray, "arcs*k"], Float[np.ndarray, "arcs*k arcs*k"]]:
+    """Mean and covariance of the misses m_i = F(s_i) - s_{i+1} of all arcs, to second order in the starts' errors:
 
-    The estimates s_i = true state + L_i z_i have independent unit normal z_i, so neighbouring arcs are correlated
-    through the state that they share.
+    m_i = R_i z_i + ½ Σ_j C_ij z_ij² - L_{i+1} z_{i+1} + w. The estimates s_i = true state + L_i z_i have independent
+    unit normal z_i, so neighbouring arcs are correlated through the state that they share.
 
-    **Arguments:** `spreads` L, a root of each estimate's covariance, L Lᵀ; `responses` R, the change of an arc's
-    end for a change of its start by each column of L; `curvatures` C, its second derivative along each column: what
-    the miss ½ Σ C_j z_j² has as a variance and as a mean is added, so that arcs that are far from linear within
-    the error of their start count for less; `slack` w, standard deviations that the arcs may miss by
-    beyond that: the weight of continuity (a solver's errors, a model's).
+    **Arguments:** `spreads` L, a root of each estimate's covariance, L Lᵀ; `slopes` R and `curvatures` C, first and
+    second derivatives of an arc's end by its start along each column of L; `slack` w, standard deviations that the
+    arcs may miss by beyond that: the weight of continuity (a solver's errors, a model's).
     **Source:** the Gauss-Newton step of multiple shooting (Bock 1987), condensed to the parameters.
     """
-    arcs, k = responses.shape[:2]
+    arcs, k = slopes.shape[:2]
     total = np.zeros((arcs, k, arcs, k))
     for i in range(arcs):
-        total[i, :, i] = responses[i] @ responses[i].T + spreads[i + 1] @ spreads[i + 1].T + np.diag(slack**2)
-        if curvatures is not None:
-            mean = 0.5 * curvatures[i].sum(axis=1)
-            total[i, :, i] += 0.5 * curvatures[i] @ curvatures[i].T + np.outer(mean, mean)
+        bent = 0.5 * curvatures[i] @ curvatures[i].T
+        total[i, :, i] = slopes[i] @ slopes[i].T + bent + spreads[i + 1] @ spreads[i + 1].T + np.diag(slack**2)
         if i + 1 < arcs:
-            total[i, :, i + 1] = -spreads[i + 1] @ responses[i + 1].T
+            total[i, :, i + 1] = -spreads[i + 1] @ slopes[i + 1].T
             total[i + 1, :, i] = total[i, :, i + 1].T
-    return total.reshape(arcs * k, arcs * k)
+    return 0.5 * curvatures.sum(axis=2).ravel(), total.reshape(arcs * k, arcs * k)
 
 
 def progressive(

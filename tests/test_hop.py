@@ -24,7 +24,7 @@ def test_a_burst_gives_the_wheels_their_momentum_and_takes_it():
     np.testing.assert_allclose(momentum[t <= 10.0][-1], burst.momentum, atol=1e-8)
     np.testing.assert_allclose(momentum[-1], 0, atol=1e-8)
     assert np.abs(torque).max() == pytest.approx(2 * 2e-3 / 0.5, rel=1e-3)
-    for bad in (dict(spin_up=0.0, brake=1.0), dict(spin_up=1.0, brake=-1.0)):
+    for bad in ({"spin_up": 0.0, "brake": 1.0}, {"spin_up": 1.0, "brake": -1.0}):
         with pytest.raises(ValueError, match="must be positive"):
             Burst((1e-3, 0.0, 0.0), **bad)
 
@@ -63,7 +63,8 @@ def test_the_rigid_hop_pivots_about_its_edge_where_friction_holds():
 
 def test_at_rest_the_ground_carries_the_cube():
     model, start = cube(hop.HERE), hop.at_rest()
-    assert np.abs(model.field(0.0, model.start(start)).body.velocity).max() < 1e-9 * hop.HERE
+    rate = jax.jit(model.field)(0.0, model.start(start)).body
+    assert np.abs(rate.velocity).max() < 1e-4 * hop.HERE and np.abs(rate.spin).max() < 1e-9
 
 
 @pytest.mark.slow

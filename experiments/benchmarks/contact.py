@@ -67,8 +67,10 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     """
     peer = os.environ.get(PEER)
     if peer is None:
-        print(f"{PEER} names no interpreter with mujoco: rows without a peer. Make one with\n"
-              f"  python -m venv mujoco && mujoco/bin/pip install mujoco && export {PEER}=mujoco/bin/python")
+        print(
+            f"{PEER} names no interpreter with mujoco: rows without a peer. Make one with\n"
+            f"  python -m venv mujoco && mujoco/bin/pip install mujoco && export {PEER}=mujoco/bin/python"
+        )
     found = []
     for case in CASES:
         start = launches(case, 0)
@@ -86,7 +88,12 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
         peer_rate = 1 / good[best][1] if best else np.nan
         label = f"cube, {case}, one bounce"
         found += [
-            _row(f"{label}: trajectories per CPU second (ours at {tolerance:g}; peer {best})", 1 / seconds, peer_rate, "1/s"),
+            _row(
+                f"{label}: trajectories per CPU second (ours at {tolerance:g}; peer {best})",
+                1 / seconds,
+                peer_rate,
+                "1/s",
+            ),
             _row(f"{label}: error of the end, of the path", error, good[best][0] if best else np.nan, "1"),
         ]
         found.append(_derivative_row(f"{label}, tolerance {tolerance:g}", landing, start, seeds, seconds))
@@ -131,7 +138,9 @@ def _derivative_row(label: str, landing: Landing, start: RigidState, runs: int, 
     return _row(f"{label}: with 3 derivatives over forward", seconds / forward, np.nan, "forward")
 
 
-def _batch_rows(label: str, adaptive: Landing, start: RigidState, runs: int, seconds: float) -> list[dict[str, Any]]:
+def _batch_rows(
+    label: str, adaptive: Landing, start: RigidState, runs: int, seconds: float
+) -> list[dict[str, Any]]:
     """CPU milliseconds of a launch: one by one, in batches, all at once, and by equal steps."""
     # 20 steps in a contact of .06 s
     fixed = Landing(adaptive.case, FixedSteps(round(CASES[adaptive.case][2] / 3e-3), resolve=0.0))
@@ -143,24 +152,37 @@ def _batch_rows(label: str, adaptive: Landing, start: RigidState, runs: int, sec
     }
     found = [_row(f"{label}: adaptive, one by one (lax.map)", 1e3 * seconds, np.nan, "ms CPU")]
     for name, (landing, size) in ways.items():
-        f = eqx.filter_jit(
-            lambda p, s, f=landing, n=size: jax.lax.map(lambda row: f(p, row), s, batch_size=n)
-        )
+        f = eqx.filter_jit(lambda p, s, f=landing, n=size: jax.lax.map(lambda row: f(p, row), s, batch_size=n))
         _, each = _timed(f, jnp.array(P), start, runs=min(runs, 3))
         found.append(_row(f"{label}: {name}", 1e3 * each, np.nan, "ms CPU"))
     return found
 
 
-def _peer(python: str, case: str, start: RigidState, path: np.ndarray, folder: Path) -> dict[str, tuple[float, float]]:
+def _peer(
+    python: str, case: str, start: RigidState, path: np.ndarray, folder: Path
+) -> dict[str, tuple[float, float]]:
     """The peer's error and CPU seconds of a launch, by integrator and step."""
     where = folder / f"contact_{case}.npz"
     np.savez(
-        where, gravity=GRAVITY[case], friction=FRICTION, half=EDGE / 2, mass=MASS, horizon=CASES[case][2],
-        stiffness=FREQUENCY**2, damping=2 * RATIO * FREQUENCY, steps=STEPS, finest=FINEST,
-        position=start.position, velocity=start.velocity, attitude=start.attitude, spin=start.spin,
+        where,
+        gravity=GRAVITY[case],
+        friction=FRICTION,
+        half=EDGE / 2,
+        mass=MASS,
+        horizon=CASES[case][2],
+        stiffness=FREQUENCY**2,
+        damping=2 * RATIO * FREQUENCY,
+        steps=STEPS,
+        finest=FINEST,
+        position=start.position,
+        velocity=start.velocity,
+        attitude=start.attitude,
+        spin=start.spin,
     )
     result = where.with_suffix(".peer.npz")
     subprocess.run([python, Path(__file__).parent / "contact_mujoco.py", where, result], check=True)
     found = np.load(result)
     errors = np.median(np.linalg.norm(found["ends"] - found["reference"], axis=2) / path, axis=1)
-    return {str(k): (float(e), float(s)) for k, e, s in zip(found["labels"], errors, found["seconds"], strict=True)}
+    return {
+        str(k): (float(e), float(s)) for k, e, s in zip(found["labels"], errors, found["seconds"], strict=True)
+    }

@@ -30,7 +30,13 @@ def main(case_path: str, result_path: str) -> None:
         for dt in case["steps"]:
             end, cost = fly(case, float(dt), integrator)
             ends.append(end), seconds.append(cost), labels.append(f"{integrator} {dt:g} s")
-    np.savez(result_path, ends=ends, seconds=seconds, labels=labels, reference=fly(case, float(case["finest"]), "RK4")[0])
+    np.savez(
+        result_path,
+        ends=ends,
+        seconds=seconds,
+        labels=labels,
+        reference=fly(case, float(case["finest"]), "RK4")[0],
+    )
 
 
 def fly(case, dt: float, integrator: str) -> tuple[np.ndarray, float]:

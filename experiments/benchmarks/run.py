@@ -34,7 +34,13 @@ class Benchmark:
 def run(options: Benchmark) -> None:
     """Run one benchmark, print its rows and write them with machine and date."""
     options.out.mkdir(parents=True, exist_ok=True)
-    benchmarks = {"agilkia": agilkia, "contact": contact, "gradients": gradients, "gravity": gravity, "shapes": shapes}
+    benchmarks = {
+        "agilkia": agilkia,
+        "contact": contact,
+        "gradients": gradients,
+        "gravity": gravity,
+        "shapes": shapes,
+    }
     rows = benchmarks[options.name].rows(options.seeds, options.out)
     stamp = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",

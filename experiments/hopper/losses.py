@@ -7,13 +7,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from scipy.stats import chi2
 
-from difsim.body import RigidState
 from difsim.stepping import AbstractMethod, Sensitivities
 from difsim.typing import Scalar, number
-from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Estimates, Track, change, estimate, flown, follow, moved, turned
+from experiments.hopper.track import (
+    BOUNCES,
+    NOISE,
+    SAMPLES,
+    Estimates,
+    Track,
+    change,
+    estimate,
+    flown,
+    follow,
+    moved,
+    turned,
+)
 from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit
-from inversion.shooting import miss_covariance, progressive
+from inversion.shooting import expected_misses, progressive
 
 UNKNOWN = {
     "restitution": Bounded(0.3, 0.95, "1"),
@@ -26,7 +38,9 @@ SEARCH = Sensitivities(1e-7, 1e-7, weight=0.1, resolve=0.0)
 STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
 # What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
 SLACK = np.repeat([1e-5, 1e-6, 1e-5, 1e-6], 3)
-UNSEEN = 1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
+UNSEEN = (
+    1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
+)
 
 
 class Whole(eqx.Module):
@@ -112,16 +126,20 @@ def whole(track: Track, bounces: int, final: bool = False) -> Problem:
     return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
 
 
-def shooting(track: Track, bounces: int, values: Mapping[str, float]) -> Problem:
-    """Arcs over so many bounces, weighed as if the ground were that of `values`."""
+def shooting(track: Track, bounces: int, values: Mapping[str, float], dropped: tuple[int, ...] = ()) -> Problem:
+    """Arcs over so many bounces less the `dropped` ones, weighed as if the ground were that of `values`."""
     arcs = Arcs(track, estimate(track), jnp.asarray(bounces))
     answers = arcs.responses({k: jnp.asarray(v) for k, v in values.items()})
     slopes, curvatures = (np.asarray(x)[:bounces] for x in answers)
-    covariance = np.eye(12 * BOUNCES)
+    mean, covariance = np.zeros(12 * BOUNCES), np.eye(12 * BOUNCES)
     used = slice(0, 12 * bounces)
     spreads = np.asarray(arcs.estimates.spreads)[: bounces + 1]
-    covariance[used, used] = miss_covariance(spreads, slopes, SLACK, curvatures)
-    data = Observations({"miss": Observation(np.zeros(len(covariance)), covariance=covariance)})
+    mean[used], covariance[used, used] = expected_misses(spreads, slopes, curvatures, SLACK)
+    for i in dropped:
+        rows = slice(12 * i, 12 * i + 12)
+        covariance[rows, :], covariance[:, rows] = 0.0, 0.0
+        covariance[rows, rows] = UNSEEN**2 * np.eye(12)
+    data = Observations({"miss": Observation(mean, covariance=covariance)})
     return Problem(UNKNOWN, arcs, data).hold(KNOWN)
 
 
@@ -138,14 +156,48 @@ def fit_progressive(track: Track, bounces: int, guess, key) -> Fit:
 
 
 def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
-    """In rounds: an arc's response to its start depends on the ground, and so do the weights."""
-    for _ in range(ROUNDS):
-        found = fit(shooting(track, bounces, guess), key=key, guesses=[guess], **ONE)
-        guess = found.values if np.isfinite(found.misfit) else guess
-    return found
+    """From the guess, and from random starts where the fit misses its data; the best of what was found.
+
+    In rounds: an arc's answer to its start depends on the ground, and so do the weights. An arc whose own miss no
+    longer fits its covariance is dropped, as long as half of them remain: two corners that touch at nearly the same
+    time answer to the start's error with a kink, which no covariance holds.
+    """
+    best = None
+    for start in range(STARTS):
+        if start:
+            u = jax.random.uniform(jax.random.fold_in(key, start), (len(UNKNOWN),))
+            guess = {k: float(q.physical(u[i])) for i, (k, q) in enumerate(UNKNOWN.items())} | KNOWN
+        dropped: tuple[int, ...] = ()
+        for i in range(ROUNDS):
+            inverse = shooting(track, bounces, guess, dropped)
+            found = fit(inverse, key=key, guesses=[guess], **ONE)
+            if not np.isfinite(found.misfit):
+                break
+            guess = found.values
+            if i:  # the first weights are those of a guess
+                dropped = _strange(inverse, found, bounces, dropped)
+        if best is None or found.misfit < best.misfit:
+            best = found
+        if found.misfit < chi2.isf(RARE, 12 * (bounces - len(dropped))):
+            return found
+    return best
 
 
-ROUNDS = 3
+def _strange(inverse: Problem, found: Fit, bounces: int, dropped: tuple[int, ...]) -> tuple[int, ...]:
+    """The arcs whose own misses are rarer than RARE, if they are fewer than half."""
+    seen = inverse.data["miss"]
+    missed = np.asarray(seen.cholesky) @ found.residual[: 12 * BOUNCES]
+    covariance = np.asarray(seen.cholesky @ seen.cholesky.T)
+    strange = list(dropped)
+    for i in set(range(bounces)) - set(dropped):
+        rows = slice(12 * i, 12 * i + 12)
+        if missed[rows] @ np.linalg.solve(covariance[rows, rows], missed[rows]) > chi2.isf(RARE, 12):
+            strange.append(i)
+    return tuple(strange) if 2 * len(strange) < bounces else dropped
+
+
+ROUNDS, STARTS = 4, 4
+RARE = 1e-3
 ONE = {"starts": 0, "keep": 1, "stops": STOPS, "throw": False}
 LOSSES = {
     "final state": fit_final,

@@ -144,10 +144,11 @@ def estimate(track: Track) -> Estimates:
 
             return jax.vmap(one)(t, seen).ravel()
 
-        for _ in range(3):
-            d = jnp.zeros(12)
-            J = jax.jacfwd(residual)(d, state)
-            state = moved(state, -jnp.linalg.solve(J.T @ J, J.T @ residual(d, state)))
-        return middle, state, jnp.linalg.cholesky(jnp.linalg.inv(J.T @ J))
+        def step(state, _):
+            J, r = jax.jacfwd(residual)(jnp.zeros(12), state), residual(jnp.zeros(12), state)
+            return moved(state, -jnp.linalg.solve(J.T @ J, J.T @ r)), J
+
+        state, J = jax.lax.scan(step, state, length=3)
+        return middle, state, jnp.linalg.cholesky(jnp.linalg.inv(J[-1].T @ J[-1]))
 
     return Estimates(*jax.vmap(flight)(track.times, track.seen))

@@ -1,10 +1,11 @@
-"""Coefficients of a contact from noisy tracks over 1 to 6 bounces: which loss finds them, and how well it knows."""
+"""Coefficients of a contact from noisy tracks over 1 to 6 bounces: which loss finds them, and how well."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
@@ -26,7 +27,11 @@ GUESSES = {"restitution": (0.35, 0.9), "friction": (0.1, 0.9), "rolling": (1.5e-
 def draw(ranges: dict[str, tuple[float, float]], rng: np.random.Generator) -> dict[str, float]:
     """Uniform in the ranges, rolling resistance in its logarithm."""
     e, mu = (rng.uniform(*ranges[k]) for k in NAMES[:2])
-    return {"restitution": e, "friction": mu, "rolling": float(np.exp(rng.uniform(*np.log(ranges["rolling"]))))} | KNOWN
+    return {
+        "restitution": e,
+        "friction": mu,
+        "rolling": float(np.exp(rng.uniform(*np.log(ranges["rolling"])))),
+    } | KNOWN
 
 
 def case(seed: int) -> tuple[dict[str, float], dict[str, float], Track, int]:
@@ -64,7 +69,7 @@ def coverage(rows: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
     table = {}
     for i, name in enumerate(NAMES):
         q = UNKNOWN[name]
-        low, high = (float(q.physical(np.asarray(s))) for s in q.limits)
+        low, high = (float(q.physical(jnp.asarray(s))) for s in q.limits)
         value, sigma, truth = (rows[k][:, i] for k in ("value", "sigma", "truth"))
         stated = (value - 1.96 * sigma > low) & (value + 1.96 * sigma < high)
         z = ((value - truth) / sigma)[stated]
@@ -122,7 +127,10 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
         "noise": NOISE,
         "bounds": BOUNDS,
         "trials": trials,
-        "found": {loss: dict(zip(counts, row.mean(axis=1).tolist(), strict=True)) for loss, row in zip(LOSSES, found, strict=True)},
+        "found": {
+            loss: dict(zip(counts, row.mean(axis=1).tolist(), strict=True))
+            for loss, row in zip(LOSSES, found, strict=True)
+        },
         "recommended": RECOMMENDED,
         "found_at_5_bounces": float(repeated["found"].mean()),
         "repetitions": repetitions,
@@ -139,5 +147,11 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
     )
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
     truth, _, made, _ = case(1000)
-    track_pictures.draw(result, made, truth, {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN, out / "tracks.png")
+    track_pictures.draw(
+        result,
+        made,
+        truth,
+        {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN,
+        out / "tracks.png",
+    )
     return summary
