@@ -22,12 +22,12 @@ def expected_misses(
 ) -> tuple[Float[np.ndarray, "arcs*k"], Float[np.ndarray, "arcs*k arcs*k"]]:
     """Mean and covariance of the misses m_i = F(s_i) - s_{i+1} of all arcs, to second order in the starts' errors:
 
-    m_i = R_i z_i + ½ Σ_j C_ij z_ij² - L_{i+1} z_{i+1} + w. The estimates s_i = true state + L_i z_i have independent
-    unit normal z_i, so neighbouring arcs are correlated through the state that they share.
+    m_i = R_i z_i + ½ Σ_j C_ij z_ij² - L_{i+1} z_{i+1} + w. The estimates s_i = true state + L_i z_i have
+    independent unit normal z_i, so neighbouring arcs are correlated through the state that they share.
 
-    **Arguments:** `spreads` L, a root of each estimate's covariance, L Lᵀ; `slopes` R and `curvatures` C, first and
-    second derivatives of an arc's end by its start along each column of L; `slack` w, standard deviations that the
-    arcs may miss by beyond that: the weight of continuity (a solver's errors, a model's).
+    **Arguments:** `spreads` L, a root of each estimate's covariance, L Lᵀ; `slopes` R and `curvatures` C, first
+    and second derivatives of an arc's end by its start along each column of L; `slack` w, standard deviations
+    that the arcs may miss by beyond that: the weight of continuity (a solver's errors, a model's).
     **Source:** the Gauss-Newton step of multiple shooting (Bock 1987), condensed to the parameters.
     """
     arcs, k = slopes.shape[:2]

@@ -159,8 +159,8 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
     """From the guess, and from random starts where the fit misses its data; the best of what was found.
 
     In rounds: an arc's answer to its start depends on the ground, and so do the weights. An arc whose own miss no
-    longer fits its covariance is dropped, as long as half of them remain: two corners that touch at nearly the same
-    time answer to the start's error with a kink, which no covariance holds.
+    longer fits its covariance is dropped, as long as half of them remain: two corners that touch at nearly the
+    same time answer to the start's error with a kink, which no covariance holds.
     """
     best = None
     for start in range(STARTS):
