@@ -24,7 +24,7 @@ FRICTION = 0.5
 INERTIA = MASS * EDGE**2 / 6  # kg m²
 SPIN_UP, BRAKE = 1000.0, 1.0  # s
 CLEAR = 6.0  # s after the stop, when a cube that leaves has left
-TARGET = (3.0, 1.0)  # m from where it rests
+TARGET = (1.5, 0.5)  # m from where it rests
 SIGMA = 0.01  # m
 GREATEST = 4.5e-3  # N m s that each wheel can hold; 2H/SPIN_UP must not tip the cube: m g a/2 = 1.7e-5 N m
 GUESS = {"momentum_x": 1e-3, "momentum_y": 2e-3}  # a third of the distance, 45 degrees off
