@@ -45,7 +45,7 @@ def _success(ax, result):
     ax.axhline(95, color=GREY, linewidth=0.8, linestyle=":")
     ax.set(xlabel="bounces in the track", ylabel="found, % of random truths and starts", ylim=(-5, 108))
     ax.set_title(f"Which loss finds the ground ({trials} tracks each)", loc="left", fontsize=10)
-    ax.legend(fontsize=8, loc="center right")
+    ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
 
 
 def _track(ax, track, truth, fitted):
@@ -70,10 +70,10 @@ def _coverage(ax, result):
                 ax.errorbar(
                     i, row[f"within_{rate:g}"], row[f"error_{rate:g}"], color=colour, marker="o", capsize=3
                 )
-        ax.annotate(f"{row['stated']} of {row['of']}", (i, 0.42), ha="center", color=GREY, fontsize=8)
+        ax.annotate(f"{row['stated']} of {row['of']}", (i, 0.12), ha="center", color=GREY, fontsize=8)
     for rate in (0.68, 0.95):
         ax.axhline(rate, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(ylim=(0.4, 1.02), ylabel="share of intervals that hold the truth", xlim=(-0.5, len(rows) - 0.5))
+    ax.set(ylim=(0.1, 1.02), ylabel="share of intervals that hold the truth", xlim=(-0.5, len(rows) - 0.5))
     ax.set_xticks(range(len(rows)), list(rows))
     ax.set_title(
         "1 and 1.96 standard deviations, 5 bounces\n(intervals stated at the bottom)", loc="left", fontsize=10
