@@ -7,6 +7,7 @@ from difsim.dynamics.hard import AbstractHardModel, Meeting, Phase
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
+from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
 
 __all__ = [
     "AbstractHardModel",
@@ -16,6 +17,7 @@ __all__ = [
     "Approach",
     "Backward",
     "Bouncer",
+    "Burst",
     "Flight",
     "FlightState",
     "HardBody",
@@ -30,6 +32,8 @@ __all__ = [
     "TouchdownState",
     "TwoBallState",
     "TwoBalls",
+    "Wheeled",
+    "WheeledState",
     "to_body",
     "to_inertial",
 ]

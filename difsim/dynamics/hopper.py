@@ -68,8 +68,15 @@ class Hopper(AbstractModel):
         return self.contact.wrench(self.surface, self._moving(state.body, turn), turn, state.memory)
 
     def field(self, t, state):
+        return self.touched(state, self.free(state.body))
+
+    def free(self, body: RigidState) -> Moving:
+        """The body with its accelerations in flight, in the target's frame."""
+        return self._moving(body, rotation.to_matrix(body.attitude))
+
+    def touched(self, state: HopperState, free: Moving) -> HopperState:
+        """The state's rate where all but the contact moves the body as `free` says."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        free = self._moving(body, turn)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
         pushed = free.accelerated(touch.force, touch.torque)
         return HopperState(

@@ -12,16 +12,17 @@ from typing import Any, Literal
 import jax
 import tyro
 
-from experiments.benchmarks import agilkia, gradients, gravity, shapes
+from experiments.benchmarks import agilkia, contact, gradients, gravity, shapes
 
 
 @dataclass
 class Benchmark:
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
-    name: tyro.conf.Positional[Literal["agilkia", "gradients", "gravity", "shapes"]]
+    name: tyro.conf.Positional[Literal["agilkia", "contact", "gradients", "gravity", "shapes"]]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
-    objective. gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron
+    objective. contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON
+    names. gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron
     against polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron.
     shapes: distance queries against libigl."""
     out: Path = Path("results/benchmark")
@@ -33,7 +34,13 @@ class Benchmark:
 def run(options: Benchmark) -> None:
     """Run one benchmark, print its rows and write them with machine and date."""
     options.out.mkdir(parents=True, exist_ok=True)
-    benchmarks = {"agilkia": agilkia, "gradients": gradients, "gravity": gravity, "shapes": shapes}
+    benchmarks = {
+        "agilkia": agilkia,
+        "contact": contact,
+        "gradients": gradients,
+        "gravity": gravity,
+        "shapes": shapes,
+    }
     rows = benchmarks[options.name].rows(options.seeds, options.out)
     stamp = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",

@@ -1,0 +1,90 @@
+"""Reaction wheels inside a hopper: spun up slowly and stopped at once, they throw it."""
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim import rotation
+from difsim.dynamics.hopper import Hopper, HopperState
+from difsim.dynamics.model import AbstractModel
+from difsim.typing import Scalar, Vec3, number, require
+
+
+class WheeledState(eqx.Module):
+    """The hopper's state, the wheels' `momentum` h [3] N m s in the body's frame, the motors' `work` J so far."""
+
+    hopper: HopperState
+    momentum: Vec3 = number()
+    work: Scalar = number()
+
+
+class Burst(eqx.Module):
+    """Spin-up and stop: the motors' torque u = H (b(t/T₁)/T₁ - b((t - T₁)/T₂)/T₂), b(s) = 1 - cos 2πs in [0, 1].
+
+    At T₁ the wheels have all of H, at T₁ + T₂ none. The greatest torques are 2H/T₁ and 2H/T₂.
+
+    **Arguments:** `momentum` H [3] N m s in the body's frame; `spin_up` T₁ and `brake` T₂, s.
+    **Raises:** `ValueError` unless both are positive.
+    """
+
+    momentum: Vec3 = number()
+    spin_up: Scalar = number()
+    brake: Scalar = number()
+
+    def __check_init__(self):
+        require(self.spin_up > 0, f"Burst: spin_up = {self.spin_up} s must be positive")
+        require(self.brake > 0, f"Burst: brake = {self.brake} s must be positive")
+
+    def torque(self, t: Scalar) -> Vec3:
+        """u [3] N m on the wheels, `t` s after the start."""
+        up, down = t / self.spin_up, (t - self.spin_up) / self.brake
+        return self.momentum * (_bump(up) / self.spin_up - _bump(down) / self.brake)
+
+
+def _bump(s: Scalar) -> Scalar:
+    return jnp.where((s > 0) & (s < 1), 1 - jnp.cos(2 * jnp.pi * s), 0.0)
+
+
+class Wheeled(AbstractModel):
+    """A hopper with three reaction wheels along the body's axes.
+
+    h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
+    gyroscopic momentum. The motors work u · (h/J - ω*), which the ledger takes off what they have put in.
+
+    **Arguments:** `hopper`, whose inertia I has the wheels locked across their axes but not about them; `burst`,
+    the motors' torque; `wheel_inertia` J kg m² of each about its axis.
+    **Raises:** `ValueError` for an inertia that is not positive.
+    **Source:** the gyrostat; e.g. Hughes, Spacecraft Attitude Dynamics (1986), sec. 3.5.
+    """
+
+    hopper: Hopper
+    burst: Burst
+    wheel_inertia: Scalar = number(default=1e-4)
+
+    def __check_init__(self):
+        require(self.wheel_inertia > 0, f"Wheeled: wheel_inertia = {self.wheel_inertia} kg m² must be positive")
+
+    def start(self, hopper: HopperState) -> WheeledState:
+        """With the wheels at rest against the stars."""
+        return WheeledState(hopper, jnp.zeros(3), jnp.zeros(()))
+
+    def field(self, t, state):
+        body, torque = state.hopper.body, self.burst.torque(t)
+        turn = rotation.to_matrix(body.attitude)
+        spin = body.spin + turn.T @ self.hopper.omega
+        reaction = -torque - jnp.cross(spin, state.momentum)
+        free = self.hopper.free(body).accelerated(jnp.zeros(3), turn @ reaction)
+        return WheeledState(
+            hopper=self.hopper.touched(state.hopper, free),
+            momentum=torque,
+            work=torque @ (state.momentum / self.wheel_inertia - spin),
+        )
+
+    def approach(self, t, state):
+        return self.hopper.approach(t, state.hopper)
+
+    def ledger(self, t, state):
+        turn = rotation.to_matrix(state.hopper.body.attitude)
+        h = state.momentum
+        parts = self.hopper.ledger(t, state.hopper)["energy"]
+        wheels = 0.5 * h @ h / self.wheel_inertia - (turn.T @ self.hopper.omega) @ h
+        return {"energy": parts | {"wheels": wheels, "motors": -state.work}}

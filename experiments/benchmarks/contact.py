@@ -1,0 +1,188 @@
+"""The bouncing cube against MuJoCo's C engine at equal landing error; the cost of derivatives and of batches."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.body import RigidState
+from difsim.stepping import AbstractMethod, FixedSteps, Sensitivities, simulate
+from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
+
+PEER = "DIFSIM_MUJOCO_PYTHON"
+# Gravity, height m of the centre at the start, downward speed m/s, horizon s: one bounce and some flight after it.
+CASES = {"phobos": (0.5, 0.0, 20.0), "67p": (0.3, 0.05, 60.0)}
+LAUNCHES = 16
+RESTITUTION, FRICTION = 0.6, 0.5
+TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+STEPS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4)  # s, of the peer
+FINEST = 2e-4  # s, of the peer's own reference
+ERROR = 1e-3  # of the path, median over launches
+# The peer's contact is a linear spring and damper that never pulls: e = .6 at a damping ratio of .1809 (its closed
+# form is that of `LinearClipped`). It lasts as long as ours: half a period of 53 rad/s.
+FREQUENCY, RATIO = 53.0, 0.1809
+
+
+def launches(case: str, seed: int) -> RigidState:
+    """LAUNCHES states: sideways at up to 5 cm/s, in any attitude, with a spin of some .1 rad/s."""
+    rng, (height, speed, _) = np.random.default_rng(seed), CASES[case]
+    attitude = rng.standard_normal((LAUNCHES, 4))
+    velocity = np.c_[rng.uniform(-0.05, 0.05, (LAUNCHES, 2)), np.full(LAUNCHES, -speed)]
+    return RigidState(
+        position=np.tile([0.0, 0.0, height], (LAUNCHES, 1)),
+        velocity=velocity,
+        attitude=attitude / np.linalg.norm(attitude, axis=1, keepdims=True),
+        spin=0.1 * rng.standard_normal((LAUNCHES, 3)),
+    )
+
+
+class Landing(eqx.Module):
+    """Where a launched cube is at the horizon, m, of restitution, friction and rolling resistance."""
+
+    case: str = eqx.field(static=True)
+    method: AbstractMethod
+
+    def __call__(self, p: Float[Array, "3"], state: RigidState) -> Float[Array, "3"]:
+        model = cube(GRAVITY[self.case], Ground(p[0], p[1], p[2]))
+        times = jnp.array([0.0, CASES[self.case][2]])
+        return simulate(model, model.start(state), times, method=self.method, throw=False).last.body.position
+
+
+P = (RESTITUTION, FRICTION, 0.0)  # MuJoCo's rolling friction is another law: none on both sides
+
+
+def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
+    """For each case: trajectories per CPU second at equal error, derivative over forward, and ways to batch.
+
+    An error is the median over launches of the distance to a side's own converged end, over the path; each side
+    takes its largest step or loosest tolerance below ERROR. Costs are medians over `seeds` runs.
+    """
+    peer = os.environ.get(PEER)
+    if peer is None:
+        print(
+            f"{PEER} names no interpreter with mujoco: rows without a peer. Make one with\n"
+            f"  python -m venv mujoco && mujoco/bin/pip install mujoco && export {PEER}=mujoco/bin/python"
+        )
+    found = []
+    for case in CASES:
+        start = launches(case, 0)
+        path = _path(case, start)
+        reference = _run(Landing(case, Sensitivities(1e-10, 1e-10, resolve=0.0)), start, 1)[0]
+        for tolerance in TOLERANCES:
+            landing = Landing(case, Sensitivities(tolerance, tolerance, resolve=0.0))
+            ends, seconds = _run(landing, start, seeds)
+            error = float(np.median(np.linalg.norm(ends - reference, axis=1) / path))
+            if error <= ERROR:
+                break
+        theirs = _peer(peer, case, start, path, folder) if peer else {}
+        good = {k: v for k, v in theirs.items() if v[0] <= ERROR}
+        best = min(good, key=lambda k: good[k][1]) if good else None
+        peer_rate = 1 / good[best][1] if best else np.nan
+        label = f"cube, {case}, one bounce"
+        found += [
+            _row(
+                f"{label}: trajectories per CPU second (ours at {tolerance:g}; peer {best})",
+                1 / seconds,
+                peer_rate,
+                "1/s",
+            ),
+            _row(f"{label}: error of the end, of the path", error, good[best][0] if best else np.nan, "1"),
+        ]
+        found.append(_derivative_row(f"{label}, tolerance {tolerance:g}", landing, start, seeds, seconds))
+        if case == "phobos":
+            found += _batch_rows(label, landing, start, seeds, seconds)
+    return found
+
+
+def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
+    return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ours / peer), "unit": unit}
+
+
+def _path(case: str, start: RigidState) -> np.ndarray:
+    """Length of the way to the horizon [LAUNCHES] m, from 200 points."""
+    model, times = cube(GRAVITY[case], Ground(*P)), jnp.linspace(0.0, CASES[case][2], 200)
+    method = Sensitivities(1e-8, 1e-8, resolve=0.0)
+    one = lambda s: simulate(model, model.start(s), times, method=method, throw=False).states.body.position  # noqa: E731
+    positions = np.asarray(jax.jit(lambda s: jax.lax.map(one, s))(start))
+    return np.linalg.norm(np.diff(positions, axis=1), axis=2).sum(axis=1)
+
+
+def _timed(f: Callable, *args, runs: int) -> tuple[np.ndarray, float]:
+    """The result and the median CPU seconds of a launch, after a first call."""
+    result = jax.block_until_ready(f(*args))
+    times = []
+    for _ in range(runs):
+        started = time.process_time()
+        jax.block_until_ready(f(*args))
+        times.append(time.process_time() - started)
+    return np.asarray(result), float(np.median(times)) / LAUNCHES
+
+
+def _run(landing: Landing, start: RigidState, runs: int) -> tuple[np.ndarray, float]:
+    f = eqx.filter_jit(lambda p, s: jax.lax.map(lambda row: landing(p, row), s))
+    return _timed(f, jnp.array(P), start, runs=runs)
+
+
+def _derivative_row(label: str, landing: Landing, start: RigidState, runs: int, forward: float) -> dict[str, Any]:
+    """Time of the end with its derivative by three parameters over that of the end alone."""
+    both = eqx.filter_jit(lambda p, s: jax.lax.map(lambda row: jax.jacfwd(lambda q: landing(q, row))(p), s))
+    _, seconds = _timed(both, jnp.array(P), start, runs=runs)
+    return _row(f"{label}: with 3 derivatives over forward", seconds / forward, np.nan, "forward")
+
+
+def _batch_rows(
+    label: str, adaptive: Landing, start: RigidState, runs: int, seconds: float
+) -> list[dict[str, Any]]:
+    """CPU milliseconds of a launch: one by one, in batches, all at once, and by equal steps."""
+    # 20 steps in a contact of .06 s
+    fixed = Landing(adaptive.case, FixedSteps(round(CASES[adaptive.case][2] / 3e-3), resolve=0.0))
+    ways = {
+        "adaptive, batches of 4": (adaptive, 4),
+        f"adaptive, all {LAUNCHES} at once (vmap)": (adaptive, LAUNCHES),
+        "equal steps of 3 ms, one by one": (fixed, None),
+        f"equal steps of 3 ms, all {LAUNCHES} at once": (fixed, LAUNCHES),
+    }
+    found = [_row(f"{label}: adaptive, one by one (lax.map)", 1e3 * seconds, np.nan, "ms CPU")]
+    for name, (landing, size) in ways.items():
+        f = eqx.filter_jit(lambda p, s, f=landing, n=size: jax.lax.map(lambda row: f(p, row), s, batch_size=n))
+        _, each = _timed(f, jnp.array(P), start, runs=min(runs, 3))
+        found.append(_row(f"{label}: {name}", 1e3 * each, np.nan, "ms CPU"))
+    return found
+
+
+def _peer(
+    python: str, case: str, start: RigidState, path: np.ndarray, folder: Path
+) -> dict[str, tuple[float, float]]:
+    """The peer's error and CPU seconds of a launch, by integrator and step."""
+    where = folder / f"contact_{case}.npz"
+    np.savez(
+        where,
+        gravity=GRAVITY[case],
+        friction=FRICTION,
+        half=EDGE / 2,
+        mass=MASS,
+        horizon=CASES[case][2],
+        stiffness=FREQUENCY**2,
+        damping=2 * RATIO * FREQUENCY,
+        steps=STEPS,
+        finest=FINEST,
+        position=start.position,
+        velocity=start.velocity,
+        attitude=start.attitude,
+        spin=start.spin,
+    )
+    result = where.with_suffix(".peer.npz")
+    subprocess.run([python, Path(__file__).parent / "contact_mujoco.py", where, result], check=True)
+    found = np.load(result)
+    errors = np.median(np.linalg.norm(found["ends"] - found["reference"], axis=2) / path, axis=1)
+    return {
+        str(k): (float(e), float(s)) for k, e, s in zip(found["labels"], errors, found["seconds"], strict=True)
+    }

@@ -1,0 +1,157 @@
+"""Coefficients of a contact from noisy tracks over 1 to 6 bounces: which loss finds them, and how well."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from experiments.hopper import track_pictures
+from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, shooting
+from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
+from inversion import Checkpoint, Fit, fit, identify
+
+NAMES = ("restitution", "friction", "rolling")
+# Found: within these of the truth; restitution and friction as they are, rolling resistance by its logarithm.
+BOUNDS = {"restitution": 0.02, "friction": 0.1, "rolling": 0.2}
+RECOMMENDED = "multiple shooting"
+FIVE = 5
+TRUTHS = {"restitution": (0.5, 0.8), "friction": (0.15, 0.5), "rolling": (5e-4, 5e-3)}
+GUESSES = {"restitution": (0.35, 0.9), "friction": (0.1, 0.9), "rolling": (1.5e-4, 7e-3)}
+
+
+def draw(ranges: dict[str, tuple[float, float]], rng: np.random.Generator) -> dict[str, float]:
+    """Uniform in the ranges, rolling resistance in its logarithm."""
+    e, mu = (rng.uniform(*ranges[k]) for k in NAMES[:2])
+    return {
+        "restitution": e,
+        "friction": mu,
+        "rolling": float(np.exp(rng.uniform(*np.log(ranges["rolling"])))),
+    } | KNOWN
+
+
+def case(seed: int) -> tuple[dict[str, float], dict[str, float], Track, int]:
+    """Truth, a random start of the search, a track, and how many launches bounced too seldom before it."""
+    rng = np.random.default_rng(seed)
+    rejected = 0
+    while True:
+        truth = draw(TRUTHS, rng)
+        made = track(truth, rng.standard_normal(9), rng)
+        if made is not None:
+            return truth, draw(GUESSES, rng), made, rejected
+        rejected += 1
+
+
+def attempt(loss: str, bounces: int, seed: int) -> dict[str, np.ndarray]:
+    """One fit of one track from one random start."""
+    truth, guess, made, rejected = case(seed)
+    found: Fit = LOSSES[loss](made, bounces, guess, jax.random.PRNGKey(seed))
+    error = np.array([found.values[k] - truth[k] for k in NAMES])
+    error[2] = np.log(found.values["rolling"] / truth["rolling"])
+    return {
+        "truth": np.array([truth[k] for k in NAMES]),
+        "guess": np.array([guess[k] for k in NAMES]),
+        "value": np.array([found.values[k] for k in NAMES]),
+        "sigma": np.array([found.sigma[k] for k in NAMES]),
+        "found": np.array(np.isfinite(found.misfit) and bool((np.abs(error) <= list(BOUNDS.values())).all())),
+        "misfit": np.array(found.misfit),
+        "rejected": np.array(rejected),
+    }
+
+
+def coverage(rows: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+    """Share of truths within 1 and 1.96 standard deviations with its binomial error, where the interval lies
+    within the prior: elsewhere none is stated."""
+    table = {}
+    for i, name in enumerate(NAMES):
+        q = UNKNOWN[name]
+        low, high = (float(q.physical(jnp.asarray(s))) for s in q.limits)
+        value, sigma, truth = (rows[k][:, i] for k in ("value", "sigma", "truth"))
+        stated = (value - 1.96 * sigma > low) & (value + 1.96 * sigma < high)
+        z = ((value - truth) / sigma)[stated]
+        row = {"stated": int(stated.sum()), "of": len(stated)}
+        for rate, width in ((0.68, 1.0), (0.95, 1.96)):
+            share = float(np.mean(np.abs(z) < width)) if len(z) else None
+            row[f"within_{rate:g}"] = share
+            row[f"error_{rate:g}"] = float(np.sqrt(rate * (1 - rate) / len(z))) if len(z) else None
+        table[name] = row
+    return table
+
+
+def stack(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {k: np.stack([row[k] for row in rows]) for k in rows[0]}
+
+
+def identifiable(seed: int) -> dict[str, Any]:
+    """What a track over FIVE bounces fixes when the depth, and so the stiffness, is unknown too; and one with
+    friction above what sticking needs."""
+    verdicts = {}
+    rng = np.random.default_rng(seed)
+    for name, friction in (("sliding", 0.25), ("sticking", 0.9)):
+        made = None
+        while made is None:
+            truth = draw(TRUTHS, rng) | {"friction": friction}
+            made = track(truth, rng.standard_normal(9), rng)
+        free = shooting(made, FIVE, truth).relax()
+        free = type(free)(free.parameters, free.predict, free.data)  # nothing held: the depth is unknown too
+        found = fit(free, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[truth], throw=False)
+        told = identify(free, found, threshold=1e-4)
+        verdicts[name] = {
+            k: {"verdict": told.verdicts[k], "sigma_over_prior": told.shrinkage[k], "sigma": found.sigma[k]}
+            for k in told.names
+        }
+    return verdicts
+
+
+def run(out: Path, quick: bool) -> dict[str, Any]:
+    """Success of the four losses against the number of bounces, coverage of the recommended one's intervals, and
+    what a track does not tell; writes result.nc and tracks.png, and returns the summary."""
+    out.mkdir(parents=True, exist_ok=True)
+    trials, repetitions = (2, 2) if quick else (12, 100)
+    counts = (1, 3) if quick else tuple(range(1, BOUNCES + 1))
+    store = Checkpoint(out / "checkpoint_tracks", json.dumps([NOISE, SAMPLES, BOUNDS, TRUTHS, GUESSES, KNOWN]))
+
+    def done(loss, bounces, seed):
+        return store.get_or(f"{loss.replace(' ', '_')}-{bounces}-{seed}", lambda: attempt(loss, bounces, seed))
+
+    repeated = stack([done(RECOMMENDED, FIVE, 1000 + i) for i in tqdm(range(repetitions), desc="repetitions")])
+    jobs = [(loss, n) for loss in LOSSES for n in counts]
+    table = {job: stack([done(*job, seed) for seed in range(trials)]) for job in tqdm(jobs, desc="losses")}
+    found = np.array([[table[loss, n]["found"] for n in counts] for loss in LOSSES])
+
+    summary = {
+        "noise": NOISE,
+        "bounds": BOUNDS,
+        "trials": trials,
+        "found": {
+            loss: dict(zip(counts, row.mean(axis=1).tolist(), strict=True))
+            for loss, row in zip(LOSSES, found, strict=True)
+        },
+        "recommended": RECOMMENDED,
+        "found_at_5_bounces": float(repeated["found"].mean()),
+        "repetitions": repetitions,
+        "coverage_at_5_bounces": coverage(repeated),
+        "launches_that_bounced_too_seldom": int(repeated["rejected"].sum()),
+        "identifiability": identifiable(7),
+    }
+    result = xr.Dataset(
+        {"found": (("loss", "bounces", "trial"), found)}
+        | {k: (("repetition", "unknown"), repeated[k]) for k in ("truth", "guess", "value", "sigma")}
+        | {f"repetition_{k}": ("repetition", repeated[k]) for k in ("found", "misfit", "rejected")},
+        coords={"loss": list(LOSSES), "bounces": list(counts), "unknown": list(NAMES)},
+        attrs={"summary": json.dumps(summary), "units": "restitution 1, friction 1, rolling m"},
+    )
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    truth, _, made, _ = case(1000)
+    track_pictures.draw(
+        result,
+        made,
+        truth,
+        {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN,
+        out / "tracks.png",
+    )
+    return summary
