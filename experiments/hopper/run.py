@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 import jax
 import tyro
 
-from experiments.hopper import cube, ensemble, minerva
+from experiments.hopper import cube, ensemble, hop, minerva, tracks
 
-SceneName = Literal["cube", "minerva", "ensemble"]
+SceneName = Literal["cube", "minerva", "ensemble", "tracks", "hop"]
 
 
 @dataclass
@@ -23,7 +23,8 @@ class Hopper:
 
     scene: SceneName = "cube"
     """"cube": a cube on a plane in three gravities; "minerva": MINERVA-II released over Imhotep on 67P;
-    "ensemble": thousands of such releases, where they end and when."""
+    "ensemble": thousands of such releases, where they end and when; "tracks": restitution, friction and rolling
+    resistance from tracks of a bouncing cube; "hop": wheels that throw a cube to a target."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/hopper/SCENE)."""
     shape: str = "analogue"
@@ -45,6 +46,8 @@ def run(options: Hopper) -> None:
         "cube": cube.run,
         "minerva": partial(minerva.run, shape=options.shape),
         "ensemble": partial(ensemble.run, shape=options.shape, members=options.members),
+        "tracks": tracks.run,
+        "hop": hop.run,
     }
     out = options.out or Path("results/hopper") / options.scene
     out.mkdir(parents=True, exist_ok=True)
