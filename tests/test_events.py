@@ -65,6 +65,7 @@ def thrown(position, velocity, spin=(0.0, 0.0, 0.0)):
     return HardState(RigidState(position, velocity, (1.0, 0.0, 0.0, 0.0), spin))
 
 
+@pytest.mark.slow
 def test_a_ball_slips_to_roll_and_its_derivatives():
     """VALIDATION.md 4: v = 5/7 v₀ after 2 v₀/(7 μ g) and 12 v₀²/(49 μ g), from a start on the ground. Sideways the
     derivative is that of a turned path, through the stop of the slip."""

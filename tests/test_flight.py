@@ -116,7 +116,7 @@ def landing(r0, v0, mass, R):
     [
         # A test of the bounce has forward derivatives of a landing in each run.
         pytest.param(jax.jacfwd, diffrax.ForwardMode(), id="forward", marks=pytest.mark.slow),
-        pytest.param(jax.jacrev, diffrax.RecursiveCheckpointAdjoint(), id="reverse"),
+        pytest.param(jax.jacrev, diffrax.RecursiveCheckpointAdjoint(), id="reverse", marks=pytest.mark.slow),
     ],
 )
 def test_landing_on_a_sphere_and_its_derivatives(derivative, adjoint):

@@ -23,6 +23,7 @@ from experiments.benchmarks.gradient_cases import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [hard_pair(), hard_oblique()], ids=lambda case: case.name)
 def test_hard_impacts_meet_their_closed_forms(case):
     found, solution = error(case, Events(1), reference(case))

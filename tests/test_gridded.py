@@ -94,6 +94,7 @@ def test_derivatives(fast):
     check_gradients(jax.vmap(fast.acceleration), x, step=1e-5, rtol=1e-5, unit=1.0)
 
 
+@pytest.mark.slow
 def test_batches_equal_single_points(fast):
     """All three kinds of block: near, far, mixed; and a last block that is not full."""
     for n, radii in ((300, (0.5, 1.2)), (300, (1.6, 9.0)), (300, (0.5, 9.0)), (3, (1.3, 1.6))):
@@ -127,6 +128,7 @@ def test_work_round_a_closed_loop_is_zero(fast):
     np.testing.assert_allclose(np.trapezoid(power, angle), 0, atol=1e-9 * np.abs(power).max())
 
 
+@pytest.mark.slow
 def test_inside_it_is_finite_and_near(fast):
     x = np.concatenate([CENTRE[None], CENTRE + 0.6 * (on_ellipsoid(50) - CENTRE)])
     check_finite(jax.vmap(fast.potential), jnp.asarray(x))

@@ -327,6 +327,7 @@ def test_the_same_plane_as_plane_table_and_mesh_gives_the_same_rebound():
 # Derivatives.
 
 
+@pytest.mark.slow
 def test_the_field_has_right_derivatives_apart_touching_and_at_rest():
     """Far, before the touch, in it, at rest and turning on four corners, still on one: zero spin, zero slip."""
     tilted = (0.8, 0.3, 0.4, 0.33)

@@ -114,11 +114,20 @@ def test_the_energetic_path_of_a_rod_piece_by_piece():
     np.testing.assert_allclose(after[0], [(squeeze + expand) * second[0], 0.0, expand * second[2]], atol=1e-12)
 
 
-@pytest.mark.parametrize("Law", [Newton, Stronge])
+SLIDES, STICKS = (BALL, [4.0, 0.5, -2.0], 0.3), (BALL, [1.0, 0.5, -2.0], 0.3)
+REVERSES = (ROD, [0.6, 0.0, -1.0], 0.35)
+
+
 @pytest.mark.parametrize(
-    "W, u, μ",
-    [(BALL, [4.0, 0.5, -2.0], 0.3), (BALL, [1.0, 0.5, -2.0], 0.3), (ROD, [0.6, 0.0, -1.0], 0.35)],
-    ids=["slides", "sticks", "reverses"],
+    "Law, W, u, μ",
+    [
+        pytest.param(Stronge, *REVERSES, id="Stronge, reverses"),
+        pytest.param(Newton, *SLIDES, id="Newton, slides", marks=pytest.mark.slow),
+        pytest.param(Newton, *STICKS, id="Newton, sticks", marks=pytest.mark.slow),
+        pytest.param(Newton, *REVERSES, id="Newton, reverses", marks=pytest.mark.slow),
+        pytest.param(Stronge, *SLIDES, id="Stronge, slides", marks=pytest.mark.slow),
+        pytest.param(Stronge, *STICKS, id="Stronge, sticks", marks=pytest.mark.slow),
+    ],
 )
 def test_derivatives_of_an_impact(Law, W, u, μ):
     def after(law, u):

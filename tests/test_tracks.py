@@ -75,6 +75,7 @@ def test_flights_are_where_only_gravity_acts():
     np.testing.assert_allclose(ends, [(0, 9.9), (10.5, 29.9), (30.0, 240.0)], atol=0.11)
 
 
+@pytest.mark.slow
 def test_the_state_of_a_flight_has_the_errors_that_it_states():
     """120 flights at once: the misses, in the estimate's own spread, are independent unit normals."""
     rng, n = np.random.default_rng(2), 120

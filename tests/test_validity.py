@@ -89,6 +89,7 @@ def with_velocity(solution):
     return solution.last.velocity, solution
 
 
+@pytest.mark.slow
 def test_growth_of_a_rigid_ball():
     """The largest relative change that e makes is that of the speed, ∂v/∂e = v₀, or that of the energy lost;
     NaN for values; each point has its own."""

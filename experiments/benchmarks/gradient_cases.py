@@ -81,6 +81,9 @@ class RigidPair(AbstractImpactModel):
         gap = state.x[1] - state.x[0] - 0.2
         return Approach(gap, jnp.abs(state.v[0] - state.v[1]), jnp.full_like(gap, 1e-3))
 
+    def boundary(self, t, state):
+        return self.approach(t, state).gap
+
     def impact(self, t, state):
         return LineState(state.x, state.v[::-1])
 
