@@ -133,14 +133,15 @@ def test_sensitivities_are_right_and_converge(sensitivities, fixed):
 @pytest.mark.slow
 def test_jacobian_of_a_batch_is_that_of_each():
     """vmap of simulate and of its jacfwd equal a loop: adaptive steps of one member do not touch another. Step
-    sizes differ in their last bits, so derivatives agree to the solver's tolerance, 1e-6, not to round-off."""
+    sizes differ in their last bits, so values agree to some 1e-9, well below the solver's tolerance of 1e-6, and
+    derivatives to that tolerance, not to round-off."""
     batch = jnp.stack([P0, P0.at[4].set(0.9), P0.at[6].set(0.1)])
 
     def f(p):
         return observed(run(p, Sensitivities(1e-6, 1e-6), times=jnp.array([0.0, 0.2])))
 
     value, some = jax.jit(f), jax.jit(jax.vmap(f))
-    np.testing.assert_allclose(some(batch), jnp.stack([value(p) for p in batch]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(some(batch), jnp.stack([value(p) for p in batch]), rtol=1e-8, atol=1e-12)
 
     def three(x, p):
         return f(p.at[jnp.array([0, 4, 6])].set(x))

@@ -21,10 +21,10 @@ from difsim.typing import Scalar
 class Validity(eqx.Module):
     """What the derivatives of a solution can still say.
 
-    `growth` A: the largest change of the state for a small change of what it was differentiated by, over all
-    tangents and saved times, both relative to max(1, size) as the solver's error is; NaN where no derivative was
-    taken, or where the method does not see it (`AbstractMethod.tangent_tolerance`). `contacts` n until the last
-    time; `tolerance` ε of the solve, relative.
+    `growth` A: the largest change of the state, relative to max(1, size) as the solver's error is, for a small
+    change of what it was differentiated by, relative to its size, over all tangents and saved times; NaN where no
+    derivative was taken, or where the method does not see it (`AbstractMethod.tangent_tolerance`). `contacts` n
+    until the last time; `tolerance` ε of the solve, relative.
     """
 
     growth: Scalar
@@ -112,7 +112,7 @@ def _(primals, tangents):
     moved, states = (_moving(x, t) for x, t in zip(primals, tangents, strict=True))
 
     def rows(moved, states, t_moved, t_states):
-        return jnp.max(safe.divide(relative_size(states, t_states), relative_size(moved, t_moved)))
+        return jnp.max(safe.divide(relative_size(states, t_states), _own_share(moved, t_moved)))
 
     def single(moved, states, t_moved, t_states):
         return rows(moved, states, *jax.tree.map(lambda t: t[None], (t_moved, t_states)))
@@ -131,6 +131,19 @@ def _(primals, tangents):
     growth = largest(*jax.lax.stop_gradient((moved, states, *map(jax.tree.leaves, tangents))))
     growth = growth.astype(tangent_growth(*primals).dtype)  # of states in float32 too
     return growth, jnp.zeros_like(growth)
+
+
+def _own_share(primals: list[Array], tangents: list[Array]) -> Array:
+    """[p] the largest change that each tangent makes in any array, as a share of the array's own size.
+
+    Not of 1, as `relative_size` counts for small numbers: a grain of .1 mm that grows by .1 mm has doubled. An
+    array of zeros has no size and counts as 1.
+    """
+    shares = []
+    for x, t in zip(primals, tangents, strict=True):
+        size = jnp.max(jnp.abs(x))
+        shares.append(jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / jnp.where(size > 0, size, 1.0))
+    return jnp.max(jnp.stack(shares), axis=0)
 
 
 def _moving(primal: Any, tangent: Any) -> list[Array]:

@@ -300,7 +300,7 @@ def _position(state):
 
 
 # Flights after contacts of the cube thrown over Phobos, at the default tolerance.
-CUBE_TIMES = {1: 7.0, 3: 25.0, 6: 40.0, 10: 50.0}
+CUBE_TIMES = {1: 7.0, 4: 25.0, 6: 40.0, 10: 50.0}
 
 
 def tumbling_cube(contacts: int) -> Case:

@@ -106,7 +106,7 @@ class Arcs(eqx.Module):
             starts = jnp.concatenate([steps, -steps, jnp.zeros((1, 12))])
             end, _ = jax.vmap(lambda d: self.miss(values, i, d))(starts)
             plus, minus, middle = end[:12], end[12:24], end[24]
-            return (plus - minus).T / (2 * h), (plus + minus - 2 * middle).T / h**2
+            return (plus - minus).T / (2 * h), (plus + minus - 2 * middle[None]).T / h**2
 
         return self.each(arc, (jnp.zeros((12, 12)), jnp.zeros((12, 12))))
 
