@@ -110,6 +110,7 @@ def test_two_balls_and_their_derivatives():
     np.testing.assert_allclose(by_p, [1.0, 0.0, 1.0, 0.0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_oblique_balls_keep_momentum_and_angular_momentum():
     start = TwoBallState(
         [[0.0, 0.0, 0.0], [1.0, 0.05, -0.1]],

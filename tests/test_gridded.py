@@ -86,6 +86,7 @@ def test_far_away_it_is_a_point_mass(fast):
         np.testing.assert_allclose(g, -GM / distance**2 * directions(20), atol=GM / distance**2 * tolerance)
 
 
+@pytest.mark.slow
 def test_derivatives(fast):
     """Near, in the blend and far; U by the place, and g by the place."""
     d = directions(3) * np.array([[1.0], [1.42], [4.0]])

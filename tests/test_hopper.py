@@ -99,6 +99,7 @@ def test_a_smooth_onset_raises_the_restitution_by_what_the_theory_page_says(name
         np.testing.assert_allclose(total, total[0], rtol=5e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["effective point", "spring", "Mindlin"])
 def test_an_oblique_bounce_closes_its_accounts(name):
     """Friction, springs, rolling resistance and cohesion in one impact of a cube's corner."""

@@ -105,6 +105,7 @@ def test_too_many_impacts_are_a_status():
     assert solution.status == Status.IMPACT_LIMIT and not solution.ok
 
 
+@pytest.mark.slow
 def test_states_at_times_between_the_impacts():
     times = np.linspace(0.0, 2.0, 41)
     solution = simulate(ball(0.8), PointState((0.0, 0.0, 1.2)), jnp.asarray(times), method=Events(4))
@@ -241,6 +242,7 @@ def rebound(p, method):
 P = jnp.array([6e3, 9.81, 0.6])
 
 
+@pytest.mark.slow
 def test_all_methods_give_the_same_derivative():
     """Reverse through adaptive steps, forward under error control, both through equal steps, differences."""
     methods = {

@@ -106,6 +106,7 @@ def test_growth_of_a_rigid_ball():
     np.testing.assert_array_equal(found.contacts, 1)
 
 
+@pytest.mark.slow
 def test_a_derivative_past_its_validity_is_a_status():
     """At a tolerance of .1 a growth of 3.6 is too much: ε^(-1/2) = 3.2. The value is untouched."""
     loose = Events(1, rtol=0.1)
