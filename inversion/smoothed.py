@@ -44,7 +44,7 @@ def smoothed_gradient(
     normal ξ the expectation's gradient is E[d ξᵀ]/σ (Stein), and so is the slope of d's linear regression on ξ in
     the limit of many pairs; the regression leaves only the nonlinear rest of f as noise, and is exact for any
     quadratic f. Its standard error is the sandwich estimate, which does not suppose equal scatter; it is too small
-    where few samples dominate (a cubic f: 85 % of 95 % intervals hold at 200 samples, 90 % at 800).
+    where few samples dominate (a cubic f: 85 % of 95 % intervals hold at 200 samples).
 
     **Arguments:** `function` of [n] to [m], traceable; it need not be differentiable, or continuous. `point` p
     [n]; `spread` σ [n] > 0, the same units; `samples`, calls of f, even and at least 4 n; `key`; `batch_size` of
