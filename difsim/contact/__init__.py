@@ -20,7 +20,7 @@ from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
 from difsim.contact.surface import Powers, SurfaceContact, Wrench
-from difsim.contact.touch import Moving, Touch
+from difsim.contact.touch import Moving, Touch, effective_arm
 
 __all__ = [
     "AbstractCohesion",
@@ -68,6 +68,7 @@ __all__ = [
     "Vertices",
     "Wrench",
     "box_corners",
+    "effective_arm",
     "effective_modulus",
     "effective_radius",
     "hold",

@@ -12,7 +12,7 @@ from difsim.contact.grip import AbstractGrip
 from difsim.contact.normal import AbstractNormal
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
-from difsim.contact.touch import Moving, Touch
+from difsim.contact.touch import Moving, Touch, effective_arm
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -95,7 +95,7 @@ class SurfaceContact(eqx.Module):
 
         side, pulls, stored, damping = jax.vmap(point)(arms)
         depths = side[1]
-        arm = safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
+        arm = effective_arm(depths, arms)
         touch = Touch(arms, *side, arm, surface.normal(body.centre + arm))
         force = touch.force - jnp.sum(pulls, axis=0)
         torque = touch.torque - jnp.sum(jnp.cross(arms, pulls), axis=0)

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim import safe
 from difsim.rotation import inverse3, solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -46,6 +47,11 @@ class Moving(eqx.Module):
             self,
             (self.acceleration + force / self.mass, self.spin_rate + solve3(self.inertia, torque)),
         )
+
+
+def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
+    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4)."""
+    return safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 
 class Touch(eqx.Module):

@@ -173,8 +173,7 @@ class HardBody(AbstractHardModel):
         return eqx.tree_at(lambda s: s.body.position, state, state.body.position + shift)
 
     def approach(self, t, state):
-        body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        reach = safe.greatest(safe.norm(self.outline.arms(self.surface, body.position, turn)))
+        body, reach = state.body, self.outline.radius
         spin = safe.norm(body.spin)
         return hard_approach(
             state.phase,

@@ -42,36 +42,22 @@ class Flight(AbstractModel):
     resolution: Scalar = number(default=0.1)
 
     def __check_init__(self):
-        require(
-            not isinstance(self.gravity, Rotating),
-            "Flight: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
-        )
-        require(self.resolution > 0, f"Flight: resolution = {self.resolution} s must be positive")
+        check_flight(self)
 
     def field(self, t, state):
-        swept = jnp.cross(self.omega, state.position)
         return FlightState(
             position=state.velocity,
-            velocity=self.gravity.acceleration(state.position)
-            - 2 * jnp.cross(self.omega, state.velocity)
-            - jnp.cross(self.omega, swept),
+            velocity=relative_acceleration(self.gravity, self.omega, state.position, state.velocity),
         )
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap d is used up.
-
-        All mass is farther away than d, so no part of it pulls more than four times as much meanwhile (this
-        is a bound where the parts' pulls do not cancel each other). The Coriolis term turns the velocity and
-        does not change the speed; the centrifugal one is ω² r at most.
-        """
+        """Bounds that hold while half the gap is used up."""
         gap = self.surface.distance(state.position)
-        pull = safe.norm(self.gravity.acceleration(state.position))
-        reach = safe.norm(state.position) + jnp.maximum(gap, 0.0)
         return Approach(
             gap=gap,
             speed=safe.norm(state.velocity),
             resolution=self.resolution,
-            acceleration=4 * pull + self.omega @ self.omega * reach,
+            acceleration=greatest_acceleration(self.gravity, self.omega, state.position, gap),
         )
 
     def ledger(self, t, state):
@@ -83,6 +69,33 @@ class Flight(AbstractModel):
                 "centrifugal": -0.5 * swept @ swept,
             }
         }
+
+
+def check_flight(model: AbstractModel) -> None:
+    """Raise `ValueError` for a `gravity` that has the centrifugal term, or a `resolution` that is not positive."""
+    name = type(model).__name__
+    require(
+        not isinstance(model.gravity, Rotating),
+        f"{name}: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
+    )
+    require(model.resolution > 0, f"{name}: resolution = {model.resolution} s must be positive")
+
+
+def relative_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, velocity: Vec3) -> Vec3:
+    """∇U - 2 ω × v - ω × (ω × r), m/s², in a frame that turns with `omega` ω rad/s."""
+    swept = jnp.cross(omega, position)
+    return gravity.acceleration(position) - 2 * jnp.cross(omega, velocity) - jnp.cross(omega, swept)
+
+
+def greatest_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, gap: Scalar) -> Scalar:
+    """What closes a `gap` d m, m/s², while half of it is used up.
+
+    All mass is farther away than d, so no part of it pulls more than four times as much meanwhile (this is a bound
+    where the parts' pulls do not cancel each other). The Coriolis term turns the velocity and does not change the
+    speed; the centrifugal one is ω² r at most.
+    """
+    reach = safe.norm(position) + jnp.maximum(gap, 0.0)
+    return 4 * safe.norm(gravity.acceleration(position)) + omega @ omega * reach
 
 
 class InertialFlight(AbstractModel):

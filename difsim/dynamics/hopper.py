@@ -7,11 +7,12 @@ from jaxtyping import Array, Float
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
+from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractModel, Approach
-from difsim.gravity import AbstractField, Rotating
+from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Quat, Scalar, Vec3, number, require
+from difsim.typing import Quat, Scalar, Vec3, number
 
 
 class HopperState(eqx.Module):
@@ -50,11 +51,7 @@ class Hopper(AbstractModel):
     resolution: Scalar = number(default=1e-3)
 
     def __check_init__(self):
-        require(
-            not isinstance(self.gravity, Rotating),
-            "Hopper: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
-        )
-        require(self.resolution > 0, f"Hopper: resolution = {self.resolution} s must be positive")
+        check_flight(self)
 
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
         """The state before any contact, from the motion in the target's frame."""
@@ -65,14 +62,27 @@ class Hopper(AbstractModel):
     def wrench(self, state: HopperState) -> Wrench:
         """What the surface does to the body."""
         turn = rotation.to_matrix(state.body.attitude)
-        return self.contact.wrench(self.surface, self._moving(state.body, turn), turn, state.memory)
+        return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
     def field(self, t, state):
         return self.touched(state, self.free(state.body))
 
     def free(self, body: RigidState) -> Moving:
         """The body with its accelerations in flight, in the target's frame."""
-        return self._moving(body, rotation.to_matrix(body.attitude))
+        turn = rotation.to_matrix(body.attitude)
+        inertia = turn @ self.body.inertia @ turn.T
+        spin = turn @ body.spin
+        whole = spin + self.omega
+        return Moving(
+            centre=body.position,
+            velocity=body.velocity,
+            spin=spin,
+            mass=self.body.mass,
+            inertia=inertia,
+            acceleration=relative_acceleration(self.gravity, self.omega, body.position, body.velocity),
+            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
+            spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
+        )
 
     def touched(self, state: HopperState, free: Moving) -> HopperState:
         """The state's rate where all but the contact moves the body as `free` says."""
@@ -93,17 +103,14 @@ class Hopper(AbstractModel):
         )
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up; see `Flight`."""
+        """Bounds that hold while half the gap is used up."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         gap = self.contact.gap(self.surface, body.position, turn)
-        pull = safe.norm(self.gravity.acceleration(body.position))
-        reach = safe.norm(body.position) + jnp.maximum(gap, 0.0)
-        spin = safe.norm(body.spin)
         return Approach(
             gap=gap,
-            speed=safe.norm(body.velocity) + spin * self.contact.outline.radius,
+            speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,
             resolution=self.resolution,
-            acceleration=4 * pull + self.omega @ self.omega * reach,
+            acceleration=greatest_acceleration(self.gravity, self.omega, body.position, gap),
         )
 
     def ledger(self, t, state):
@@ -122,22 +129,3 @@ class Hopper(AbstractModel):
                 "rolling": state.lost.rolling,
             }
         }
-
-    def _moving(self, body: RigidState, turn: Mat3) -> Moving:
-        """The body with its accelerations in flight, in the target's frame."""
-        inertia = turn @ self.body.inertia @ turn.T
-        spin = turn @ body.spin
-        whole = spin + self.omega
-        swept = jnp.cross(self.omega, body.position)
-        return Moving(
-            centre=body.position,
-            velocity=body.velocity,
-            spin=spin,
-            mass=self.body.mass,
-            inertia=inertia,
-            acceleration=self.gravity.acceleration(body.position)
-            - 2 * jnp.cross(self.omega, body.velocity)
-            - jnp.cross(self.omega, swept),
-            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
-            spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
-        )

@@ -97,14 +97,19 @@ def forward_sensitivities(field: Callable, run: Callable, model: Any, state: Arr
     return flow(model, state, times)
 
 
-def relative_size(primals: Any, tangents: Any) -> Array:
-    """[p] the largest relative change that each tangent makes in any array: max |t|/max(1, |x|).
+def at_least_one(x: Array) -> Array:
+    """max(1, |x|) over an array."""
+    return jnp.maximum(1.0, jnp.max(jnp.abs(x)))
+
+
+def relative_size(primals: Any, tangents: Any, size: Callable[[Array], Array] = at_least_one) -> Array:
+    """[p] the largest relative change that each tangent makes in any array: max |t|/size(x).
 
     It makes d/dE with E in Pa as accurate as d/d ln E. An array that is small or zero counts as 1, since its
     own size says nothing about what a change of it does.
     """
     sizes = [
-        jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / jnp.maximum(1.0, jnp.max(jnp.abs(x)))
+        jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / size(x)
         for x, t in zip(jax.tree.leaves(primals), jax.tree.leaves(tangents), strict=True)
         if x.size > 0
     ]

@@ -44,6 +44,11 @@ class Solution(eqx.Module):
         """Whether the status is OK."""
         return self.status == Status.OK
 
+    @property
+    def stands(self) -> Array:
+        """Whether the values stand: OK, or PAST_VALIDITY, which speaks of derivatives alone."""
+        return self.ok | (self.status == Status.PAST_VALIDITY)
+
 
 def simulate(
     model: AbstractModel,

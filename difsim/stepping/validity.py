@@ -112,7 +112,7 @@ def _(primals, tangents):
     moved, states = (_moving(x, t) for x, t in zip(primals, tangents, strict=True))
 
     def rows(moved, states, t_moved, t_states):
-        return jnp.max(safe.divide(relative_size(states, t_states), _own_share(moved, t_moved)))
+        return jnp.max(safe.divide(relative_size(states, t_states), relative_size(moved, t_moved, _own)))
 
     def single(moved, states, t_moved, t_states):
         return rows(moved, states, *jax.tree.map(lambda t: t[None], (t_moved, t_states)))
@@ -133,17 +133,10 @@ def _(primals, tangents):
     return growth, jnp.zeros_like(growth)
 
 
-def _own_share(primals: list[Array], tangents: list[Array]) -> Array:
-    """[p] the largest change that each tangent makes in any array, as a share of the array's own size.
-
-    Not of 1, as `relative_size` counts for small numbers: a grain of .1 mm that grows by .1 mm has doubled. An
-    array of zeros has no size and counts as 1.
-    """
-    shares = []
-    for x, t in zip(primals, tangents, strict=True):
-        size = jnp.max(jnp.abs(x))
-        shares.append(jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / jnp.where(size > 0, size, 1.0))
-    return jnp.max(jnp.stack(shares), axis=0)
+def _own(x: Array) -> Array:
+    """The size of an array itself: a grain of .1 mm that grows by .1 mm has doubled. One of zeros counts as 1."""
+    size = jnp.max(jnp.abs(x))
+    return jnp.where(size > 0, size, 1.0)
 
 
 def _moving(primal: Any, tangent: Any) -> list[Array]:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import rotation, safe
+from difsim.contact import effective_arm
 from difsim.dynamics import Hopper, HopperState
 from difsim.typing import Scalar
 
@@ -19,7 +20,7 @@ def slip(model: Hopper, state: HopperState) -> Scalar:
     arms = model.contact.outline.arms(model.surface, body.position, turn)
     gaps = jax.vmap(model.surface.distance)(body.position[None] + arms)
     depths = jax.vmap(model.contact.normal.onset.penetration)(-gaps)
-    arm = safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
+    arm = effective_arm(depths, arms)
     velocity = body.velocity + jnp.cross(turn @ body.spin, arm)
     normal = model.surface.normal(body.position + arm)
     return safe.norm(velocity - velocity @ normal * normal)
