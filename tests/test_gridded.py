@@ -223,9 +223,9 @@ def test_67p_above_the_surface(comet):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="measured .55 % rms and 2.1 % worst on 100 m, .21 and 1.2 % on 50 m")
 def test_67p_at_the_surface(comet):
-    """The goal of .2 % rms and 1 % worst."""
-    shape, exact, fast = comet
+    """The goal of .2 % rms and 1 % worst, on 40 m (measured .15 and .77 %; on 50 m .21 and 1.2 %)."""
+    shape, exact, _ = comet
+    fast = Gridded.fit(exact, shape, 40.0, progress=False)
     surface = error_map(fast, exact, surface_points(shape, 2000, seed=9).points)
     assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2

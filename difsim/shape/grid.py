@@ -1,20 +1,18 @@
 """Signed distances tabulated on a grid: of a mesh, or of any solid that is slow to ask."""
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 from tqdm import tqdm
 
 from difsim import safe
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape.sdf import AbstractSDF
+from difsim.shape.tables import kept
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -67,16 +65,11 @@ class GridSDF(AbstractSDF):
         `cache`, a folder: the table is looked for there by a hash of all the above, and kept there.
         **Raises:** `ValueError` for a spacing or margin that is not positive, and for more than `max_nodes`.
         """
-        if cache is None:
-            return _tabulate(partial(signed_distance, mesh), *_box(mesh), spacing, margin, max_nodes)
-        path = Path(cache) / f"sdf_{_key(mesh, spacing, margin)}.npz"
-        if path.is_file():
-            return GridSDF.load(path)
-        grid = _tabulate(partial(signed_distance, mesh), *_box(mesh), spacing, margin, max_nodes)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        grid.save(part := path.with_suffix(".part.npz"))
-        part.replace(path)  # an interrupted run leaves no half of a table
-        return grid
+        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        numbers = (float(spacing), margin, _DEGREE)
+        distance = partial(signed_distance, mesh)
+        make = partial(_tabulate, distance, low, high, spacing, margin, max_nodes)
+        return GridSDF(kept(cache, "sdf", mesh, numbers, make))
 
     @staticmethod
     def from_sdf(
@@ -93,30 +86,16 @@ class GridSDF(AbstractSDF):
         """
         distance = jax.jit(jax.vmap(sdf.distance))
         low, high = np.asarray(low, float), np.asarray(high, float)
-        return _tabulate(lambda points: distance(jnp.asarray(points)), low, high, spacing, margin, max_nodes)
-
-    def save(self, path: str | PathLike) -> None:
-        """Write the table to an .npz file."""
-        spline = self.spline
-        np.savez(path, origin=spline.origin, spacing=spline.spacing, coefficients=spline.coefficients)
-
-    @staticmethod
-    def load(path: str | PathLike) -> "GridSDF":
-        """Read what `save` wrote."""
-        with np.load(path) as table:
-            return GridSDF(GridSpline(table["origin"], table["spacing"], table["coefficients"], _DEGREE))
+        sample = lambda points: distance(jnp.asarray(points))  # noqa: E731
+        return GridSDF(_tabulate(sample, low, high, spacing, margin, max_nodes))
 
 
-def _box(mesh: TriMesh) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
-    return mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-
-
-def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSDF:
+def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSpline:
     values, first = sampled(function, low, high, spacing, margin, max_nodes)
     edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
     if edge <= 0:
         raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
-    return GridSDF(interpolate(values, first, spacing, _DEGREE))
+    return interpolate(values, first, spacing, _DEGREE)
 
 
 def sampled(
@@ -148,10 +127,3 @@ def _nodes(low, high, spacing: float, margin: float | None) -> tuple[np.ndarray,
     margin = 4 * spacing if margin is None else margin
     shape = np.ceil((high - low + 2 * margin) / spacing).astype(int) + 1
     return low - margin, np.maximum(shape, 4)
-
-
-def _key(mesh: TriMesh, spacing: float, margin: float | None) -> str:
-    digest = hashlib.sha256(repr((float(spacing), margin, _DEGREE)).encode())
-    digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
-    digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
-    return digest.hexdigest()[:24]

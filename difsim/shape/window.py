@@ -1,9 +1,7 @@
 """A part of a large surface on a fine grid: where a lander comes down, not the whole body."""
 
-import hashlib
 from functools import partial
 from os import PathLike
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +10,7 @@ from difsim import safe
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
+from difsim.shape.tables import kept
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -63,17 +62,5 @@ class Window(AbstractSDF):
             values, first = sampled(partial(signed_distance, mesh), *box, spacing, None, max_nodes)
             return interpolate(values, first, spacing, _DEGREE)
 
-        if cache is None:
-            return Window(make())
-        digest = hashlib.sha256(repr((centre.tolist(), float(half_size), float(spacing), _DEGREE)).encode())
-        digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
-        digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
-        path = Path(cache) / f"window_{digest.hexdigest()[:24]}.npz"
-        if not path.is_file():
-            spline = make()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part.npz")
-            np.savez(part, origin=spline.origin, spacing=spline.spacing, coefficients=spline.coefficients)
-            part.replace(path)  # an interrupted run leaves no half of a table
-        with np.load(path) as table:
-            return Window(GridSpline(table["origin"], table["spacing"], table["coefficients"], _DEGREE))
+        numbers = (centre.tolist(), float(half_size), float(spacing), _DEGREE)
+        return Window(kept(cache, "window", mesh, numbers, make))

@@ -10,7 +10,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
-from experiments.agilkia.style import (
+from experiments.style import (
     BLACK,
     BLUE,
     GREEN,

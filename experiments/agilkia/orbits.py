@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
-from experiments.agilkia.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 # Two views of the body-fixed frame: abscissa, ordinate, and the axis towards the viewer. From +z and from -y

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams
-from experiments.agilkia.style import (
+from experiments.style import (
     BLACK,
     BLUE,
     GREEN,

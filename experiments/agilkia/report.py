@@ -1,8 +1,6 @@
 """What the study writes: result.nc, summary.json, and the table that it prints."""
 
-import datetime
 import json
-import platform
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from difsim.stepping import Solution, raise_unless_ok
 from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
+from experiments.records import provenance, write_json
 from inversion import Discrete, Gaussian, Log, Node, compatible_values, misses
 from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
 
@@ -245,8 +244,7 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        machine=f"{platform.machine()}, {jax.default_backend()}, jax {jax.__version__}",
+        **provenance(),
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
@@ -325,6 +323,5 @@ def table(summary: dict[str, Any]) -> str:
 
 def write(folder: Path, summary: dict[str, Any], result: xr.Dataset) -> None:
     """summary.json and result.nc. A NaN is written as null: none reaches the table."""
-    clean = json.loads(json.dumps(summary), parse_constant=lambda _: None)
-    (folder / "summary.json").write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
+    write_json(folder / "summary.json", summary)
     result.to_netcdf(folder / "result.nc", engine="h5netcdf")

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from jaxtyping import Array, Float
 
 from difsim.body import RigidState
 from difsim.stepping import AbstractMethod, FixedSteps, Sensitivities, simulate
+from experiments.benchmarks.timing import cpu_seconds
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 
 PEER = "DIFSIM_MUJOCO_PYTHON"
@@ -117,13 +117,8 @@ def _path(case: str, start: RigidState) -> np.ndarray:
 
 def _timed(f: Callable, *args, runs: int) -> tuple[np.ndarray, float]:
     """The result and the median CPU seconds of a launch, after a first call."""
-    result = jax.block_until_ready(f(*args))
-    times = []
-    for _ in range(runs):
-        started = time.process_time()
-        jax.block_until_ready(f(*args))
-        times.append(time.process_time() - started)
-    return np.asarray(result), float(np.median(times)) / LAUNCHES
+    result, seconds = cpu_seconds(lambda: f(*args), runs)
+    return np.asarray(result), seconds / LAUNCHES
 
 
 def _run(landing: Landing, start: RigidState, runs: int) -> tuple[np.ndarray, float]:

@@ -12,6 +12,7 @@ from difsim import units
 from difsim.gravity import AbstractField, Gridded, Polyhedron, above_surface, error_map, pack
 from difsim.mesh import TriMesh
 from difsim.shape import comet_67p
+from experiments.benchmarks.timing import cpu_seconds
 
 SHAP5 = 3.8e6  # facets of the mesh that the paper's ratios refer to: 818 for potentials, 720 for trajectories
 HEIGHTS = (0.1, 20.0, 100.0, 500.0)  # m
@@ -64,13 +65,7 @@ def _errors(name: str, field: AbstractField, body: Polyhedron, mesh: TriMesh) ->
 def _microseconds(f: Callable, x: np.ndarray, runs: int) -> float:
     """Median CPU time a point, all threads together."""
     compiled, x = jax.jit(f), jnp.asarray(x)
-    jax.block_until_ready(compiled(x))
-    times = []
-    for _ in range(runs):
-        started = time.process_time()
-        jax.block_until_ready(compiled(x))
-        times.append(time.process_time() - started)
-    return float(np.median(times)) / len(x) * 1e6
+    return cpu_seconds(lambda: compiled(x), runs)[1] / len(x) * 1e6
 
 
 def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:

@@ -9,15 +9,11 @@ import json
 import math
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from difsim.stepping import AbstractMethod, Checkpointed, Events, FixedSteps, Sensitivities
 from experiments.benchmarks import gradient_touchdown
@@ -38,9 +34,11 @@ from experiments.benchmarks.gradient_cases import (
     soft_pair,
     tumbling_cube,
 )
+from experiments.benchmarks.timing import cpu_seconds
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
 TOLERANCES = (1e-6, 1e-8, 1e-10)
+REPEATS = 5
 
 
 def sensitivities(tolerance: float, weight: float = 1.0) -> Sensitivities:
@@ -92,8 +90,8 @@ def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, 
     found = []
     for name, method in methods.items():
         worst, solution = error(case, method, exact)
-        slope = _seconds(lambda m=method: jacobian(case.build, case.watch, m, p, time_))
-        plain = _seconds(lambda m=method: end(case.build, case.watch, m, p, time_))
+        slope = cpu_seconds(lambda m=method: jacobian(case.build, case.watch, m, p, time_), REPEATS)[1]
+        plain = cpu_seconds(lambda m=method: end(case.build, case.watch, m, p, time_), REPEATS)[1]
         row = {"work": f"{case.name}, {name}{_notes(solution)}", "ours": worst, "peer": 0.0, "unit": "relative"}
         cost = {"work": f"{case.name}, {name}: cost of {len(p)}", "ours": slope, "peer": plain, "unit": "s CPU"}
         found += [row | {"ratio": math.nan}, cost | {"ratio": slope / plain}]
@@ -108,17 +106,6 @@ def _notes(solution) -> str:
     if solution.status != 0:
         notes.append(f"status {int(solution.status)}")
     return f" ({', '.join(notes)})" if notes else ""
-
-
-def _seconds(call: Callable, repeats: int = 5) -> float:
-    """Median CPU time of a call, in all threads of the process."""
-    jax.block_until_ready(eqx.filter(call(), eqx.is_array))
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        jax.block_until_ready(eqx.filter(call(), eqx.is_array))
-        times.append(time.process_time() - started)
-    return float(np.median(times))
 
 
 def peer_rows() -> list[dict[str, Any]]:

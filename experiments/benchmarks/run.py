@@ -1,18 +1,14 @@
 """`difsim benchmark NAME`: ratios against a peer on the same work in one run."""
 
-import datetime
-import json
 import math
-import os
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
 import tyro
 
 from experiments.benchmarks import agilkia, contact, gradients, gravity, shapes
+from experiments.records import provenance, write_json
 
 
 @dataclass
@@ -42,15 +38,11 @@ def run(options: Benchmark) -> None:
         "shapes": shapes,
     }
     rows = benchmarks[options.name].rows(options.seeds, options.out)
-    stamp = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",
-        "date": datetime.date.today().isoformat(),
-    }
     _print(rows)
     path = options.out / f"benchmark_{options.name}.json"
-    # A row without a peer has no ratio: null, for JSON knows no NaN.
-    clean = json.loads(json.dumps([row | stamp for row in rows]), parse_constant=lambda _: None)
-    path.write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
+    stamp = provenance()
+    # A row without a peer has no ratio: null.
+    write_json(path, [row | stamp for row in rows])
     print(f"\nwritten to {path}")
 
 

@@ -1,6 +1,5 @@
 """Distance queries: the gridded distance with its normal against exact queries of the same mesh, same points."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from difsim.mesh import TriMesh, surface_points
 from difsim.shape import Ellipsoid, GridSDF, Plane, Rough, comet_67p
+from experiments.benchmarks.timing import cpu_seconds
 
 SPACING = 25.0  # m, of the table
 BATCH = 256  # points at once: their pieces of the table stay in the cache
@@ -67,12 +67,8 @@ def _of(sdf, points: np.ndarray, seeds: int) -> float:
 
 def _timed(f: Callable, points, runs: int) -> tuple[float, Any]:
     """Median CPU time in ns a point, and the result."""
-    result, times = jax.block_until_ready(f(points)), []
-    for _ in range(runs):
-        started = time.process_time()
-        jax.block_until_ready(f(points))
-        times.append(time.process_time() - started)
-    return float(np.median(times)) / len(points) * 1e9, result
+    result, seconds = cpu_seconds(lambda: f(points), runs)
+    return seconds / len(points) * 1e9, result
 
 
 def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:

@@ -107,15 +107,14 @@ def _collision(model: Hopper, falls: xr.Dataset, law: str, count: int) -> xr.Dat
     touch = float(falls["touch_time"].sel(law=law, target="phobos"))
     times = np.append(0.0, touch + np.linspace(-0.01, 0.11, count - 1))
     states = _settle(model, thrown(model), times, NEVER).states
-    seen = {k: v for k, v in observe(model, states).items() if k != "energy"}
-    energy = observe(model, states)["energy"]
+    seen = observe(model, states)
     after = slice(1, None)
     return xr.Dataset(
         {
             "collision_time": _row("instant", times[after] - touch, "s"),
             "collision_slip": _row("instant", seen["slip"][after], "m/s"),
             "collision_push": _row("instant", seen["push"][after], "N"),
-            **{f"collision_{k}": _row("instant", v[after], "J") for k, v in energy.items()},
+            **{f"collision_{k}": _row("instant", v[after], "J") for k, v in seen["energy"].items()},
         }
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.agilkia.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
 
 TARGETS = {"phobos": BLUE, "67p": ORANGE, "itokawa": GREEN}
 TITLES = {"phobos": "Phobos", "67p": "67P", "itokawa": "Itokawa"}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from difsim.stepping import Status
-from experiments.agilkia.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 

@@ -188,14 +188,12 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
         attrs={"summary": json.dumps(summary), "population": population},
     )
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    path = flown(inverse.predict, values)
-    track_pictures.draw_hop(result, path, TARGET, out / "hop.png")
+    track_pictures.draw_hop(result, flown(thrown, flight), TARGET, out / "hop.png")
     return summary
 
 
-def flown(hop: Hop, momentum: Float[Array, "3"]) -> np.ndarray:
+def flown(thrown: Solution, flight: Solution) -> np.ndarray:
     """Positions [T, 3] m of the flight, in closed form from its start to its end."""
-    _, thrown, flight = eqx.filter_jit(hop.follow)(momentum)
     body = thrown.last.hopper.body
     t = np.linspace(0.0, float(flight.times[-1]), 200)[:, None]
     return np.asarray(body.position) + np.asarray(body.velocity) * t - 0.5 * np.array([0.0, 0.0, HERE]) * t**2

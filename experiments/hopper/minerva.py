@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from difsim import rotation
+from difsim.dynamics import Hopper
 from difsim.stepping import Settled, Status, settle
 from experiments.cache import CACHE
 from experiments.hopper import minerva_pictures
@@ -24,12 +25,11 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
     count = 401 if quick else 4001
     place = world(shape, CACHE / "worlds", SPACING)
     model = minerva(place, SEED)
-    found = _release(place, count)
-    coarse = None if quick else _release(world(shape, CACHE / "worlds", COARSE), count)
-    result = _table(place, found, 61 if quick else 161)
+    found = _release(model, place, count)
+    seen = observe(model, found.states)
+    result = _table(model, place, found, seen, 61 if quick else 161)
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
     minerva_pictures.draw(result, out)
-    seen = observe(model, found.states)
     energy = {k: np.asarray(v) for k, v in seen["energy"].items()}
     total = mechanical(energy)
     given = total[0] - total[-1]
@@ -40,7 +40,7 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
         | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
         "grid_m": SPACING,
         **_numbers(place, found),
-        "paper_grid": None if coarse is None else {"grid_m": COARSE, **_numbers(place, coarse)},
+        "paper_grid": None if quick else _on_the_paper_grid(shape, count),
         "energy": {
             "lost_J": float(given),
             "lost_to": {k: float(energy[k][-1] / given) for k in LOST},
@@ -52,9 +52,13 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
     }
 
 
-def _release(place: World, count: int) -> Settled:
+def _on_the_paper_grid(shape: str, count: int) -> dict:
+    place = world(shape, CACHE / "worlds", COARSE)
+    return {"grid_m": COARSE, **_numbers(place, _release(minerva(place, SEED), place, count))}
+
+
+def _release(model: Hopper, place: World, count: int) -> Settled:
     """Until rest, sampled evenly from the release on."""
-    model = minerva(place, SEED)
     state = released(model, place, *(jnp.asarray(v) for v in START))
 
     def follow(last: float) -> Settled:
@@ -85,12 +89,10 @@ def _numbers(place: World, found: Settled) -> dict:
     }
 
 
-def _table(place: World, found: Settled, nodes: int) -> xr.Dataset:
+def _table(model: Hopper, place: World, found: Settled, seen: dict, nodes: int) -> xr.Dataset:
     """The track in local axes, and the ground's height under all of it and about the place of rest."""
-    model = minerva(place, SEED)
     track = np.asarray(place.local(found.states.body.position))
     up = rotation.to_matrix(found.last.body.attitude)[:, 2] @ place.axes[2]
-    seen = observe(model, found.states)
     gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
     maps = {}
     middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2

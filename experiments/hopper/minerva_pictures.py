@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 from matplotlib.figure import Figure
 
-from experiments.agilkia.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
 
 LIGHT = LightSource(azdeg=315, altdeg=35)
 

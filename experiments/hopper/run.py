@@ -1,18 +1,15 @@
 """`difsim hopper`: hoppers that bounce on small bodies and come to rest (paper 003)."""
 
-import datetime
-import json
-import platform
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import jax
 import tyro
 
 from experiments.hopper import cube, ensemble, hop, minerva, tracks
+from experiments.records import provenance, write_json
 
 SceneName = Literal["cube", "minerva", "ensemble", "tracks", "hop"]
 
@@ -57,11 +54,8 @@ def run(options: Hopper) -> None:
         "scene": options.scene,
         "quick": options.quick,
         "wall_seconds": time.perf_counter() - started,
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()}, {jax.default_backend()}, jax {jax.__version__}",
+        **provenance(),
         **found,
     }
-    clean = json.loads(json.dumps(summary), parse_constant=lambda _: None)
-    (out / "summary.json").write_text(json.dumps(clean, indent=1, allow_nan=False) + "\n")
-    print(json.dumps(clean, indent=1))
+    print(write_json(out / "summary.json", summary))
     print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")

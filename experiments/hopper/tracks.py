@@ -13,7 +13,7 @@ from tqdm import tqdm
 from experiments.hopper import track_pictures
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, shooting
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
-from inversion import Checkpoint, Fit, fit, identify
+from inversion import Checkpoint, Fit, Problem, fit, identify
 
 NAMES = ("restitution", "friction", "rolling")
 # Found: within these of the truth; restitution and friction as they are, rolling resistance by its logarithm.
@@ -96,8 +96,8 @@ def identifiable(seed: int) -> dict[str, Any]:
         while made is None:
             truth = draw(TRUTHS, rng) | {"friction": friction}
             made = track(truth, rng.standard_normal(9), rng)
-        free = shooting(made, FIVE, truth).relax()
-        free = type(free)(free.parameters, free.predict, free.data)  # nothing held: the depth is unknown too
+        held = shooting(made, FIVE, truth)
+        free = Problem(held.parameters, held.predict, held.data)  # nothing held: the depth is unknown too
         found = fit(free, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[truth], throw=False)
         told = identify(free, found, threshold=1e-4)
         verdicts[name] = {

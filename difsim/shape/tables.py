@@ -1,0 +1,38 @@
+"""Tables of distances kept between runs, by a hash of what made them."""
+
+import hashlib
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from difsim.mesh import TriMesh
+from difsim.spline import GridSpline
+
+
+def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
+    """`make()`, or the same table as an earlier run left it in the folder `cache` (None: nothing is kept).
+
+    `kind`, `numbers` and the mesh tell one table from another.
+    """
+    if cache is None:
+        return make()
+    digest = hashlib.sha256(repr(numbers).encode())
+    digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
+    digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
+    path = Path(cache) / f"{kind}_{digest.hexdigest()[:24]}.npz"
+    if not path.is_file():
+        table = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npz")
+        np.savez(
+            part,
+            origin=table.origin,
+            spacing=table.spacing,
+            coefficients=table.coefficients,
+            degree=table.degree,
+        )
+        part.replace(path)  # an interrupted run leaves no half of a table
+    with np.load(path) as table:
+        return GridSpline(table["origin"], table["spacing"], table["coefficients"], int(table["degree"]))
