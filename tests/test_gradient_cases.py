@@ -8,6 +8,7 @@ import pytest
 from difsim.stepping import Events
 from experiments.benchmarks import gradients
 from experiments.benchmarks.gradient_cases import (
+    CLIPPED,
     JUMPING,
     KINKED,
     error,
@@ -32,17 +33,22 @@ def test_hard_impacts_meet_their_closed_forms(case):
 
 def check_convergence(case, errors):
     """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9, which is what
-    differences of values resolve)."""
+    differences of values resolve); the solution at the default."""
     exact = reference(case)
     loose, solution = error(case, gradients.sensitivities(1e-8), exact)
     strict, _ = error(case, gradients.sensitivities(1e-10), exact)
     assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
     assert solution.ok and not solution.validity.is_past
+    return solution
 
 
 def test_one_soft_bounce():
-    """1e-4 at the default, 1e-6 at 1e-10, against sixth-order differences of values."""
-    check_convergence(soft_bounces(1), (1e-4, 1e-6))
+    """1e-4 at the default, 1e-6 at 1e-10, against sixth-order differences of values.
+
+    The force is clipped as the ball leaves, so its tangents jump by some 1e7 /s²: a least step of 1e-9 s would
+    leave them wrong by 2e-3.
+    """
+    check_convergence(soft_bounces(1, CLIPPED, "clipped force"), (1e-4, 1e-6))
 
 
 @pytest.mark.slow
@@ -55,7 +61,7 @@ def test_hard_bounces(bounces):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    [soft_bounces(4), soft_bounces(10), soft_pair(), oblique_impact(), sliding_to_rolling()],
+    [soft_bounces(1), soft_bounces(4), soft_bounces(10), soft_pair(), oblique_impact(), sliding_to_rolling()],
     ids=lambda case: case.name,
 )
 def test_single_point_contacts(case):
@@ -65,9 +71,9 @@ def test_single_point_contacts(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("contacts, most", [(1, 1e-4), (4, 1e-2)])
 def test_a_tumbling_cube(contacts, most):
+    """Its corners let go one by one, each with a kink: the error falls with the tolerance all the same."""
     case = tumbling_cube(contacts)
-    found, solution = error(case, gradients.sensitivities(1e-8), reference(case))
-    assert found < most and solution.ok and solution.validity.contacts == contacts
+    assert check_convergence(case, (most, most)).validity.contacts == contacts
 
 
 @pytest.mark.slow

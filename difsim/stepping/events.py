@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optimistix
 
 from difsim.dynamics import AbstractImpactModel
-from difsim.stepping.guard import ContactGuard, FiniteNorm
+from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
 from difsim.stepping.status import Status
 
@@ -52,7 +52,7 @@ class Events(AbstractMethod):
                 f"Events: {type(model).__name__} has no impacts; use Sensitivities() for regularised contact"
             )
         field = flat_field(unravel)
-        controller = diffrax.PIDController(rtol=self.rtol, atol=self.atol, norm=FiniteNorm(), dtmin=1e-12)
+        controller = adaptive(self.rtol, self.atol, times, FiniteNorm())
         guard = ContactGuard(controller, lambda t, y, model: model.approach(t, unravel(y)))
         # direction=False: the gap falls through zero. A ball that just left the ground has a gap of round-off
         # size, of either sign, that rises: it does not count.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optimistix
 
 from difsim.dynamics import Approach
-from difsim.stepping.guard import ContactGuard, FiniteNorm
+from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
 from difsim.stepping.status import Status
 
@@ -32,7 +32,13 @@ class Coast(AbstractMethod):
 
     def solve(self, model, state, unravel, times):
         solution = _high_order(
-            self, model, state, flat_field(unravel), times, _controller(self), saveat=diffrax.SaveAt(ts=times)
+            self,
+            model,
+            state,
+            flat_field(unravel),
+            times,
+            adaptive(self.rtol, self.atol, times, FiniteNorm()),
+            saveat=diffrax.SaveAt(ts=times),
         )
         never = jnp.asarray(jnp.inf)
         return Run(
@@ -79,7 +85,7 @@ class ToContact(AbstractMethod):
             state,
             field,
             times,
-            ContactGuard(_controller(self), _half_way(unravel)),
+            ContactGuard(adaptive(self.rtol, self.atol, times, FiniteNorm()), _half_way(unravel)),
             # Two records, as in events.py: the end of the flight would follow the last time reached.
             saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)]),
             # Newton's last step is below 10 ns and 10 nm, its error far less; distances of km round to 1e-12 m,
@@ -103,10 +109,6 @@ class ToContact(AbstractMethod):
             steps_per_contact=jnp.asarray(jnp.inf),
             times=jnp.where(later, end, times),
         )
-
-
-def _controller(method: Coast | ToContact) -> diffrax.PIDController:
-    return diffrax.PIDController(rtol=method.rtol, atol=method.atol, norm=FiniteNorm(), dtmin=1e-9)
 
 
 def _high_order(

@@ -11,11 +11,23 @@ from typing import Any
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from difsim import safe
 from difsim.dynamics import Approach
+
+
+def adaptive(rtol: float, atol: float, times: Array, norm: Callable) -> diffrax.PIDController:
+    """Steps by their error, down to some roundings of the greatest of the `times`.
+
+    Below that time stands still, so such a step is taken whatever its error. A higher floor would do harm where a
+    force has a kink: its tangents jump there, by J, and a step that is forced across leaves them wrong by J times
+    the floor. A cube's corner lets go with J of some 1e3 /s²: a floor of 1e-9 s made errors of 1e-6.
+    """
+    finest = 8 * jnp.finfo(times.dtype).eps * jnp.max(jnp.abs(times))
+    return diffrax.PIDController(rtol=rtol, atol=atol, norm=norm, dtmin=jax.lax.stop_gradient(finest))
 
 
 class GuardState(eqx.Module):

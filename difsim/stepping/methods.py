@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.dynamics import AbstractModel
-from difsim.stepping.guard import ContactGuard, FiniteNorm
+from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.sensitivity import forward_sensitivities
 from difsim.stepping.status import Status
 
@@ -70,7 +70,6 @@ def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: float)
     code = jnp.where(steps_per_contact < resolve, int(Status.UNDER_RESOLVED), int(Status.OK))
     for name, ours in (
         ("max_steps_reached", Status.STEP_LIMIT),
-        ("dt_min_reached", Status.STEP_TOO_SMALL),
         ("nonlinear_max_steps_reached", Status.NOT_FINITE),
     ):
         code = jnp.where(result == getattr(diffrax.RESULTS, name), int(ours), code)
@@ -92,7 +91,7 @@ def integrate(
     norm: FiniteNorm,
 ) -> Run:
     """Adaptive Tsit5 behind the contact guard; `y0` may carry sensitivities as further rows."""
-    controller = diffrax.PIDController(rtol=rtol, atol=atol, norm=norm, dtmin=1e-9)
+    controller = adaptive(rtol, atol, times, norm)
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(field),
         diffrax.Tsit5(),

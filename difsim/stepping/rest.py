@@ -18,7 +18,7 @@ from difsim import safe
 from difsim.body import RigidState
 from difsim.dynamics import AbstractModel
 from difsim.shape import AbstractSDF
-from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState
+from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState, adaptive
 from difsim.stepping.methods import flat_field, status_of
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, as_float, is_known, number, require
@@ -166,7 +166,7 @@ def settle(
 def _settle(model, state, times, still, region, options) -> Settled:
     rtol, atol, max_steps = options
     flat, unravel = ravel_pytree(state)
-    controller = diffrax.PIDController(rtol=rtol, atol=atol, norm=FiniteNorm(), dtmin=1e-9)
+    controller = adaptive(rtol, atol, times, FiniteNorm())
     guard = ContactGuard(controller, lambda t, y, model: model.approach(t, unravel(y)))
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(flat_field(unravel)),

@@ -16,14 +16,13 @@ class Status(IntEnum):
     UNDER_RESOLVED = 1
     PAST_VALIDITY = 2
     STEP_LIMIT = 3
-    STEP_TOO_SMALL = 4
-    IMPACT_LIMIT = 5
-    NO_CONTACT = 6
-    INSIDE = 7
-    SEVERAL_POINTS = 8
-    UNSETTLED = 9
-    LEFT = 10
-    NOT_FINITE = 11
+    IMPACT_LIMIT = 4
+    NO_CONTACT = 5
+    INSIDE = 6
+    SEVERAL_POINTS = 7
+    UNSETTLED = 8
+    LEFT = 9
+    NOT_FINITE = 10
 
 
 REMEDY = {
@@ -31,7 +30,6 @@ REMEDY = {
     Status.PAST_VALIDITY: "contacts magnify a small change so much that the derivative says nothing: end earlier, "
     "fit arc by arc, or smooth it (inversion.smoothed_gradient)",
     Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
-    Status.STEP_TOO_SMALL: "the step fell below its minimum: the model is too stiff, or not smooth, here",
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",

@@ -18,6 +18,7 @@ from difsim.contact import (
     LinearCompressive,
     Newton,
     PowerLaw,
+    PowerLawClipped,
     RegularisedCoulomb,
     Sharp,
     SurfaceContact,
@@ -218,6 +219,10 @@ def _smooth(e):
     return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, WIDTH)
 
 
+def _clipped(e):
+    return PowerLawClipped.from_restitution(e, STIFFNESS, 1.5, 1.0, WIDTH)
+
+
 def _kinked(e):
     return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, Sharp())
 
@@ -226,7 +231,8 @@ def _jumping(e):
     return LinearCompressive.from_restitution(e, 2.4e7, 1.0, Sharp())
 
 
-SMOOTH, KINKED, JUMPING = _falling(_smooth), _falling(_kinked), _falling(_jumping)
+SMOOTH, CLIPPED = _falling(_smooth), _falling(_clipped)
+KINKED, JUMPING = _falling(_kinked), _falling(_jumping)
 
 
 def soft_bounces(n: int, build: Callable = SMOOTH, name: str = "smooth onset") -> Case:

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from difsim.stepping import AbstractMethod, Checkpointed, Events, FixedSteps, Sensitivities
 from experiments.benchmarks import gradient_touchdown
 from experiments.benchmarks.gradient_cases import (
+    CLIPPED,
     JUMPING,
     KINKED,
     Case,
@@ -63,6 +64,7 @@ def suite() -> list[tuple[Case, dict[str, AbstractMethod]]]:
         (hard_pair(), {"events": Events(1)}),
         (soft_bounces(1), EVERY),
         *((soft_bounces(n), CONTROLLED) for n in bounces[1:]),
+        *((soft_bounces(n, CLIPPED, "clipped force"), CONTROLLED) for n in (1, 10)),
         (soft_bounces(1, KINKED, "kink at touch"), EVERY),
         (soft_bounces(1, JUMPING, "jump at touch"), EVERY),
         (soft_pair(), CONTROLLED | PLAIN),
