@@ -42,7 +42,7 @@ class Chain:
     used: Bool[np.ndarray, "arcs"]
 
     @property
-    def answers(self) -> Float[np.ndarray, "arcs*k arcs_and_one*k"]:
+    def answers(self) -> Float[np.ndarray, "rows columns"]:
         """How the misses answer to all u."""
         arcs, k = self.slopes.shape[:2]
         table = np.zeros((arcs, k, arcs + 1, k))
@@ -51,18 +51,18 @@ class Chain:
         return table.reshape(arcs * k, (arcs + 1) * k)
 
     @property
-    def mean(self) -> Float[np.ndarray, "arcs*k"]:
+    def mean(self) -> Float[np.ndarray, "rows"]:
         return np.einsum("aij,aj->ai", self.slopes, self.shifts[:-1]).ravel()
 
     @property
-    def covariance(self) -> Float[np.ndarray, "arcs*k arcs*k"]:
+    def covariance(self) -> Float[np.ndarray, "rows rows"]:
         return self.answers @ self.answers.T + np.diag(np.tile(self.slack**2, len(self.slopes)))
 
-    def told(self, misses: Float[np.ndarray, "arcs*k"]) -> Float[np.ndarray, "arcs_and_one k"]:
+    def told(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs_and_one k"]:
         """The most likely u, where the arcs miss by `misses`."""
         return (self.answers.T @ np.linalg.solve(self.covariance, misses - self.mean)).reshape(self.shifts.shape)
 
-    def strangeness(self, misses: Float[np.ndarray, "arcs*k"]) -> Float[np.ndarray, "arcs"]:
+    def strangeness(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs"]:
         """χ² of each arc's own miss, k degrees of freedom."""
         arcs, k = self.slopes.shape[:2]
         off = (misses - self.mean).reshape(arcs, k)
