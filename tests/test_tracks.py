@@ -9,6 +9,7 @@ from scipy.stats import chi2
 
 from difsim.body import RigidState
 from experiments.hopper import tracks
+from experiments.hopper.losses import LOSSES
 from experiments.hopper.track import (
     GRAVITY_HERE,
     GRID,
@@ -20,6 +21,7 @@ from experiments.hopper.track import (
     flights,
     flown,
     moved,
+    track,
 )
 from inversion import Bounded, Observation, Observations, Problem
 from inversion.shooting import Chain, progressive
@@ -162,6 +164,26 @@ def test_coverage_counts_only_intervals_inside_the_prior():
 def test_multiple_shooting_finds_the_ground_from_a_random_start():
     for seed in (1000, 1001):
         assert tracks.attempt("multiple shooting", 3, seed)["found"]
+
+
+class Silent:
+    """A generator of noise that makes none."""
+
+    def standard_normal(self, shape):
+        return np.zeros(shape)
+
+
+@pytest.mark.slow
+def test_without_noise_multiple_shooting_finds_the_truth():
+    """The arcs are the motion that made the track: what is left are the errors of a solver at 1e-7."""
+    rng, made = np.random.default_rng(5), None
+    while made is None:
+        truth = tracks.draw(tracks.TRUTHS, rng)
+        made = track(truth, rng.standard_normal(9), Silent())
+    found = LOSSES["multiple shooting"](made, 5, tracks.draw(tracks.GUESSES, rng), jax.random.PRNGKey(0))
+    assert found.misfit < 1
+    for name in tracks.NAMES:
+        assert found.values[name] == pytest.approx(truth[name], abs=0.1 * found.sigma[name])
 
 
 @pytest.mark.slow

@@ -42,6 +42,8 @@ UNSEEN = (
     1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
 )
 
+Used = Bool[np.ndarray, "arcs"]
+
 
 class Whole(eqx.Module):
     """The motion from the release, which is known, to the `horizon` s, at the times of the track."""
@@ -119,9 +121,6 @@ def whole(track: Track, bounces: int, final: bool = False) -> Problem:
     return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
 
 
-Used = Bool[np.ndarray, "arcs"]
-
-
 def shooting(
     track: Track, used: Used, values: Mapping[str, float], shifts: Float[np.ndarray, "flights 12"]
 ) -> tuple[Problem, Chain]:
@@ -165,7 +164,7 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
             found, used, strangeness = relinearised(track, used, guess, key)
             if best is None or found.misfit < best.misfit:
                 best = found
-            if found.misfit < chi2.isf(RARE, 12 * used.sum()):
+            if 2 * used.sum() > bounces and found.misfit < chi2.isf(RARE, 12 * used.sum()):
                 return found
             used = used & (np.arange(BOUNCES) != np.argmax(strangeness))
     return best

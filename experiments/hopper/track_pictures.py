@@ -36,27 +36,32 @@ def draw(result: xr.Dataset, track: Track, truth: dict, fitted: dict, path: Path
 def _success(ax: Axes, result: xr.Dataset) -> None:
     trials = result.sizes["trial"]
     for i, (loss, (colour, marker)) in enumerate(LOSSES.items()):
-        share = result["found"].sel(loss=loss).mean("trial")
-        error = np.sqrt(share * (1 - share) / trials)
+        share = result["found"].sel(loss=loss).mean("trial").values
+        # Wilson's interval of one standard deviation: it has a width where all or none are found.
+        middle, half = (share + 0.5 / trials), np.sqrt(share * (1 - share) / trials + 0.25 / trials**2)
+        errors = np.stack([share - (middle - half) / (1 + 1 / trials), (middle + half) / (1 + 1 / trials) - share])
         beside = result["bounces"] + 0.06 * (i - 1.5)  # so that equal shares stay visible
-        ax.errorbar(beside, 100 * share, 100 * error, color=colour, marker=marker, label=loss, capsize=2)
+        ax.errorbar(beside, 100 * share, 100 * np.abs(errors), color=colour, marker=marker, label=loss, capsize=2)
     five, count = 100 * float(result["repetition_found"].mean()), result.sizes["repetition"]
     label = f"multiple shooting, {count} more tracks: {five:.0f} %"
     ax.plot(5, five, "*", color=BLACK, markersize=11, label=label)
     ax.axhline(95, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlabel="bounces in the track", ylabel="found [% of random truths and starts]", ylim=(-5, 108))
-    ax.set_title(f"Which loss finds the ground ({trials} tracks each)")
+    ax.set(xlabel="bounces in the track", ylabel=f"found [% of {trials} random truths and starts]", ylim=(-5, 108))
+    ax.set_title("Which loss finds the ground")
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
 def _track(ax: Axes, track: Track, truth: dict, fitted: dict) -> None:
     times = jnp.asarray(GRID[: int(np.searchsorted(GRID, float(track.times[-1, -1])))])
-    for values, label, colour, style in ((truth, "truth", BLACK, "-"), (fitted, "fit", BLUE, "--")):
+    for values, label, colour, style in (
+        (truth, "truth", BLACK, "-"),
+        (fitted, "fit, run from the release", BLUE, "--"),
+    ):
         body = follow({k: jnp.asarray(v) for k, v in values.items()}, track.release, times, TRUTH).states.body
         ax.plot(times, body.position[:, 2], style, color=colour, linewidth=1, label=label)
     ax.plot(track.times.ravel(), track.seen.position[..., 2].ravel(), ".", color=RED, label="seen")
     ax.set(xlabel="time [s]", ylabel="height of the centre [m]")
-    ax.set_title("A track; the fit over 5 bounces, run from the release")
+    ax.set_title("A track and its fit over 5 bounces")
     ax.legend(frameon=False)
 
 
@@ -72,7 +77,7 @@ def _coverage(ax: Axes, result: xr.Dataset) -> None:
         ax.axhline(100 * rate, color=colour, linewidth=0.8, linestyle=":", label=f"{100 * rate:.0f} % intervals")
     ax.set(ylim=(5, 104), ylabel="intervals that hold the truth [%]", xlim=(-0.5, len(rows) - 0.5))
     ax.set_xticks(range(len(rows)), list(rows))
-    ax.set_title("Do the intervals keep their rate (dotted)? 5 bounces")
+    ax.set_title("Intervals from 5 bounces, and their rates")
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
