@@ -97,8 +97,10 @@ def _range(ax: Axes, result: xr.Dataset) -> None:
     ax.plot(h, result["closed_form"], color=GREY, linewidth=1, label="rigid cube, stopped at once")
     ax.plot(h, r, ".", color=BLUE, label="simulated")
     d = 0.025 * np.array([-1, 1]) * (h[-1] - h[0])
-    for i in range(0, len(h), max(1, len(h) // 10)):
-        ax.plot(h[i] + d, r[i] + slope[i] * d, color=RED, label="derivative" if i == 0 else None)
+    shown = np.flatnonzero(result["valid"].values)[:: max(1, len(h) // 10)]
+    ax.plot(h[shown] + d[:, None], r[shown] + slope[shown] * d[:, None], color=RED)
+    ax.plot([], [], color=RED, label="derivative")
+    ax.set_ylim(min(0.0, 1.1 * r.min()), 1.1 * max(r.max(), result["closed_form"].values.max()))
     ax.set(xlabel="momentum of the wheel [10⁻³ N m s]", ylabel="first touch [m from the start]")
     ax.set_title("Range over an edge")
     ax.legend(frameon=False)
@@ -108,7 +110,7 @@ def _flight(ax: Axes, result: xr.Dataset) -> None:
     path, target = result["path"].values, result.attrs["target_m"]
     along = path[:, :2] @ target / np.linalg.norm(target)
     ax.plot(along, path[:, 2], color=BLUE)
-    ax.plot(np.linalg.norm(target), 0.0, "*", color=RED, markersize=12, label="target")
+    ax.plot(np.linalg.norm(target), 0.0, "*", color=RED, markersize=12, label="target, on the ground")
     ax.set(xlabel="along the ground towards the target [m]", ylabel="height of the centre [m]")
     ax.set_title("The hop found")
     ax.legend(frameon=False)
