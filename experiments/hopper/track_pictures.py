@@ -110,10 +110,11 @@ def _flight(ax: Axes, result: xr.Dataset) -> None:
     path, target = result["path"].values, result.attrs["target_m"]
     along = path[:, :2] @ target / np.linalg.norm(target)
     ax.plot(along, path[:, 2], color=BLUE)
-    ax.plot(np.linalg.norm(target), 0.0, "*", color=RED, markersize=12, label="target, on the ground")
+    away = float(np.linalg.norm(target))
+    ax.plot(away, 0.0, "*", color=RED, markersize=12)
+    ax.annotate("target ", (away, 0.0), ha="right", va="center", xytext=(-6, 0), textcoords="offset points")
     ax.set(xlabel="along the ground towards the target [m]", ylabel="height of the centre [m]")
     ax.set_title("The hop found")
-    ax.legend(frameon=False)
 
 
 def _searches(ax: Axes, result: xr.Dataset) -> None:
