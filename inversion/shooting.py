@@ -2,43 +2,72 @@
 
 A fit through many bounces of a chaotic motion has a misfit full of minima. Cut into arcs, each from an estimated
 state to the next one, every arc forgets the errors of the others. The starts are unknown too, to the covariance of
-their estimates; eliminated to first order, they leave a covariance of what each arc misses the next state by.
+their estimates. Eliminated to first order they leave a covariance of what each arc misses the next state by. A fit
+of the parameters then tells the starts; there the arcs are made linear again, until nothing moves: parameters and
+starts are the most likely ones together. Arcs that stay at the estimates would give biased parameters with too
+narrow intervals, since the estimates' errors are in the misses and in their slopes alike.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from .leastsq import Fit, fit
 from .problem import Problem
 
 
-def expected_misses(
-    spreads: Float[np.ndarray, "arcs_and_one k k"],
-    slopes: Float[np.ndarray, "arcs k k"],
-    curvatures: Float[np.ndarray, "arcs k k"],
-    slack: Float[np.ndarray, "k"],
-) -> tuple[Float[np.ndarray, "arcs*k"], Float[np.ndarray, "arcs*k arcs*k"]]:
-    """Mean and covariance of the misses m_i = F(s_i) - s_{i+1} of all arcs, to second order in the starts' errors:
+@dataclass(frozen=True)
+class Chain:
+    """Arcs from each estimated state to the next, linear about shifted starts.
 
-    m_i = R_i z_i + ½ Σ_j C_ij z_ij² - L_{i+1} z_{i+1} + w. The estimates s_i = true state + L_i z_i have
-    independent unit normal z_i, so neighbouring arcs are correlated through the state that they share.
+    The true states are s_i + L_i u_i, with u_i independent and unit normal and L_i L_iᵀ the covariance of the
+    estimate s_i. About the shifts u⁰ an arc misses the next estimate by
 
-    **Arguments:** `spreads` L, a root of each estimate's covariance, L Lᵀ; `slopes` R and `curvatures` C, first
-    and second derivatives of an arc's end by its start along each column of L; `slack` w, standard deviations
-    that the arcs may miss by beyond that: the weight of continuity (a solver's errors, a model's).
+    F(s_i + L_i u⁰_i) - s_{i+1} = R_i u⁰_i - R_i u_i + L_{i+1} u_{i+1} + w,
+
+    with the known `mean` R_i u⁰_i and a `covariance`; neighbours are correlated through the state they share.
+
+    **Arguments:** `spreads` L; `slopes` R, derivative of an arc's end by its u_i, at u⁰; `shifts` u⁰; `slack`,
+    standard deviation of w: the weight of continuity (a solver's errors, a model's); `used`: arcs that count, the
+    others' slopes and misses being 0.
     **Source:** the Gauss-Newton step of multiple shooting (Bock 1987), condensed to the parameters.
     """
-    arcs, k = slopes.shape[:2]
-    total = np.zeros((arcs, k, arcs, k))
-    for i in range(arcs):
-        bent = 0.5 * curvatures[i] @ curvatures[i].T
-        total[i, :, i] = slopes[i] @ slopes[i].T + bent + spreads[i + 1] @ spreads[i + 1].T + np.diag(slack**2)
-        if i + 1 < arcs:
-            total[i, :, i + 1] = -spreads[i + 1] @ slopes[i + 1].T
-            total[i + 1, :, i] = total[i, :, i + 1].T
-    return 0.5 * curvatures.sum(axis=2).ravel(), total.reshape(arcs * k, arcs * k)
+
+    spreads: Float[np.ndarray, "arcs_and_one k k"]
+    slopes: Float[np.ndarray, "arcs k k"]
+    shifts: Float[np.ndarray, "arcs_and_one k"]
+    slack: Float[np.ndarray, "k"]
+    used: Bool[np.ndarray, "arcs"]
+
+    @property
+    def answers(self) -> Float[np.ndarray, "rows columns"]:
+        """How the misses answer to all u."""
+        arcs, k = self.slopes.shape[:2]
+        table = np.zeros((arcs, k, arcs + 1, k))
+        for i in range(arcs):
+            table[i, :, i], table[i, :, i + 1] = -self.slopes[i], self.used[i] * self.spreads[i + 1]
+        return table.reshape(arcs * k, (arcs + 1) * k)
+
+    @property
+    def mean(self) -> Float[np.ndarray, "rows"]:
+        return np.einsum("aij,aj->ai", self.slopes, self.shifts[:-1]).ravel()
+
+    @property
+    def covariance(self) -> Float[np.ndarray, "rows rows"]:
+        return self.answers @ self.answers.T + np.diag(np.tile(self.slack**2, len(self.slopes)))
+
+    def told(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs_and_one k"]:
+        """The most likely u, where the arcs miss by `misses`."""
+        return (self.answers.T @ np.linalg.solve(self.covariance, misses - self.mean)).reshape(self.shifts.shape)
+
+    def strangeness(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs"]:
+        """χ² of each arc's own miss, k degrees of freedom."""
+        arcs, k = self.slopes.shape[:2]
+        off = (misses - self.mean).reshape(arcs, k)
+        own = self.covariance.reshape(arcs, k, arcs, k)
+        return np.array([off[i] @ np.linalg.solve(own[i, :, i], off[i]) for i in range(arcs)])
 
 
 def progressive(

@@ -4,9 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
+from scipy.stats import chi2
 
 from difsim.body import RigidState
 from experiments.hopper import tracks
+from experiments.hopper.losses import LOSSES
 from experiments.hopper.track import (
     GRAVITY_HERE,
     GRID,
@@ -18,28 +21,79 @@ from experiments.hopper.track import (
     flights,
     flown,
     moved,
+    track,
 )
 from inversion import Bounded, Observation, Observations, Problem
-from inversion.shooting import expected_misses, progressive
+from inversion.shooting import Chain, progressive
 
 STATE = RigidState((0.1, -0.2, 1.5), (0.03, 0.01, 0.05), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
 
 
 def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
-    """Against 200 000 draws of a chain with bent arcs; neighbours share a state, so they are correlated."""
+    """Against 200 000 draws of a chain of three arcs, the last of which is not used."""
     rng = np.random.default_rng(0)
-    spreads, slopes = rng.normal(size=(3, 2, 2)), rng.normal(size=(2, 2, 2))
-    curvatures, slack = 0.3 * rng.normal(size=(2, 2, 2)), np.array([0.5, 0.1])
-    z, w = rng.normal(size=(200_000, 3, 2)), slack * rng.normal(size=(200_000, 2, 2))
-    bent = 0.5 * np.einsum("aij,naj->nai", curvatures, z[:, :2] ** 2)
-    miss = (
-        np.einsum("aij,naj->nai", slopes, z[:, :2]) + bent - np.einsum("aij,naj->nai", spreads[1:], z[:, 1:]) + w
-    )
-    miss = miss.reshape(-1, 4)
-    mean, told = expected_misses(spreads, slopes, curvatures, slack)
-    np.testing.assert_allclose(told, told.T)
-    np.testing.assert_allclose(told, np.cov(miss.T), atol=0.03 * np.abs(told).max())
-    np.testing.assert_allclose(mean, miss.mean(axis=0), atol=5 * np.sqrt(told.max() / len(miss)))
+    spreads, slopes = rng.normal(size=(4, 2, 2)), rng.normal(size=(3, 2, 2))
+    slopes[2] = 0
+    shifts, slack = rng.normal(size=(4, 2)), np.array([0.5, 0.1])
+    chain = Chain(spreads, slopes, shifts, slack, np.array([True, True, False]))
+    u, w = rng.normal(size=(200_000, 4, 2)), slack * rng.normal(size=(200_000, 3, 2))
+    start, end = np.einsum("aij,naj->nai", slopes, shifts[:3] - u[:, :3]), np.einsum("aij,naj->nai", spreads, u)
+    end[:, 3] = 0  # the unused arc misses nothing
+    miss = (start + end[:, 1:] + w).reshape(-1, 6)
+    np.testing.assert_allclose(chain.covariance, np.cov(miss.T), atol=0.03 * chain.covariance.max())
+    np.testing.assert_allclose(chain.mean, miss.mean(axis=0), atol=5 * np.sqrt(chain.covariance.max() / len(miss)))
+    # The most likely u are the regression of u on the misses.
+    chosen = chain.mean + np.array([1.0, -2.0, 0.5, 1.0, 0.0, 0.0])
+    flat = u.reshape(-1, 8)
+    slope = np.linalg.solve(np.cov(miss.T), (miss - miss.mean(axis=0)).T @ flat / len(flat))
+    np.testing.assert_allclose(chain.told(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
+    own = np.linalg.inv(chain.covariance[:2, :2])
+    assert chain.strangeness(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
+
+
+BENT, SIGMA, SLACK, ARCS = 0.5, 0.1, 1e-3, 30
+
+
+def bent(p, x):
+    """An arc's end, with its derivatives by the parameter and by the start."""
+    return 1 + p * np.cos(2 * x), np.cos(2 * x), -2 * p * np.sin(2 * x)
+
+
+def chained(seen, rounds):
+    """p and its standard deviation from the estimated states of a chain, by so many rounds."""
+    p, shifts = BENT, np.zeros((ARCS + 1, 1))
+    for _ in range(rounds):
+        end, by_p, by_start = bent(p, seen[:-1] + SIGMA * shifts[:-1, 0])
+        spreads, slopes = np.full((ARCS + 1, 1, 1), SIGMA), SIGMA * by_start[:, None, None]
+        chain = Chain(spreads, slopes, shifts, np.array([SLACK]), np.ones(ARCS, bool))
+        weight = np.linalg.solve(chain.covariance, by_p)
+        off = end - seen[1:]
+        step = -(weight @ (off - chain.mean)) / (weight @ by_p)
+        p, shifts = p + step, chain.told(off + by_p * step)
+    return p, (weight @ by_p) ** -0.5
+
+
+def test_rounds_end_at_the_most_likely_parameters_and_starts_together():
+    """Against scipy's least squares of all unknowns at once; and over 100 chains without the bias of one round."""
+    rng, z = np.random.default_rng(1), []
+    for i in range(100):
+        true = [rng.uniform(0, 1)]
+        for _ in range(ARCS):
+            true.append(bent(BENT, true[-1])[0] + SLACK * rng.normal())
+        seen = np.array(true) + SIGMA * rng.normal(size=ARCS + 1)
+        (p, sigma), (once, narrow) = chained(seen, 8), chained(seen, 1)
+        z.append(((p - BENT) / sigma, (once - BENT) / narrow))
+        if i < 3:
+
+            def residual(x, seen=seen):
+                state = seen + SIGMA * x[1:]
+                return np.concatenate([x[1:], (bent(x[0], state[:-1])[0] - state[1:]) / SLACK])
+
+            joint = least_squares(residual, np.concatenate([[BENT], np.zeros(ARCS + 1)]), xtol=1e-12).x[0]
+            assert p == pytest.approx(joint, abs=1e-4 * sigma)
+    told, one_round = np.array(z).T
+    assert abs(told.mean()) < 4 / np.sqrt(100) and np.mean(told**2) == pytest.approx(1, abs=4 * np.sqrt(2 / 100))
+    assert one_round.mean() < -0.6
 
 
 def test_a_growing_horizon_starts_from_the_fit_before():
@@ -110,3 +164,33 @@ def test_coverage_counts_only_intervals_inside_the_prior():
 def test_multiple_shooting_finds_the_ground_from_a_random_start():
     for seed in (1000, 1001):
         assert tracks.attempt("multiple shooting", 3, seed)["found"]
+
+
+class Silent:
+    """A generator of noise that makes none."""
+
+    def standard_normal(self, shape):
+        return np.zeros(shape)
+
+
+@pytest.mark.slow
+def test_without_noise_multiple_shooting_finds_the_truth():
+    """The arcs are the motion that made the track: what is left are the errors of a solver at 1e-7."""
+    rng, made = np.random.default_rng(5), None
+    while made is None:
+        truth = tracks.draw(tracks.TRUTHS, rng)
+        made = track(truth, rng.standard_normal(9), Silent())
+    found = LOSSES["multiple shooting"](made, 5, tracks.draw(tracks.GUESSES, rng), jax.random.PRNGKey(0))
+    assert found.misfit < 1
+    for name in tracks.NAMES:
+        assert found.values[name] == pytest.approx(truth[name], abs=0.1 * found.sigma[name])
+
+
+@pytest.mark.slow
+def test_multiple_shooting_states_its_errors():
+    """Eight tracks over 5 bounces: χ² of the fits, and of their errors in the stated intervals."""
+    rows = tracks.stack([tracks.attempt("multiple shooting", 5, seed) for seed in range(1000, 1008)])
+    assert rows["found"].all()
+    assert rows["misfit"].sum() < chi2.isf(1e-3, 8 * (12 * 5 - 3))
+    z = (rows["value"] - rows["truth"]) / rows["sigma"]
+    assert (np.sum(z**2, axis=0) < chi2.isf(1e-3, 8)).all()

@@ -181,14 +181,15 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
             "valid": ("momentum", ok),
             "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"unit": "m"}),
             "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"unit": "rad/s"}),
+            "path": (("time", "axis"), flown(thrown, flight), {"unit": "m"}),
             "misfit": ("iteration", found.history),
             "misfit_evolution": ("generation", evolved.history),
         },
         coords={"momentum": ("momentum", along, {"unit": "N m s"})},
-        attrs={"summary": json.dumps(summary), "population": population},
+        attrs={"summary": json.dumps(summary), "population": population, "sigma_m": SIGMA, "target_m": TARGET},
     )
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    track_pictures.draw_hop(result, flown(thrown, flight), TARGET, out / "hop.png")
+    track_pictures.draw_hop(result, out / "hop.png")
     return summary
 
 

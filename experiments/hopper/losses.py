@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 from scipy.stats import chi2
 
 from difsim.stepping import AbstractMethod, Sensitivities
@@ -25,7 +25,7 @@ from experiments.hopper.track import (
     turned,
 )
 from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit
-from inversion.shooting import expected_misses, progressive
+from inversion.shooting import Chain, progressive
 
 UNKNOWN = {
     "restitution": Bounded(0.3, 0.95, "1"),
@@ -41,6 +41,8 @@ SLACK = np.repeat([1e-5, 1e-6, 1e-5, 1e-6], 3)
 UNSEEN = (
     1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
 )
+
+Used = Bool[np.ndarray, "arcs"]
 
 
 class Whole(eqx.Module):
@@ -63,52 +65,45 @@ class Whole(eqx.Module):
 
 
 class Arcs(eqx.Module):
-    """From the estimated state in the middle of each flight through a bounce to the middle of the next flight.
+    """From a state in the middle of each flight through a bounce to the middle of the next flight.
 
-    The simulated part goes from the last sample before the bounce to the first one after it; the rest of the two
+    The starts are the estimated states, each shifted by so many standard deviations (columns of its spread). The
+    simulated part goes from the last sample before the bounce to the first one after it; the rest of the two
     flights is in closed form.
     """
 
     track: Track
     estimates: Estimates
-    count: Int[Array, ""]
+    shifts: Float[Array, "flights 12"]
+    used: Bool[Array, "arcs"]
     method: AbstractMethod = SEARCH
 
-    def miss(self, values: dict[str, Array], arc: Array, start: Float[Array, "12"]) -> tuple[Array, Array]:
-        """F(s) - s_next [12] of one arc whose start is changed by `start` [12], and whether it is valid."""
+    def miss(self, values: dict[str, Array], arc: Array, shift: Float[Array, "12"]) -> tuple[Array, Array]:
+        """How one arc with its start at `shift` misses the next estimate [12], and whether it is valid."""
         state, after = (jax.tree.map(lambda x, i=i: x[arc + i], self.estimates.states) for i in (0, 1))
         middles = self.estimates.times[arc], self.estimates.times[arc + 1]
         span = jnp.stack([self.track.times[arc, -1], self.track.times[arc + 1, 0]])
-        begun = flown(moved(state, start), span[0] - middles[0])
+        begun = flown(moved(state, self.estimates.spreads[arc] @ shift), span[0] - middles[0])
         solution = follow(values, begun, span, self.method)
         return change(flown(solution.last.body, middles[1] - span[1]), after), solution.ok
 
     def each(self, do, empty):
-        """`do(arc)` of each arc in turn; `empty` beyond the `count` that are used."""
-        return jax.lax.map(lambda i: jax.lax.cond(i < self.count, do, lambda _: empty, i), jnp.arange(BOUNCES))
+        """`do(arc)` of each arc in turn; `empty` of those that are not used."""
+        return jax.lax.map(lambda i: jax.lax.cond(self.used[i], do, lambda _: empty, i), jnp.arange(BOUNCES))
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
         nothing = (jnp.zeros(12), jnp.array(True))
-        missed, ok = self.each(lambda i: self.miss(values, i, jnp.zeros(12)), nothing)
+        missed, ok = self.each(lambda i: self.miss(values, i, self.shifts[i]), nothing)
         return {"miss": missed.ravel()}, jnp.all(ok)
 
     @eqx.filter_jit
-    def responses(self, values: dict[str, Array]) -> tuple[Float[Array, "arcs 12 12"], Float[Array, "arcs 12 12"]]:
-        """How each arc's end answers to its start along each column of the start's spread: slopes, curvatures.
-
-        By differences over √3 standard deviations: where a second corner is about to touch, the derivative at
-        the estimate says little of what happens within its error.
-        """
-        h = jnp.sqrt(3.0)
+    def slopes(self, values: dict[str, Array]) -> Float[Array, "arcs 12 12"]:
+        """How each arc's miss answers to the shift of its start."""
 
         def arc(i):
-            steps = h * self.estimates.spreads[i].T
-            starts = jnp.concatenate([steps, -steps, jnp.zeros((1, 12))])
-            end, _ = jax.vmap(lambda d: self.miss(values, i, d))(starts)
-            plus, minus, middle = end[:12], end[12:24], end[24]
-            return (plus - minus).T / (2 * h), (plus + minus - 2 * middle[None]).T / h**2
+            return jax.jacfwd(lambda u: self.miss(values, i, u)[0])(self.shifts[i])
 
-        return self.each(arc, (jnp.zeros((12, 12)), jnp.zeros((12, 12))))
+        return self.each(arc, jnp.zeros((12, 12)))
 
 
 def whole(track: Track, bounces: int, final: bool = False) -> Problem:
@@ -126,21 +121,19 @@ def whole(track: Track, bounces: int, final: bool = False) -> Problem:
     return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
 
 
-def shooting(track: Track, bounces: int, values: Mapping[str, float], dropped: tuple[int, ...] = ()) -> Problem:
-    """Arcs over so many bounces less the `dropped` ones, weighed as if the ground were that of `values`."""
-    arcs = Arcs(track, estimate(track), jnp.asarray(bounces))
-    answers = arcs.responses({k: jnp.asarray(v) for k, v in values.items()})
-    slopes, curvatures = (np.asarray(x)[:bounces] for x in answers)
-    mean, covariance = np.zeros(12 * BOUNCES), np.eye(12 * BOUNCES)
-    used = slice(0, 12 * bounces)
-    spreads = np.asarray(arcs.estimates.spreads)[: bounces + 1]
-    mean[used], covariance[used, used] = expected_misses(spreads, slopes, curvatures, SLACK)
-    for i in dropped:
-        rows = slice(12 * i, 12 * i + 12)
-        covariance[rows, :], covariance[:, rows] = 0.0, 0.0
-        covariance[rows, rows] = UNSEEN**2 * np.eye(12)
-    data = Observations({"miss": Observation(mean, covariance=covariance)})
-    return Problem(UNKNOWN, arcs, data).hold(KNOWN)
+def shooting(
+    track: Track, used: Used, values: Mapping[str, float], shifts: Float[np.ndarray, "flights 12"]
+) -> tuple[Problem, Chain]:
+    """The `used` arcs, linear in their starts about `shifts` and weighed as on the ground of `values`; less those
+    that fail there."""
+    arcs = Arcs(track, estimate(track), jnp.asarray(shifts), jnp.asarray(used))
+    slopes = np.asarray(arcs.slopes({k: jnp.asarray(v) for k, v in values.items()}))
+    valid = np.isfinite(slopes).all(axis=(1, 2))
+    slopes = np.where(valid[:, None, None], slopes, 0.0)
+    chain = Chain(np.asarray(arcs.estimates.spreads), slopes, shifts, SLACK, used & valid)
+    arcs = eqx.tree_at(lambda a: a.used, arcs, jnp.asarray(chain.used))
+    data = Observations({"miss": Observation(chain.mean, covariance=chain.covariance)})
+    return Problem(UNKNOWN, arcs, data).hold(KNOWN), chain
 
 
 def fit_final(track: Track, bounces: int, guess, key) -> Fit:
@@ -158,45 +151,49 @@ def fit_progressive(track: Track, bounces: int, guess, key) -> Fit:
 def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
     """From the guess, and from random starts where the fit misses its data; the best of what was found.
 
-    In rounds: an arc's answer to its start depends on the ground, and so do the weights. An arc whose own miss no
-    longer fits its covariance is dropped, as long as half of them remain: two corners that touch at nearly the
-    same time answer to the start's error with a kink, which no covariance holds.
+    Where a fit misses its data the strangest arc is dropped, as long as more than half of them remain: two corners
+    that touch at nearly the same time, or roll over, answer to the start's error with a fold that no slope holds.
     """
     best = None
     for start in range(STARTS):
         if start:
             u = jax.random.uniform(jax.random.fold_in(key, start), (len(UNKNOWN),))
             guess = {k: float(q.physical(u[i])) for i, (k, q) in enumerate(UNKNOWN.items())} | KNOWN
-        dropped: tuple[int, ...] = ()
-        for i in range(ROUNDS):
-            inverse = shooting(track, bounces, guess, dropped)
-            found = fit(inverse, key=key, guesses=[guess], **ONE)
-            if not np.isfinite(found.misfit):
-                break
-            guess = found.values
-            if i:  # the first weights are those of a guess
-                dropped = _strange(inverse, found, bounces, dropped)
-        if best is None or found.misfit < best.misfit:
-            best = found
-        if found.misfit < chi2.isf(RARE, 12 * (bounces - len(dropped))):
-            return found
+        used = np.arange(BOUNCES) < bounces
+        while 2 * used.sum() > bounces:
+            found, used, strangeness = relinearised(track, used, guess, key)
+            if best is None or found.misfit < best.misfit:
+                best = found
+            if 2 * used.sum() > bounces and found.misfit < chi2.isf(RARE, 12 * used.sum()):
+                return found
+            used = used & (np.arange(BOUNCES) != np.argmax(strangeness))
     return best
 
 
-def _strange(inverse: Problem, found: Fit, bounces: int, dropped: tuple[int, ...]) -> tuple[int, ...]:
-    """The arcs whose own misses are rarer than RARE, if they are fewer than half."""
-    seen = inverse.data["miss"]
-    missed = np.asarray(seen.cholesky) @ found.residual[: 12 * BOUNCES]
-    covariance = np.asarray(seen.cholesky @ seen.cholesky.T)
-    strange = list(dropped)
-    for i in set(range(bounces)) - set(dropped):
-        rows = slice(12 * i, 12 * i + 12)
-        if missed[rows] @ np.linalg.solve(covariance[rows, rows], missed[rows]) > chi2.isf(RARE, 12):
-            strange.append(i)
-    return tuple(strange) if 2 * len(strange) < bounces else dropped
+def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Used, Float[np.ndarray, "arcs"]]:
+    """Fits of the ground and of the arcs' starts in turn until the starts stand still: the last fit, or the best
+    one where they do not; with the arcs that it used, and their strangeness."""
+    shifts, best = np.zeros((BOUNCES + 1, 12)), None
+    for _ in range(ROUNDS):
+        inverse, chain = shooting(track, used, guess, shifts)
+        used = chain.used
+        found = fit(inverse, key=key, guesses=[guess], **ONE)
+        missed = chain.mean + np.asarray(inverse.data["miss"].cholesky) @ found.residual[: 12 * BOUNCES]
+        told = np.clip(chain.told(missed), -FARTHEST, FARTHEST)
+        if np.abs(told - shifts).max() < STILL:
+            return found, used, chain.strangeness(missed)
+        if best is None or found.misfit < best[0].misfit:
+            best = found, used, chain.strangeness(missed)
+        if not found.misfit < WORSE * best[0].misfit:
+            break
+        guess, shifts = found.values, told
+    return best
 
 
-ROUNDS, STARTS = 4, 4
+ROUNDS, STARTS = 6, 4
+FARTHEST = 4.0  # standard deviations of a start: farther than chance, where arcs are not linear
+WORSE = 10.0  # a misfit that grows so much no longer converges
+STILL = 0.2  # standard deviations: the solver's errors move the starts by .1
 RARE = 1e-3
 ONE = {"starts": 0, "keep": 1, "stops": STOPS, "throw": False}
 LOSSES = {

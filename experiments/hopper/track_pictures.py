@@ -4,121 +4,128 @@ import json
 from pathlib import Path
 
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from experiments.hopper.track import GRID, TRUTH, Track, follow
+from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, STYLE
 
-COLOURS = {
-    "final state": "#D55E00",
-    "whole track": "#E69F00",
-    "progressive horizon": "#56B4E9",
-    "multiple shooting": "#0072B2",
+LOSSES = {
+    "final state": (RED, "s"),
+    "whole track": (ORANGE, "D"),
+    "progressive horizon": (SKY, "o"),
+    "multiple shooting": (BLUE, "^"),
 }
-GREY = "#6E6E6E"
+RATES = {0.68: SKY, 0.95: BLUE}
 
 
 def draw(result: xr.Dataset, track: Track, truth: dict, fitted: dict, path: Path) -> None:
     """Share found against bounces; one track and its fit; how often the intervals hold the truth."""
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    _success(left, result)
-    _track(middle, track, truth, fitted)
-    _coverage(right, result)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(13, 4.4), layout="constrained")
+        left, middle, right = figure.subplots(1, 3)
+        _success(left, result)
+        _track(middle, track, truth, fitted)
+        _coverage(right, result)
+        figure.savefig(path)
 
 
-def _success(ax, result):
+def _success(ax: Axes, result: xr.Dataset) -> None:
     trials = result.sizes["trial"]
-    for loss, marker in zip(COLOURS, "sDo^", strict=True):
-        share = result["found"].sel(loss=loss).mean("trial")
-        error = np.sqrt(share * (1 - share) / trials)
-        ax.errorbar(
-            result["bounces"], 100 * share, 100 * error, color=COLOURS[loss], marker=marker, label=loss, capsize=2
-        )
-    five = 100 * float(result["repetition_found"].mean())
-    count = result.sizes["repetition"]
-    ax.plot(
-        5, five, "*", color="black", markersize=11, label=f"multiple shooting, {count} more tracks: {five:.0f} %"
-    )
+    for i, (loss, (colour, marker)) in enumerate(LOSSES.items()):
+        share = result["found"].sel(loss=loss).mean("trial").values
+        # Wilson's interval of one standard deviation: it has a width where all or none are found.
+        middle, half = (share + 0.5 / trials), np.sqrt(share * (1 - share) / trials + 0.25 / trials**2)
+        errors = np.stack([share - (middle - half) / (1 + 1 / trials), (middle + half) / (1 + 1 / trials) - share])
+        beside = result["bounces"] + 0.06 * (i - 1.5)  # so that equal shares stay visible
+        ax.errorbar(beside, 100 * share, 100 * np.abs(errors), color=colour, marker=marker, label=loss, capsize=2)
+    five, count = 100 * float(result["repetition_found"].mean()), result.sizes["repetition"]
+    label = f"multiple shooting, {count} more tracks: {five:.0f} %"
+    ax.plot(5, five, "*", color=BLACK, markersize=11, label=label)
     ax.axhline(95, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlabel="bounces in the track", ylabel="found, % of random truths and starts", ylim=(-5, 108))
-    ax.set_title(f"Which loss finds the ground ({trials} tracks each)", loc="left", fontsize=10)
-    ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
+    ax.set(xlabel="bounces in the track", ylabel=f"found [% of {trials} random truths and starts]", ylim=(-5, 108))
+    ax.set_title("Which loss finds the ground")
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
-def _track(ax, track, truth, fitted):
+def _track(ax: Axes, track: Track, truth: dict, fitted: dict) -> None:
     times = jnp.asarray(GRID[: int(np.searchsorted(GRID, float(track.times[-1, -1])))])
-    for values, label, style in ((truth, "truth", "-"), (fitted, "fitted, from the release", "--")):
+    for values, label, colour, style in (
+        (truth, "truth", BLACK, "-"),
+        (fitted, "fit, run from the release", BLUE, "--"),
+    ):
         body = follow({k: jnp.asarray(v) for k, v in values.items()}, track.release, times, TRUTH).states.body
-        colour = "black" if label == "truth" else COLOURS["multiple shooting"]
         ax.plot(times, body.position[:, 2], style, color=colour, linewidth=1, label=label)
-    ax.plot(
-        track.times.ravel(), track.seen.position[..., 2].ravel(), ".", color=COLOURS["final state"], label="seen"
-    )
-    ax.set(xlabel="time, s", ylabel="height of the centre, m")
-    ax.set_title("A track, and the fit over 5 bounces run from the release", loc="left", fontsize=10)
-    ax.legend(fontsize=8)
+    ax.plot(track.times.ravel(), track.seen.position[..., 2].ravel(), ".", color=RED, label="seen")
+    ax.set(xlabel="time [s]", ylabel="height of the centre [m]")
+    ax.set_title("A track and its fit over 5 bounces")
+    ax.legend(frameon=False)
 
 
-def _coverage(ax, result):
+def _coverage(ax: Axes, result: xr.Dataset) -> None:
     rows = json.loads(result.attrs["summary"])["coverage_at_5_bounces"]
-    for i, (_name, row) in enumerate(rows.items()):
-        for rate, colour in ((0.68, COLOURS["progressive horizon"]), (0.95, COLOURS["multiple shooting"])):
-            if row[f"within_{rate:g}"] is not None:
-                ax.errorbar(
-                    i, row[f"within_{rate:g}"], row[f"error_{rate:g}"], color=colour, marker="o", capsize=3
-                )
-        ax.annotate(f"{row['stated']} of {row['of']}", (i, 0.12), ha="center", color=GREY, fontsize=8)
-    for rate in (0.68, 0.95):
-        ax.axhline(rate, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(ylim=(0.1, 1.02), ylabel="share of intervals that hold the truth", xlim=(-0.5, len(rows) - 0.5))
+    for i, row in enumerate(rows.values()):
+        for rate, colour in RATES.items():
+            share = row[f"within_{rate:g}"]
+            if share is not None:
+                ax.errorbar(i, 100 * share, 100 * row[f"error_{rate:g}"], color=colour, marker="o", capsize=3)
+        ax.annotate(f"{row['stated']} of {row['of']} stated", (i, 12), ha="center", color=GREY)
+    for rate, colour in RATES.items():
+        ax.axhline(100 * rate, color=colour, linewidth=0.8, linestyle=":", label=f"{100 * rate:.0f} % intervals")
+    ax.set(ylim=(5, 104), ylabel="intervals that hold the truth [%]", xlim=(-0.5, len(rows) - 0.5))
     ax.set_xticks(range(len(rows)), list(rows))
-    ax.set_title(
-        "1 and 1.96 standard deviations, 5 bounces\n(intervals stated at the bottom)", loc="left", fontsize=10
-    )
+    ax.set_title("Intervals from 5 bounces, and their rates")
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
-def draw_hop(result: xr.Dataset, path_flown: np.ndarray, target: tuple[float, float], path: Path) -> None:
+def draw_hop(result: xr.Dataset, path: Path) -> None:
     """Range against the wheel's momentum with its derivative; the hop to the target; the two searches."""
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(13, 4.4), layout="constrained")
+        left, middle, right = figure.subplots(1, 3)
+        _range(left, result)
+        _flight(middle, result)
+        _searches(right, result)
+        figure.savefig(path)
+
+
+def _range(ax: Axes, result: xr.Dataset) -> None:
     h, r, slope = 1e3 * result["momentum"].values, result["range"].values, 1e-3 * result["slope"].values
-    left.plot(h, result["closed_form"], color=GREY, linewidth=1, label="rigid cube, stopped at once")
-    left.plot(h, r, ".", color=COLOURS["multiple shooting"], label="simulated")
-    for i in range(0, len(h), max(1, len(h) // 10)):
-        d = 0.25 * np.array([-1, 1]) * (h[-1] - h[0]) / 10
-        left.plot(
-            h[i] + d, r[i] + slope[i] * d, color=COLOURS["final state"], label="derivative" if i == 0 else None
-        )
-    left.set(xlabel="momentum of the wheel, 10⁻³ N m s", ylabel="first touch, m from the start")
-    left.set_title("Range over an edge", loc="left", fontsize=10)
-    left.legend(fontsize=8)
-    along = np.linalg.norm(path_flown[:, :2] - path_flown[0, :2], axis=1)
-    middle.plot(along, path_flown[:, 2], color=COLOURS["multiple shooting"])
-    middle.plot(np.linalg.norm(target), 0.0, "*", color=COLOURS["final state"], markersize=12, label="target")
-    middle.set(xlabel="along the ground, m", ylabel="height of the centre, m")
-    middle.set_title("The hop found", loc="left", fontsize=10)
-    middle.legend(fontsize=8)
-    right.semilogy(
-        np.arange(len(result["misfit"])) + 1,
-        result["misfit"] ** 0.5,
-        "o-",
-        color=COLOURS["multiple shooting"],
-        label="gradient",
-    )
-    generations = np.arange(len(result["misfit_evolution"])) + 1
-    right.semilogy(
-        result.attrs["population"] * generations,
-        result["misfit_evolution"] ** 0.5,
-        "s-",
-        color=COLOURS["whole track"],
-        label="evolution",
-        markersize=3,
-    )
-    right.axhline(1.0, color=GREY, linewidth=0.8, linestyle=":")
-    right.set(xscale="log", xlabel="simulations", ylabel="miss, cm")
-    right.set_title("Miss of the target", loc="left", fontsize=10)
-    right.legend(fontsize=8)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    ax.plot(h, result["closed_form"], color=GREY, linewidth=1, label="rigid cube, stopped at once")
+    ax.plot(h, r, ".", color=BLUE, label="simulated")
+    d = 0.025 * np.array([-1, 1]) * (h[-1] - h[0])
+    shown = np.flatnonzero(result["valid"].values)[:: max(1, len(h) // 10)]
+    ax.plot(h[shown] + d[:, None], r[shown] + slope[shown] * d[:, None], color=RED)
+    ax.plot([], [], color=RED, label="derivative")
+    ax.set_ylim(min(0.0, 1.1 * r.min()), 1.1 * max(r.max(), result["closed_form"].values.max()))
+    ax.set(xlabel="momentum of the wheel [10⁻³ N m s]", ylabel="first touch [m from the start]")
+    ax.set_title("Range over an edge")
+    ax.legend(frameon=False)
+
+
+def _flight(ax: Axes, result: xr.Dataset) -> None:
+    path, target = result["path"].values, result.attrs["target_m"]
+    along = path[:, :2] @ target / np.linalg.norm(target)
+    ax.plot(along, path[:, 2], color=BLUE)
+    away = float(np.linalg.norm(target))
+    ax.plot(away, 0.0, "*", color=RED, markersize=12)
+    ax.annotate("target ", (away, 0.0), ha="right", va="center", xytext=(-6, 0), textcoords="offset points")
+    ax.set(xlabel="along the ground towards the target [m]", ylabel="height of the centre [m]")
+    ax.set_title("The hop found")
+
+
+def _searches(ax: Axes, result: xr.Dataset) -> None:
+    sigma = 100 * result.attrs["sigma_m"]
+    misses = sigma * result["misfit"].values ** 0.5, sigma * result["misfit_evolution"].values ** 0.5
+    counts = np.arange(len(misses[0])) + 1, result.attrs["population"] * (np.arange(len(misses[1])) + 1)
+    for x, y, label, colour, style in zip(
+        counts, misses, ("gradient", "evolution"), (BLUE, ORANGE), "os", strict=True
+    ):
+        ax.loglog(x, y, style + "-", color=colour, label=label, markersize=3)
+    ax.axhline(sigma, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set(xlabel="simulations (gradient: iterations, each with derivative)", ylabel="miss [cm]")
+    ax.set_title("Miss of the target")
+    ax.legend(frameon=False)

@@ -96,7 +96,7 @@ def identifiable(seed: int) -> dict[str, Any]:
         while made is None:
             truth = draw(TRUTHS, rng) | {"friction": friction}
             made = track(truth, rng.standard_normal(9), rng)
-        held = shooting(made, FIVE, truth)
+        held, _ = shooting(made, np.arange(BOUNCES) < FIVE, truth, np.zeros((BOUNCES + 1, 12)))
         free = Problem(held.parameters, held.predict, held.data)  # nothing held: the depth is unknown too
         found = fit(free, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[truth], throw=False)
         told = identify(free, found, threshold=1e-4)
