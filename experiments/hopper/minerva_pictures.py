@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, ORANGE, RED, STYLE
 
 LIGHT = LightSource(azdeg=315, altdeg=35)
 
@@ -41,8 +41,8 @@ def _shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
     shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
     extent = (east.min(), east.max(), north.min(), north.max())
     ax.imshow(0.35 + 0.6 * shade, cmap="gray", origin="lower", extent=extent, vmin=0, vmax=1)
-    lines = ax.contour(east, north, height, 8, colors=GREY, linewidths=0.5)
-    ax.clabel(lines, fontsize=6, fmt="%.2f m")
+    lines = ax.contour(east, north, height, 8, colors=BLACK, linewidths=0.4)
+    ax.clabel(lines, fontsize=7, fmt="%.2f m")
     ax.set(xlabel="east [m]", ylabel="north [m]", xlim=extent[:2], ylim=extent[2:])
 
 
