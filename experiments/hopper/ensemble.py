@@ -38,13 +38,13 @@ INPUTS = {
     "spin_z": (START[2][2], 0.05, "rad/s"),
     "restitution": (0.6, 0.03, "1"),
     "friction": (0.6, 0.06, "1"),
-    "log_rolling": (float(np.log(1e-2)), 0.2, "log m"),
+    "log_rolling": (float(np.log(5e-3)), 0.2, "log m"),
     "centre_x": (0.0, 2e-3, "m"),
     "centre_z": (0.0, 2e-3, "m"),
     "axial_moment": (float(inertia()[2]), 0.05 * float(inertia()[2]), "kg m2"),
 }
 OUTPUTS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
-RESISTANCES = (5e-3, 2e-3)  # m, of some members again
+RESISTANCES = (1e-2, 2e-3)  # m, of some members again
 CHUNK = 32  # members a call: what an interruption loses at most, and a bound on memory
 TOLERANCE, STEPS = 1e-6, 30_000
 
