@@ -202,7 +202,8 @@ def sensitivities(table: xr.Dataset) -> xr.Dataset:
     f = np.stack([table[k].values for k in OUTPUTS], axis=1)
     random = np.random.default_rng(1).permutation(len(z))
     one, other = random[: len(z) // 2], random[len(z) // 2 :]
-    slopes = regression(np.column_stack([np.ones(len(one)), z[one]]), f[one])
+    design = np.column_stack([np.ones(len(one)), z[one]])
+    slopes = regression(jnp.asarray(design), jnp.asarray(f[one]))
     rows = {"regression": [np.asarray(v)[:, 1:] for v in slopes], "smoothed": _score(z[other], f[other])}
     named = {}
     for name, (value, error) in rows.items():
