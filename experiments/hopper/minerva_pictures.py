@@ -78,7 +78,9 @@ def _view(result: xr.Dataset) -> Figure:
     pixel = east[0, 1] - east[0, 0]
     shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
     grey = np.repeat((0.3 + 0.65 * shade)[..., None], 3, axis=2)
-    ax.plot_surface(east, north, height, facecolors=grey, rcount=161, ccount=161, linewidth=0, shade=False)
+    ax.plot_surface(
+        east, north, height, facecolors=grey, rcount=161, ccount=161, lw=0, antialiased=False, shade=False
+    )
     track, touched = result["track"].values, result["time"].values >= result.attrs["touch_time_s"]
     ax.plot(*track[~touched].T, color=ORANGE, linewidth=1.5, label="descent")
     ax.plot(*track[touched].T, color=RED, linewidth=1.5, label="bounces")
