@@ -29,6 +29,7 @@ from .parameters import Log as Log
 from .problem import Problem as Problem
 from .smoothed import Smoothed as Smoothed
 from .smoothed import pathwise_gradient as pathwise_gradient
+from .smoothed import regression as regression
 from .smoothed import smoothed_gradient as smoothed_gradient
 from .sweeps import Checkpoint as Checkpoint
 from .sweeps import map_batched as map_batched

@@ -63,17 +63,30 @@ def smoothed_gradient(
     both = ok[: samples // 2] & ok[samples // 2 :]
     xi = jnp.where(both[:, None], xi, 0.0)
     half = jnp.where(both[:, None], 0.5 * (plus - minus), 0.0)
-    inverse = jnp.linalg.inv(xi.T @ xi)
-    slope = half.T @ xi @ inverse
-    rest, lever = half - xi @ slope.T, jnp.sum(xi @ inverse * xi, axis=1)
-    # Residuals of a fit are too small where a sample pulls hard: (1 - lever) repairs that (HC3).
-    influence = jnp.einsum("km,kn->kmn", rest / (1 - lever)[:, None], xi @ inverse)
+    slope, error = regression(xi, half)
     return Smoothed(
         gradient=slope / spread[None],
-        error=jnp.sqrt(jnp.sum(influence**2, axis=0)) / spread[None],
+        error=error / spread[None],
         value=_mean(values, ok),
         ok=ok,
     )
+
+
+def regression(x: Float[Array, "k n"], y: Float[Array, "k m"]) -> tuple[Float[Array, "m n"], Float[Array, "m n"]]:
+    """Slopes [m, n] of y ≈ slope·x by least squares, and their standard errors.
+
+    Through the origin: a column of ones in `x` gives an intercept. The errors are the sandwich estimate HC3, which
+    does not suppose equal scatter.
+
+    **Arguments:** `x` [k, n] of full rank, k > n; `y` [k, m].
+    **Source:** J. G. MacKinnon & H. White (1985), J. Econometrics 29, 305.
+    """
+    inverse = jnp.linalg.inv(x.T @ x)
+    slope = y.T @ x @ inverse
+    rest, lever = y - x @ slope.T, jnp.sum(x @ inverse * x, axis=1)
+    # Residuals of a fit are too small where a sample pulls hard: (1 - lever) repairs that.
+    influence = jnp.einsum("km,kn->kmn", rest / (1 - lever)[:, None], x @ inverse)
+    return slope, jnp.sqrt(jnp.sum(influence**2, axis=0))
 
 
 def pathwise_gradient(

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 import trimesh
 import xarray as xr
+from scipy.optimize import brentq
 
-from difsim import mesh
+from difsim import mesh, rotation
+from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Window
 from difsim.stepping import Status
-from experiments.hopper import cube, ensemble
+from experiments.hopper import cube, ensemble, observe, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, World, prism
 from experiments.hopper.run import Hopper
 from inversion import sweep
@@ -75,6 +77,44 @@ def test_the_lowest_corners_are_those_that_touch():
             for outline in (corners, lowest)
         ]
         np.testing.assert_allclose(heights[1], heights[0], atol=1e-15)
+
+
+def over_an_edge(lever: float, spin: float = 0.0):
+    """A cube on its edge, which is `lever` m beside its centre of mass and carries its weight; it tips over that
+    edge with `spin` rad/s. Rolling resistance acts in full. Model, state, and the height of its centre."""
+    gravity = scenes.GRAVITY["67p"]
+    model = scenes.cube(gravity, scenes.Ground(spin_speed=1e-8))
+    weight, force = scenes.MASS * gravity, model.contact.normal.force
+    floats = brentq(lambda gap: 2 * float(force(jnp.asarray(-gap), jnp.zeros(()))) - weight, 0.0, 1e-3, xtol=1e-15)
+    reach = scenes.EDGE / np.sqrt(2)
+    angle, height = np.pi / 4 - np.arcsin(lever / reach), np.sqrt(reach**2 - lever**2)
+    turn = (np.cos(angle / 2), np.sin(angle / 2), 0.0, 0.0)
+    body = RigidState((0.0, 0.0, height + floats), (0.0, -spin * height, 0.0), turn, (spin, 0.0, 0.0))
+    return model, model.start(body), height
+
+
+def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
+    model, state, _ = over_an_edge(0.01)
+    gap = model.contact.gap(model.surface, state.body.position, rotation.to_matrix(state.body.attitude))
+    assert gap > 0 > model.approach(0.0, state).gap
+
+
+def test_posture_over_an_edge():
+    tilt, lever = observe.posture(*over_an_edge(0.03)[:2])
+    assert float(tilt) == pytest.approx(np.pi / 4 - np.arcsin(0.03 * np.sqrt(2) / scenes.EDGE), abs=1e-12)
+    assert float(lever) == pytest.approx(0.03, rel=1e-6)
+
+
+def test_what_the_papers_rolling_resistance_balances():
+    """Its force adds to its torque: a lever of C (1 + m h²/I), four times C for a cube on an edge."""
+    length = float(scenes.Ground().rolling)
+
+    def tipping(lever):
+        model, state, height = over_an_edge(lever, spin=-1e-5)
+        assert height == pytest.approx(scenes.EDGE / np.sqrt(2), rel=3e-3)
+        return float(model.field(0.0, state).body.spin[0])
+
+    assert tipping(3.9 * length) > 0 > tipping(4.05 * length)
 
 
 @pytest.mark.slow

@@ -24,6 +24,15 @@ class AbstractOnset(eqx.Module):
     def reach(self) -> Scalar:
         """Gap in m beyond which a force is below rounding."""
 
+    @property
+    def margin(self) -> Scalar:
+        """Gap in m from which on contact counts as begun: five widths, a quarter of the reach.
+
+        A power p pushes k wᵖ exp(-(p + 1) d/w) at the gap d: at five widths 4e-6 of k wᵖ for p = 3/2, and 5e-5 for
+        p = 1. A body at rest lies nearer, unless its weight is less than that.
+        """
+        return self.reach / 4
+
     @abstractmethod
     def penetration(self, depth: Scalar) -> Scalar:
         """δ(d) ≥ 0 in m of the depth d in m, positive inside."""

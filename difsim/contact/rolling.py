@@ -28,7 +28,8 @@ class RollingTorque(AbstractRolling):
     """The textbook's rolling resistance: a torque alone, L = -C N ω_t/√(ω_t² + ω_s²).
 
     ω_t is the part of the spin in the tangent plane. A sphere that rolls without slip is slowed by 5/7 μ_r g,
-    μ_r = C/R, since friction takes its share.
+    μ_r = C/R, since friction takes its share. C is a lever: the ground balances a body as if it pushed up to C
+    beside the contact. A share s of that is held with a creep of ω_s s/√(1 - s²), as in all laws here.
 
     **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
@@ -51,7 +52,9 @@ class RollingPaper003(AbstractRolling):
 
     L = -C N ω/√(ω² + ω_s²), against the whole spin, and F = -m P (I⁻¹L × r) with P onto the tangent plane, so
     that F/m + I⁻¹L × r has no tangential part. A sphere that rolls is slowed by 5/2 (C/R) g: 3.5 times
-    as much as by `RollingTorque` of the same C.
+    as much as by `RollingTorque` of the same C. So is the lever that it balances where the contact sticks,
+    C (1 + m h²/I) for a centre of mass h above it: 3 C for a disc that rolls, 3.5 C for a sphere, 4 C for a cube
+    on an edge. Choose C from the lever. The paper's own law sticks at ω = 0; this one creeps (`RollingTorque`).
 
     **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     **Source:** hopper model of paper 003, sec. 4.3.

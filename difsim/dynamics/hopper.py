@@ -103,9 +103,9 @@ class Hopper(AbstractModel):
         )
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up."""
+        """Bounds that hold while half the gap is used up; contact begins at the onset's `margin`."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        gap = self.contact.gap(self.surface, body.position, turn)
+        gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.onset.margin
         return Approach(
             gap=gap,
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,

@@ -5,6 +5,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
@@ -50,31 +51,31 @@ def _trajectories(result: xr.Dataset) -> Figure:
     return figure
 
 
-def _settling(result: xr.Dataset) -> Figure:
-    laws = [str(law) for law in result["law"].values]
+def _panels(result: xr.Dataset, heading: str) -> tuple[Figure, list[tuple[Axes, xr.Dataset]]]:
+    """A figure with a panel against time for each law, and the law's results."""
+    laws = result["law"].values
     figure = Figure(figsize=(10, 3.2 * len(laws) + 0.5), layout="constrained")
-    figure.suptitle("Phobos: the settling phase (blue bands: contact; dotted: what counts as rest, for 10 s)")
-    for ax, law in zip(figure.subplots(len(laws), 1, squeeze=False)[:, 0], laws, strict=True):
-        fall = result.sel(law=law, target="phobos")
+    figure.suptitle(heading)
+    panels = figure.subplots(len(laws), 1, squeeze=False)[:, 0]
+    for ax, law in zip(panels, laws, strict=True):
+        ax.set(xlabel="time [s]", title=LAWS[str(law)])
+    return figure, [(ax, result.sel(law=law)) for ax, law in zip(panels, laws, strict=True)]
+
+
+def _settling(result: xr.Dataset) -> Figure:
+    figure, panels = _panels(result, "Phobos: the settling phase (blue: contact; dotted: what counts as rest)")
+    for ax, row in panels:
+        fall = row.sel(target="phobos")
         time = fall["time"].values
         shown = time >= 0.6 * time[-1]
-        t = time[shown]
-        ax.fill_between(
-            t,
-            0,
-            1,
-            where=fall["touching"].values[shown],
-            transform=ax.get_xaxis_transform(),
-            color="#CFE3F2",
-            lw=0,
-        )
+        t, touching = time[shown], fall["touching"].values[shown]
+        ax.fill_between(t, 0, 1, where=touching, transform=ax.get_xaxis_transform(), color="#CFE3F2", lw=0)
         for name, unit, colour, limit in (("speed", "m/s", BLACK, 1e-4), ("spin", "rad/s", RED, 1e-3)):
             ax.semilogy(t, fall[name].values[shown], color=colour, linewidth=1, label=f"{name} [{unit}]")
             ax.axhline(limit, color=colour, linestyle=":", linewidth=0.8)
         since = float(fall["settling_time"])
-        ax.axvline(since, color=GREY, linewidth=0.8)
-        ax.set(xlabel="time [s]", ylabel="|v| [m/s], |ω| [rad/s]", xlim=(t[0], t[-1]))
-        ax.set_title(f"{LAWS[law]}: at rest since {since:.1f} s")
+        ax.axvline(since, color=GREY, linewidth=0.8, label=f"at rest since {since:.1f} s")
+        ax.set(ylabel="|v| [m/s], |ω| [rad/s]", xlim=(t[0], t[-1]))
         ax.legend(frameon=False, loc="lower left")
     return figure
 
@@ -95,7 +96,7 @@ def _energy(result: xr.Dataset) -> Figure:
         upper.plot(time, 1e3 * total, color=BLACK, linewidth=2, label="total, with gravity")
         for name, colour in LOSSES.items():
             values = row[f"collision_{name}"].values
-            lower.plot(time, 1e6 * (values - values[0]), color=colour, label=f"{name}")
+            lower.plot(time, 1e3 * (values - values[0]), color=colour, label=name)
         for ax in (upper, lower):
             ax.axvline(time[turn], color=GREY, linewidth=0.8, linestyle="--")
             ax.legend(frameon=False)
@@ -103,19 +104,17 @@ def _energy(result: xr.Dataset) -> Figure:
         share = 100 * (total[0] - total[turn]) / given
         upper.set_title(f"{LAWS[law]}\n{share:.0f} % of the loss in compression (left of the dashed line)")
         upper.set_ylabel("energy [mJ]")
-        lower.set(xlabel="time since touch [ms]", ylabel="lost so far [µJ]")
+        lower.set(xlabel="time since touch [ms]", ylabel="lost so far [mJ]")
     return figure
 
 
 def _sliding(result: xr.Dataset) -> Figure:
-    laws = [str(law) for law in result["law"].values]
-    figure = Figure(figsize=(10, 3.2 * len(laws) + 0.5), layout="constrained")
-    figure.suptitle("Phobos: sliding speed at the effective point, the cube on its four lower corners")
-    for ax, law in zip(figure.subplots(len(laws), 1, squeeze=False)[:, 0], laws, strict=True):
-        for speed, colour in zip(result["slip_speed"].values, (ORANGE, BLUE, GREEN), strict=False):
-            row = result.sel(law=law, slip_speed=speed)
-            slip = np.where(row["slide_touching"].values, row["slide_slip"].values, np.nan)
-            ax.semilogy(row["slide_time"].values, slip, color=colour, lw=1, label=f"regularised at {speed:g} m/s")
-        ax.set(xlabel="time [s]", ylabel="sliding speed in contact [m/s]", title=LAWS[law])
+    figure, panels = _panels(result, "Phobos: sliding speed at the effective point, the cube on its lower corners")
+    for ax, row in panels:
+        for speed, colour in zip(row["slip_speed"].values, (ORANGE, BLUE, GREEN), strict=True):
+            slide = row.sel(slip_speed=speed)
+            slip = slide["slide_slip"].where(slide["slide_touching"])
+            ax.semilogy(slide["slide_time"], slip, color=colour, lw=1, label=f"regularised at {speed:g} m/s")
+        ax.set(ylabel="sliding speed in contact [m/s]", ylim=(1e-10, 0.1))
         ax.legend(frameon=False, loc="upper right")
     return figure

@@ -23,8 +23,9 @@ from experiments.cache import CACHE
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, inertia, minerva, regolith, released, still, world
 from experiments.hopper.minerva import LONGEST, START
+from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
-from inversion import Checkpoint, sweep
+from inversion import Checkpoint, regression, sweep
 
 # Mean and standard deviation of each input; all ours. Three of a kind are east, north, up (the spin: body axes).
 INPUTS = {
@@ -37,13 +38,14 @@ INPUTS = {
     "spin_z": (START[2][2], 0.05, "rad/s"),
     "restitution": (0.6, 0.03, "1"),
     "friction": (0.6, 0.06, "1"),
-    "log_rolling": (float(np.log(1e-2)), 0.2, "log m"),
+    "log_rolling": (float(np.log(5e-3)), 0.2, "log m"),
     "centre_x": (0.0, 2e-3, "m"),
     "centre_z": (0.0, 2e-3, "m"),
     "axial_moment": (float(inertia()[2]), 0.05 * float(inertia()[2]), "kg m2"),
 }
 OUTPUTS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
-CHUNK = 64  # members a call: what an interruption loses at most, and a bound on memory
+RESISTANCES = (1e-2, 2e-3)  # m, of some members again
+CHUNK = 32  # members a call: what an interruption loses at most, and a bound on memory
 TOLERANCE, STEPS = 1e-6, 30_000
 
 
@@ -53,7 +55,19 @@ def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) ->
     place = world(shape, CACHE / "worlds")
     cases = draw(members)
     mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])
-    table = sweep(member(place), cases, min(CHUNK, members), Checkpoint(out / "checkpoint", mark), progress=True)
+    options = {"chunk": min(CHUNK, members), "checkpoint": Checkpoint(out / "checkpoint", mark), "progress": True}
+    release = member(place)
+    table = sweep(release, cases, **options)
+    # Members of every restitution, with other rolling resistances: how do they lie?
+    few = np.linspace(0, members - 1, min(CHUNK, members)).astype(int)
+    others = {
+        C: sweep(
+            release,
+            {k: v[few] for k, v in cases.items()} | {"log_rolling": np.full(len(few), np.log(C))},
+            **options,
+        )
+        for C in RESISTANCES
+    }
     settled = table["status"].values == Status.OK
     # Failed members are kept in the table and counted; what they have no value of is NaN.
     place_of = np.stack([table[k].values for k in ("rest_east", "rest_north")], axis=1)
@@ -75,6 +89,7 @@ def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) ->
         "settling_time_s": {f"{q}_percent": float(np.percentile(times, q)) for q in (5, 25, 50, 75, 95)},
         "contacts_median": float(np.median(table["contacts"].values[settled])),
         "steps_median_and_most": [float(np.median(table["steps"])), float(table["steps"].max())],
+        "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in others.items()},
         "sensitivities": judge(found),
     }
 
@@ -130,12 +145,15 @@ def member(place: World):
         )
         settled = end.status == Status.OK
         rest = jnp.where(settled, place.local(end.last.body.position), jnp.nan)
+        tilt, lever = posture(model, end.last)
         return {
             "status": end.status,
             "settling_time": end.time,
             "touch_time": end.touch_time,
             "rest_east": rest[0],
             "rest_north": rest[1],
+            "tilt": jnp.where(settled, tilt, jnp.nan),
+            "lever": jnp.where(settled, lever, jnp.nan),
             "contacts": end.contacts,
             "steps": end.steps,
         }
@@ -146,6 +164,21 @@ def member(place: World):
 def count_statuses(status: np.ndarray) -> dict[str, int]:
     """How many members ended with each status; all of them."""
     return {Status(int(code)).name: int(np.sum(status == code)) for code in np.unique(status)}
+
+
+def postures(table: xr.Dataset) -> dict:
+    """How many of a `table` settled, and how these lie: on a face, on the rim like a wheel (both to 5 degrees), or
+    leaning; and how far the ground pushes beside the centre of mass, at the median and at most."""
+    settled = table.isel(case=table["status"].values == Status.OK)
+    tilt, lever = np.degrees(settled["tilt"].values), settled["lever"].values
+    return {
+        "members": table.sizes["case"],
+        "statuses": count_statuses(table["status"].values),
+        "on_a_face": int(np.sum(tilt < 5)),
+        "on_the_rim": int(np.sum(tilt > 85)),
+        "leaning": int(np.sum((tilt >= 5) & (tilt <= 85))),
+        "lever_median_and_most_m": [float(np.median(lever)), float(lever.max())],
+    }
 
 
 def landing_ellipse(places: np.ndarray) -> dict:
@@ -169,28 +202,19 @@ def sensitivities(table: xr.Dataset) -> xr.Dataset:
     f = np.stack([table[k].values for k in OUTPUTS], axis=1)
     random = np.random.default_rng(1).permutation(len(z))
     one, other = random[: len(z) // 2], random[len(z) // 2 :]
-    rows = {"regression": _regression(z[one], f[one]), "smoothed": _score(z[other], f[other])}
+    design = np.column_stack([np.ones(len(one)), z[one]])
+    slopes = regression(jnp.asarray(design), jnp.asarray(f[one]))
+    rows = {"regression": [np.asarray(v)[:, 1:] for v in slopes], "smoothed": _score(z[other], f[other])}
     named = {}
     for name, (value, error) in rows.items():
-        named[name] = (("output", "input"), value.T)
-        named[f"{name}_error"] = (("output", "input"), error.T)
+        named[name] = (("output", "input"), value)
+        named[f"{name}_error"] = (("output", "input"), error)
     return xr.Dataset(named, coords={"output": list(OUTPUTS), "input": list(INPUTS)})
 
 
-def _regression(z: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes [inputs, outputs] by least squares, and their errors, robust against unequal scatter (HC3)."""
-    design = np.column_stack([np.ones(len(z)), z])
-    inverse = np.linalg.pinv(design.T @ design)
-    slopes = inverse @ design.T @ f
-    leverage = np.sum((design @ inverse) * design, axis=1)[:, None]
-    residual = (f - design @ slopes) / np.maximum(1 - leverage, 0.1)  # a point that fits itself says nothing
-    spread = ((design @ inverse) ** 2).T @ residual**2
-    return slopes[1:], np.sqrt(spread[1:])
-
-
 def _score(z: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """E[(f - f̄) z] [inputs, outputs] and its standard error: the gradient of the smoothed mean, times σ."""
-    terms = z[:, :, None] * (f - f.mean(axis=0))[:, None, :]
+    """E[(f - f̄) z] [outputs, inputs] and its standard error: the gradient of the smoothed mean, times σ."""
+    terms = (f - f.mean(axis=0))[:, :, None] * z[:, None, :]
     return terms.mean(axis=0), terms.std(axis=0, ddof=1) / np.sqrt(len(z))
 
 

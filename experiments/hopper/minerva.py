@@ -7,13 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import rotation
 from difsim.dynamics import Hopper
 from difsim.stepping import Settled, Status, settle
 from experiments.cache import CACHE
 from experiments.hopper import minerva_pictures
 from experiments.hopper.imhotep import SPACING, World, heights, minerva, released, still, world
-from experiments.hopper.observe import LOST, lost, mechanical, observe
+from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
 
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
@@ -39,7 +38,7 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
         "site": {"position_m": np.asarray(place.site).tolist(), "gravity_m_s2": float(place.gravity)}
         | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
         "grid_m": SPACING,
-        **_numbers(place, found),
+        **_numbers(model, place, found),
         "paper_grid": None if quick else _on_the_paper_grid(shape, count),
         "energy": {
             "lost_J": float(given),
@@ -54,7 +53,8 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
 
 def _on_the_paper_grid(shape: str, count: int) -> dict:
     place = world(shape, CACHE / "worlds", COARSE)
-    return {"grid_m": COARSE, **_numbers(place, _release(minerva(place, SEED), place, count))}
+    model = minerva(place, SEED)
+    return {"grid_m": COARSE, **_numbers(model, place, _release(model, place, count))}
 
 
 def _release(model: Hopper, place: World, count: int) -> Settled:
@@ -70,9 +70,10 @@ def _release(model: Hopper, place: World, count: int) -> Settled:
     return follow(1.001 * float(follow(LONGEST).times[-1]))
 
 
-def _numbers(place: World, found: Settled) -> dict:
+def _numbers(model: Hopper, place: World, found: Settled) -> dict:
     touch, rest = (place.local(s.body.position) for s in (found.touchdown, found.last))
     track = np.asarray(place.local(found.states.body.position))
+    tilt, lever = posture(model, found.last)
     after = np.asarray(found.times) >= float(found.touch_time)
     return {
         "status": Status(int(found.status)).name,
@@ -81,6 +82,9 @@ def _numbers(place: World, found: Settled) -> dict:
         "settling_time_s": float(found.time),
         "touchdown_m": np.asarray(touch).tolist(),
         "rest_m": np.asarray(rest).tolist(),
+        "axis_to_normal_deg": float(jnp.degrees(tilt)),
+        "lever_m": float(lever),
+        "last_spin_rad_s": float(jnp.linalg.norm(found.last.body.spin)),
         "distance_from_touchdown_m": float(jnp.linalg.norm(rest - touch)),
         "path_from_touchdown_m": float(np.linalg.norm(np.diff(track[after], axis=0), axis=1).sum()),
         "contacts": int(found.contacts),
@@ -92,7 +96,6 @@ def _numbers(place: World, found: Settled) -> dict:
 def _table(model: Hopper, place: World, found: Settled, seen: dict, nodes: int) -> xr.Dataset:
     """The track in local axes, and the ground's height under all of it and about the place of rest."""
     track = np.asarray(place.local(found.states.body.position))
-    up = rotation.to_matrix(found.last.body.attitude)[:, 2] @ place.axes[2]
     gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
     maps = {}
     middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2
@@ -122,7 +125,6 @@ def _table(model: Hopper, place: World, found: Settled, seen: dict, nodes: int) 
             "settling_time_s": float(found.time),
             "touch_time_s": float(found.touch_time),
             "contacts": int(found.contacts),
-            "axis_tilt_deg": float(jnp.degrees(jnp.arccos(jnp.clip(up, -1.0, 1.0)))),
             "site": np.asarray(place.site),
         },
     )

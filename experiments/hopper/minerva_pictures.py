@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, ORANGE, RED, STYLE
 
 LIGHT = LightSource(azdeg=315, altdeg=35)
 
@@ -41,8 +41,8 @@ def _shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
     shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
     extent = (east.min(), east.max(), north.min(), north.max())
     ax.imshow(0.35 + 0.6 * shade, cmap="gray", origin="lower", extent=extent, vmin=0, vmax=1)
-    lines = ax.contour(east, north, height, 8, colors=GREY, linewidths=0.5)
-    ax.clabel(lines, fontsize=6, fmt="%.2f m")
+    lines = ax.contour(east, north, height, 8, colors=BLACK, linewidths=0.4)
+    ax.clabel(lines, fontsize=7, fmt="%.2f m")
     ax.set(xlabel="east [m]", ylabel="north [m]", xlim=extent[:2], ylim=extent[2:])
 
 
@@ -78,7 +78,9 @@ def _view(result: xr.Dataset) -> Figure:
     pixel = east[0, 1] - east[0, 0]
     shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
     grey = np.repeat((0.3 + 0.65 * shade)[..., None], 3, axis=2)
-    ax.plot_surface(east, north, height, facecolors=grey, rcount=161, ccount=161, linewidth=0, shade=False)
+    ax.plot_surface(
+        east, north, height, facecolors=grey, rcount=161, ccount=161, lw=0, antialiased=False, shade=False
+    )
     track, touched = result["track"].values, result["time"].values >= result.attrs["touch_time_s"]
     ax.plot(*track[~touched].T, color=ORANGE, linewidth=1.5, label="descent")
     ax.plot(*track[touched].T, color=RED, linewidth=1.5, label="bounces")

@@ -16,14 +16,31 @@ LOST = ("damping", "friction", "rolling")
 
 def slip(model: Hopper, state: HopperState) -> Scalar:
     """Sliding speed m/s at the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4)."""
-    body, turn = state.body, rotation.to_matrix(state.body.attitude)
-    arms = model.contact.outline.arms(model.surface, body.position, turn)
-    gaps = jax.vmap(model.surface.distance)(body.position[None] + arms)
-    depths = jax.vmap(model.contact.normal.onset.penetration)(-gaps)
-    arm = effective_arm(depths, arms)
-    velocity = body.velocity + jnp.cross(turn @ body.spin, arm)
-    normal = model.surface.normal(body.position + arm)
+    arms, gaps = _points(model, state)
+    arm = effective_arm(jax.vmap(model.contact.normal.onset.penetration)(-gaps), arms)
+    velocity = model.free(state.body).velocity_at(arm)
+    normal = model.surface.normal(state.body.position + arm)
     return safe.norm(velocity - velocity @ normal * normal)
+
+
+def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
+    """How a body lies: the angle rad of its z axis to the ground's normal, either end up (0 to π/2), and how far
+    beside its centre of mass the ground pushes, m: what rolling resistance holds, at most its C."""
+    arms, gaps = _points(model, state)
+    pushes = jax.vmap(lambda gap: model.contact.normal.force(-gap, jnp.zeros_like(gap)))(gaps)
+    arm = effective_arm(pushes, arms)
+    down = safe.unit(model.free(state.body).acceleration)
+    axis = rotation.to_matrix(state.body.attitude)[:, 2]
+    normal = model.surface.normal(state.body.position + arm)
+    tilt = safe.arctan2(safe.norm(jnp.cross(axis, normal)), jnp.abs(axis @ normal))
+    return tilt, safe.norm(arm - arm @ down * down)
+
+
+def _points(model: Hopper, state: HopperState) -> tuple[jax.Array, jax.Array]:
+    """Arms m of the points that may touch [N, 3], and their gaps m [N]."""
+    body = state.body
+    arms = model.contact.outline.arms(model.surface, body.position, rotation.to_matrix(body.attitude))
+    return arms, jax.vmap(model.surface.distance)(body.position[None] + arms)
 
 
 @eqx.filter_jit

@@ -33,8 +33,9 @@ class Hopper:
     """A smoke test: fewer samples and 64 members. Its answer is not to be quoted."""
 
     def __post_init__(self):
-        if self.members < 4:
-            raise ValueError(f"--members {self.members} must be at least 4")
+        least = 4 * len(ensemble.INPUTS)  # each half of the members fits a slope of each input
+        if self.members < least:
+            raise ValueError(f"--members {self.members} must be at least {least}")
 
 
 def run(options: Hopper) -> None:
