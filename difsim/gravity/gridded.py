@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.gravity.field import AbstractField
+from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.spline import GridSpline
@@ -73,8 +73,9 @@ class Gridded(AbstractField):
 
         Where all points are near, or all far, one table is read, else block by block: a block that is wholly near,
         or wholly far, reads its own only. So sort points by distance, or let neighbours in space be neighbours in
-        the array.
+        the array. **Raises:** `ValueError` for points of another shape, or none.
         """
+        require_points(points)
         laws = (
             lambda x: self.near(x - self.centre),
             lambda x: kelvin(self.far, self.inner, x - self.centre),
