@@ -33,8 +33,11 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
         raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
     (count,) = rows
     devices = np.array(jax.devices())[: min(count, len(jax.devices()))]
-    if devices.size == 1:  # a root search inside shard_map fails in equinox's closure conversion
+    if devices.size == 1:
         return jax.lax.map(fn, xs, batch_size=batch_size)
+    # Traced here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
+    # refuses, in the search for the time of an impact.
+    traced, closed = jax.closure_convert(fn, jax.tree.map(lambda leaf: leaf[0], xs))
     padding = -count % devices.size  # the last row again: it is a valid input, its results are dropped
 
     def pad(leaf):
@@ -42,7 +45,7 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
 
     rowwise = PartitionSpec("rows")
     mapped = jax.shard_map(
-        lambda part: jax.lax.map(fn, part, batch_size=batch_size),
+        lambda part: jax.lax.map(lambda row: traced(row, *closed), part, batch_size=batch_size),
         mesh=Mesh(devices, ("rows",)),
         in_specs=rowwise,
         out_specs=rowwise,

@@ -97,10 +97,11 @@ def test_derivatives(fast):
 
 @pytest.mark.slow
 def test_batches_equal_single_points(fast):
-    """All three kinds of block: near, far, mixed; and a last block that is not full."""
-    for n, radii in ((300, (0.5, 1.2)), (300, (1.6, 9.0)), (300, (0.5, 9.0)), (3, (1.3, 1.6))):
-        r = np.random.default_rng(1).uniform(*radii, size=(n, 1))
-        x = jnp.asarray(CENTRE + r * directions(n))
+    """All near, all far, in blocks of each kind; and a last block that is not full."""
+    draw = np.random.default_rng(1).uniform
+    near, far, mixed = draw(0.5, 1.2, 300), draw(1.6, 9.0, 300), draw(0.5, 9.0, 300)
+    for r in (near, far, np.concatenate([near[:256], far[:256], mixed]), draw(1.3, 1.6, 3)):
+        x = jnp.asarray(CENTRE + r[:, None] * directions(len(r)))
         U, g = jax.jit(lambda field, x: field.evaluate(x))(fast, x)
         one, by_one = jax.jit(jax.vmap(jax.value_and_grad(fast.potential)))(x)
         np.testing.assert_allclose(U, one, rtol=1e-13)

@@ -244,6 +244,12 @@ def test_negative_density_is_refused():
         Polyhedron(mesh_of(trimesh.creation.box((2, 2, 2))), -1.0)
 
 
+def test_no_points_are_refused():
+    """Another shape too, but that is seen before by the types of this session."""
+    with pytest.raises(ValueError, match="points of shape"):
+        CUBE.evaluate(jnp.zeros((0, 3)))
+
+
 PEER = """
 import sys
 import numpy as np

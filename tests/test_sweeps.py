@@ -36,6 +36,9 @@ def test_rows_are_shared_out_over_two_devices():
         assert np.array_equal(got, 2 * np.arange(5.0))
         fit = inversion.fit(toys.linear(), key=jax.random.PRNGKey(0), starts=5, keep=3)
         assert np.allclose(list(fit.values.values()), toys.closed_form()[0], rtol=1e-6)
+        # A throw's time of flight, 2 v/g: searched for in rows on both devices, and differentiated.
+        slopes = inversion.map_batched(jax.jacfwd(toys.time_of_flight), np.array([1.0, 2.0, 3.0]))
+        assert np.allclose(slopes, 1.0, rtol=1e-9)
     """)
     here = Path(__file__).parent
     environment = os.environ | {

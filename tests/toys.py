@@ -3,6 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 
+from difsim.dynamics import Flight, FlightState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from difsim.stepping import ToContact, simulate
 from inversion import Bounded, Discrete, Gaussian, Log, Observation, Observations, Problem
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
@@ -30,6 +34,14 @@ def closed_form():
     best = covariance @ w.T @ (MEASURED / SIGMA)
     misfit = np.sum((w @ best - MEASURED / SIGMA) ** 2)
     return best, covariance, misfit
+
+
+def time_of_flight(speed):
+    """s, of a throw straight up in 2 m/s²."""
+    up = jnp.array([0.0, 0.0, 1.0])
+    flight = Flight(Uniform(-2.0 * up), (0.0, 0.0, 0.0), Plane((0.0, 0.0, 0.0), up))
+    start, times = FlightState((0.0, 0.0, 0.0), speed * up), jnp.array([0.0, 10.0])
+    return simulate(flight, start, times, method=ToContact(), throw=False).times[-1]
 
 
 def valley(p):

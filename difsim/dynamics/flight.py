@@ -31,8 +31,8 @@ class Flight(AbstractModel):
 
     **Arguments:** `gravity`, the body's own field U **without** a centrifugal term (not `Rotating`: the model
     has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
-    flights end; `resolution` s, the shortest step that is asked for near the surface: what is thinner than
-    resolution times speed may be passed.
+    flights end that are stepped by `ToContact` (other methods fly on, through the body); `resolution` s, the
+    shortest step that is asked for near the surface: what is thinner than resolution times speed may be passed.
     **Raises** `ValueError` for a resolution that is not positive, and for a `Rotating` field.
     """
 

@@ -9,6 +9,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from difsim import safe
 from difsim.typing import Mat3, Scalar, Vec3, number, require
@@ -109,3 +110,12 @@ class PointMass(AbstractField):
 
     def potential(self, x: Vec3) -> Scalar:
         return safe.divide(self.GM, safe.norm(x - self.position))
+
+
+def require_points(points: Array) -> None:
+    """Raise `ValueError` unless `points` is an array [P,3], P > 0."""
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
+        raise ValueError(
+            f"evaluate: points of shape {points.shape}: give [P,3], in m, P > 0; for one point there are "
+            "potential, acceleration and gradient"
+        )

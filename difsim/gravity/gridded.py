@@ -1,6 +1,8 @@
 """The fast field for long runs and big ensembles: one potential, read from tables."""
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from os import PathLike
 
 import equinox as eqx
@@ -9,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.gravity.field import AbstractField
+from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.spline import GridSpline
@@ -69,25 +71,29 @@ class Gridded(AbstractField):
     def evaluate(self, points: Float[Array, "P 3"]) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
         """U [P] and g [P,3] at many points [P,3] in m, by blocks that stay in the cache.
 
-        A block that is wholly near, or wholly far, reads one table only: sort points by distance, or let
-        neighbours in space be neighbours in the array.
+        Where all points are near, or all far, one table is read, else block by block: a block that is wholly near,
+        or wholly far, reads its own only. So sort points by distance, or let neighbours in space be neighbours in
+        the array. **Raises:** `ValueError` for points of another shape, or none.
         """
+        require_points(points)
         laws = (
             lambda x: self.near(x - self.centre),
             lambda x: kelvin(self.far, self.inner, x - self.centre),
             self.potential,
         )
-        branches = [jax.vmap(jax.value_and_grad(law)) for law in laws]
+        near, far, both = (jax.vmap(jax.value_and_grad(law)) for law in laws)
 
-        def block(x: Float[Array, "B 3"]) -> tuple:
-            r2 = jnp.sum((x - self.centre[None]) ** 2, axis=1)
-            near, far = jnp.all(r2 <= self.inner**2), jnp.all(r2 >= self.outer**2)
-            return jax.lax.switch(jnp.where(near, 0, jnp.where(far, 1, 2)), branches, x)
+        def by_distance(x: Float[Array, "... 3"], *evaluations: Callable) -> tuple:
+            r2 = jnp.sum((x - jnp.broadcast_to(self.centre, x.shape)) ** 2, axis=-1)
+            all_near, all_far = jnp.all(r2 <= self.inner**2), jnp.all(r2 >= self.outer**2)
+            return jax.lax.switch(jnp.where(all_near, 0, jnp.where(all_far, 1, 2)), evaluations, x)
 
         n = points.shape[0]
         width = min(n, 256)
         blocks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
-        U, g = jax.lax.map(block, blocks)
+        mixed = lambda x: by_distance(x, near, far, both)  # noqa: E731
+        # A choice within the loop costs nearly as much as the look-up, so it is made for all points first.
+        U, g = by_distance(blocks, *(partial(jax.lax.map, f) for f in (near, far, mixed)))
         return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
 
     @classmethod

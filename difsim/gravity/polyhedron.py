@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.gravity.elementary import arctan2, log_ratio
-from difsim.gravity.field import AbstractField
+from difsim.gravity.field import AbstractField, require_points
 from difsim.mesh import TriMesh
 from difsim.typing import Mat3, Scalar, Vec3, number, require
 from difsim.units import G
@@ -81,7 +81,11 @@ class Polyhedron(AbstractField):
 
     def evaluate(self, points: Float[Array, "P 3"]) -> Field:
         """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m: in bounded memory, and faster than `vmap`
-        of the other methods; a point alone costs as much as ten of many."""
+        of the other methods; a point alone costs as much as ten of many.
+
+        **Raises:** `ValueError` for points of another shape, or none.
+        """
+        require_points(points)
         n = points.shape[0]
         width = min(n, POINTS)
         chunks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)

@@ -10,6 +10,8 @@ import numpy as np
 from difsim.mesh import TriMesh
 from difsim.spline import GridSpline
 
+FORM = 1  # counts the forms of the files, so that one of an older form is not read as one of this
+
 
 def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
     """`make()`, or the same table as an earlier run left it in the folder `cache` (None: nothing is kept).
@@ -18,7 +20,7 @@ def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple,
     """
     if cache is None:
         return make()
-    digest = hashlib.sha256(repr(numbers).encode())
+    digest = hashlib.sha256(repr((FORM, numbers)).encode())
     digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
     digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
     path = Path(cache) / f"{kind}_{digest.hexdigest()[:24]}.npz"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import jax
 import tyro
 import xarray as xr
 from tqdm import tqdm
@@ -84,11 +83,6 @@ def run(options: Agilkia) -> None:
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     world = worlds.best_of(options.shape, CACHE / "worlds")
     inverse = problem(lander, data, world)
-    if inverse.predict.world is not None and jax.device_count() > 1:
-        raise ValueError(
-            "a fit to the next contact runs on one device only: set the environment variable "
-            "XLA_FLAGS=--xla_force_host_platform_device_count=1 (docs/known-issues.md)"
-        )
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
