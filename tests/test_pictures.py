@@ -70,7 +70,8 @@ def inversion():
         "observable_unit": ("observable", ["m/s", "J", "J", "m", "m", "m/s", "rad/s", "s"], "1"),
         "profile_value": (("parameter", "point"), grid, "see unit_of"),
         "profile_misfit": (("parameter", "point"), misfit, "1"),
-        "misfit": ((), 5.2, "1"),
+        "misfit": ((), 5.3, "1"),
+        "profile_best": ((), 5.2, "1"),
     }  # fmt: skip
     return {"parameter": NAMES, "parameter_2": NAMES, "observable": name}, data
 

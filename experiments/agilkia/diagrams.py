@@ -109,7 +109,7 @@ def _profile(ax: Axes, x: xr.Dataset, side: str) -> None:
         note(ax, "no profile")
         return
     misfit = np.where(np.isfinite(x["profile_misfit"]), x["profile_misfit"], np.nan)
-    best = np.nanmin([np.nanmin(misfit), float(x.get("misfit", np.nan))])
+    best = np.nanmin([np.nanmin(misfit), float(x.get("profile_best", np.nan))])
     ax.plot(x["profile_value"], misfit - best, ".-", color=BLUE)
     ax.axhline(THRESHOLD, color=GREY, linewidth=0.8, linestyle="--")
 
@@ -244,5 +244,6 @@ def _leaves(ax: Axes, misfit: np.ndarray, label: list[str], best: float) -> None
     ax.set_yticks(range(len(order)), [label[k] for k in order], fontsize=8)
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlabel(f"misfit [1]   (band: best to best + {THRESHOLD})")
-    text = "" if np.isnan(best) else f";\ntree's best: dashed, {best - least:+.2f}"
+    side = "above" if best >= least else "below"
+    text = "" if np.isnan(best) else f";\nthe tree's own best (dashed) lies {abs(best - least):.2f} {side} theirs"
     ax.set_title(f"All {len(order)} leaves, {near} in the band{text}")
