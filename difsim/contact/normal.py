@@ -28,8 +28,8 @@ class AbstractNormal(eqx.Module):
 
     @property
     @abstractmethod
-    def jumps(self) -> bool:
-        """Whether the force jumps at touch.
+    def abrupt(self) -> bool:
+        """Whether the force jumps at touch, or rises there with an infinite slope.
 
         If so, derivatives taken through the steps of a solver are wrong by up to orders of magnitude while
         values converge: locate touch as an event and restart, or use a smooth onset.
@@ -79,7 +79,7 @@ class LinearNormal(AbstractNormal):
         )
 
     @property
-    def jumps(self) -> bool:
+    def abrupt(self) -> bool:
         return not self.onset.is_smooth
 
     def stored(self, delta: Scalar) -> Scalar:
@@ -114,7 +114,7 @@ class LinearClipped(AbstractNormal):
         )
 
     @property
-    def jumps(self) -> bool:
+    def abrupt(self) -> bool:
         return not self.onset.is_smooth
 
     def stored(self, delta: Scalar) -> Scalar:
@@ -155,7 +155,7 @@ class LinearCompressive(AbstractNormal):
         )
 
     @property
-    def jumps(self) -> bool:
+    def abrupt(self) -> bool:
         return not self.onset.is_smooth
 
     def stored(self, delta: Scalar) -> Scalar:

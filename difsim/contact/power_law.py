@@ -43,8 +43,8 @@ class PowerLaw(AbstractNormal):
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
     @property
-    def jumps(self) -> bool:
-        return self.exponent == 1 and not self.onset.is_smooth
+    def abrupt(self) -> bool:
+        return self.exponent < 3 and not self.onset.is_smooth  # the damper goes as δ^((p-1)/2)
 
     def stored(self, delta: Scalar) -> Scalar:
         return self.stiffness * safe.power(delta, self.exponent + 1) / (self.exponent + 1)
@@ -85,8 +85,8 @@ class PowerLawClipped(AbstractNormal):
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
     @property
-    def jumps(self) -> bool:
-        return self.exponent == 1 and not self.onset.is_smooth
+    def abrupt(self) -> bool:
+        return self.exponent < 3 and not self.onset.is_smooth  # the damper goes as δ^((p-1)/2)
 
     def stored(self, delta: Scalar) -> Scalar:
         return self.stiffness * safe.power(delta, self.exponent + 1) / (self.exponent + 1)
@@ -122,7 +122,7 @@ class Hertz(AbstractNormal):
         require(self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0.")
 
     @property
-    def jumps(self) -> bool:
+    def abrupt(self) -> bool:
         return False
 
     @property

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from difsim.dynamics import AbstractModel
 from difsim.stepping.methods import AbstractMethod, Sensitivities
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
-from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_jumps
+from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
 from difsim.typing import as_float, is_known
 
 
@@ -71,10 +71,11 @@ def simulate(
     `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
     raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
 
-    `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that jumps at
-    touch raises `ValueError`, too few steps per contact are the status UNDER_RESOLVED (for values too), and
-    tangents that grew beyond `validity.limit` are PAST_VALIDITY. "warn": warnings instead, the last two where
-    their numbers are known (outside `jit`). "ignore": neither; for runs of which only values are wanted.
+    `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that is
+    `abrupt` (jumps at touch, or rises there with an infinite slope) raises `ValueError`, too few steps per contact
+    are the status UNDER_RESOLVED (for values too), and tangents that grew beyond `validity.limit` are
+    PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known (outside `jit`). "ignore":
+    neither; for runs of which only values are wanted.
 
     **Raises** `ValueError` for times that do not increase or another word for `gradient`; `RuntimeError` as above.
     """
@@ -97,7 +98,7 @@ def _simulate(
     model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: str
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
-    model, state = watch_jumps(model, state, gradient)
+    model, state = watch_abrupt(model, state, gradient)
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
     run = method.solve(model, flat, unravel, times)

@@ -66,24 +66,25 @@ def check_policy(gradient: str) -> None:
         raise ValueError(f"simulate: gradient = {gradient!r} must be 'refuse', 'warn' or 'ignore'")
 
 
-def jumping_laws(model: Any) -> list[str]:
-    """Names of the normal laws in `model` whose force jumps at touch."""
+def abrupt_laws(model: Any) -> list[str]:
+    """Names of the normal laws in `model` whose force is abrupt at touch."""
     nodes = jax.tree.leaves(model, is_leaf=lambda x: isinstance(x, AbstractNormal))
-    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.jumps]
+    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.abrupt]
 
 
-def watch_jumps(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
-    """`model` and `state` as they are; a derivative through a law that jumps raises `ValueError`, or warns.
+def watch_abrupt(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
+    """`model` and `state` as they are; a derivative through an abrupt law raises `ValueError`, or warns.
 
     The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
     either mode. Values pass.
     """
-    laws = jumping_laws(model)
+    laws = abrupt_laws(model)
     if not laws or gradient == "ignore":
         return model, state
     message = (
-        f"simulate: the force of {', '.join(laws)} jumps at touch, and a derivative through the steps is wrong by "
-        "up to orders of magnitude while the value converges: give the law a smooth onset (a width in m)"
+        f"simulate: the force of {', '.join(laws)} jumps at touch, or rises there with an infinite slope, and a "
+        "derivative through the steps is wrong by up to orders of magnitude while the value converges: give the "
+        "law a smooth onset (a width in m)"
     )
 
     @jax.custom_jvp
