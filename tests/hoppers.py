@@ -58,7 +58,7 @@ class OneNormal(AbstractNormal):
     onset: AbstractOnset
 
     @property
-    def jumps(self):
+    def abrupt(self):
         return True
 
     def stored(self, delta):

@@ -93,6 +93,7 @@ def test_a_ball_slips_to_roll_and_its_derivatives():
     np.testing.assert_allclose(energy(solution), energy(solution)[0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_two_balls_and_their_derivatives():
     """VALIDATION.md 9: equal masses, e = 1, r = .1, x₁ = 0, x₂ = .52, v = 1, u = 0, T = 1."""
 

@@ -244,6 +244,7 @@ def test_a_field_with_the_centrifugal_term_is_refused():
         Flight(Rotating(PointMass(GM, (0.0, 0.0, 0.0)), SPIN), SPIN, Sphere((0.0, 0.0, 0.0), 1.0))
 
 
+@pytest.mark.slow
 def test_the_landing_time_has_its_derivative_on_a_union():
     """The least of several distances: by `jnp.min` the compiled derivative was zero, without a sign of it."""
     ball, far = Posed(Ellipsoid((2e3, 1.8e3, 1.5e3)), (0, 0, 0), jnp.eye(3)), Sphere((-3e3, 0, 0), 500.0)

@@ -121,7 +121,7 @@ REVERSES = (ROD, [0.6, 0.0, -1.0], 0.35)
 @pytest.mark.parametrize(
     "Law, W, u, μ",
     [
-        pytest.param(Stronge, *REVERSES, id="Stronge, reverses"),
+        pytest.param(Stronge, *REVERSES, id="Stronge, reverses", marks=pytest.mark.slow),
         pytest.param(Newton, *SLIDES, id="Newton, slides", marks=pytest.mark.slow),
         pytest.param(Newton, *STICKS, id="Newton, sticks", marks=pytest.mark.slow),
         pytest.param(Newton, *REVERSES, id="Newton, reverses", marks=pytest.mark.slow),

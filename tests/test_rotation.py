@@ -95,6 +95,7 @@ def test_gradients():
         check_gradients(jax.vmap(f), x, unit=1.0, step=1e-5)
 
 
+@pytest.mark.slow
 def test_second_derivatives():
     """The series below the switch carry the curvature too: a Newton step at rest needs it."""
     phi = jnp.outer(jnp.array([0.0, 1e-7, 0.0999, 0.1001, 2.0]), TURN)

@@ -66,6 +66,7 @@ def test_one_bounce_and_its_derivatives(derivative, adjoint):
     np.testing.assert_allclose(eqx.filter_jit(derivative(z))(p), [1.03916199, 2.45221599], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_many_bounces():
     """1, 2, 4 and 10 bounces, by one compiled function with room for ten."""
     h, e = 1.2, 0.8
@@ -120,6 +121,7 @@ def test_a_plastic_impact_and_no_impact():
     )
 
 
+@pytest.mark.slow
 def test_oblique_bounce_with_friction():
     """|Δv_t| = min(μ (1 + e) v_n, v_t); what the impact took is in the ledger."""
     e, μ, vz = 0.6, 0.3, -2.0
