@@ -13,7 +13,7 @@ from difsim import safe
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Checkpointed, Events, FixedSteps, Sensitivities, Status, simulate
+from difsim.stepping import Checkpointed, Events, FixedSteps, Sensitivities, Status, ToContact, simulate
 from difsim.typing import Scalar, number
 from tests.helpers import approx, count_traces
 
@@ -312,6 +312,20 @@ def test_nan_is_never_ok(method):
     assert not solution.ok
     with pytest.raises(RuntimeError, match="NOT_FINITE"):
         simulate(model, start, times, method=method)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Sensitivities(rtol=0.0),
+        lambda: Checkpointed(atol=-1e-8),
+        lambda: Events(3, rtol=float("nan")),
+        lambda: ToContact(max_steps=0),
+    ],
+)
+def test_wrong_tolerances_are_refused(make):
+    with pytest.raises(ValueError, match="must be positive"):
+        make()
 
 
 def test_wrong_times_are_refused():

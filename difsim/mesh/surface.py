@@ -20,6 +20,9 @@ class TriMesh:
     vertices: Float[np.ndarray, "V 3"]
     faces: Int[np.ndarray, "F 3"]
 
+    def __repr__(self):
+        return f"TriMesh({len(self.vertices)} vertices, {len(self.faces)} faces)"
+
     def __post_init__(self):
         # In the one layout that libigl takes: rows in order, its own kind of integer (there are two of 64 bits).
         object.__setattr__(self, "vertices", np.ascontiguousarray(self.vertices, np.float64))

@@ -41,7 +41,15 @@ class Run(eqx.Module):
 
 
 class AbstractMethod(eqx.Module):
-    """A way to step a model and to differentiate the result."""
+    """A way to step a model and to differentiate the result.
+
+    **Raises** `ValueError` for tolerances or a number of steps that are not positive, where a method has them.
+    """
+
+    def __check_init__(self):
+        for name in ("rtol", "atol", "max_steps"):
+            if not getattr(self, name, 1) > 0:
+                raise ValueError(f"{type(self).__name__}: {name} = {getattr(self, name)} must be positive")
 
     @abstractmethod
     def solve(self, model: AbstractModel, state: Array, unravel: Callable, times: Array) -> Run:
