@@ -1,6 +1,5 @@
 """What the data say: Fisher information before a fit is quoted, profiles of the likelihood after it."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,8 +28,8 @@ class Profile:
     """Misfit along one parameter, all others fitted again at each value.
 
     `grid` in the parameter's unit, `misfit` (infinite where nothing was valid), `best`: the lowest misfit
-    known; `interval`: where misfit - best < 3.84, an end is None where the grid or
-    the simulator stops before it is reached.
+    known; `interval`: the least that holds all values with misfit - best < 3.84; an end is
+    None where the grid or the simulator stops before it is reached.
     """
 
     name: str
@@ -241,17 +240,18 @@ def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndar
 
 
 def _crossings(s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
-    """Where rise = 3.84 first on either side of the minimum, linear in the root: exact for a parabola."""
-    root = np.sqrt(np.maximum(rise, 0.0))
+    """Where rise = 3.84 last on either side of the minimum, linear in the root: exact for a parabola.
+
+    The last, since a profile that falls below again holds values there that the data do not exclude.
+    """
+    root, limit = np.sqrt(np.maximum(rise, 0.0)), np.sqrt(THRESHOLD)
     least = int(np.argmin(root))
 
-    def first(indices):
-        for before, after in itertools.pairwise(indices):
-            if root[after] >= np.sqrt(THRESHOLD):
-                if not np.isfinite(root[after]):  # the simulator's limit, not the data's
-                    return None
-                fraction = (np.sqrt(THRESHOLD) - root[before]) / (root[after] - root[before])
-                return float(s[before] + fraction * (s[after] - s[before]))
-        return None
+    def last(indices):
+        outward = len(indices) - int(np.argmax(root[indices[::-1]] < limit))  # the first place beyond them all
+        if outward == len(indices) or not np.isfinite(root[indices[outward]]):
+            return None  # the range's end, or the simulator's limit: not the data's
+        before, after = indices[outward - 1], indices[outward]
+        return float(s[before] + (limit - root[before]) / (root[after] - root[before]) * (s[after] - s[before]))
 
-    return first(list(range(least, -1, -1))), first(list(range(least, len(s))))
+    return last(np.arange(least, -1, -1)), last(np.arange(least, len(s)))

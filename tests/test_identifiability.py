@@ -89,6 +89,18 @@ def test_profile_ends_where_the_simulator_does(key):
     np.testing.assert_allclose(found.interval, [0.8 - 0.1 * np.sqrt(3.84), 0.8 + 0.1 * np.sqrt(3.84)], rtol=1e-6)
 
 
+def test_an_interval_holds_every_valley_of_its_profile():
+    """Values beyond a ridge that the data do not exclude are not excluded by the ridge."""
+    problem, grid = rank_deficient(), np.linspace(0.0, 1.0, 101)
+    valleys = [((grid - middle) / 0.05) ** 2 + floor for middle, floor in ((0.25, 0.0), (0.75, 1.0))]
+    profiles = [
+        inversion.Profile("c", grid, misfit, misfit.min(), (None, None), inversion.Calls()) for misfit in valleys
+    ]
+    found = inversion.envelope(problem, profiles)
+    ends = [0.25 - 0.05 * np.sqrt(3.84), 0.75 + 0.05 * np.sqrt(2.84)]
+    np.testing.assert_allclose(found.interval, ends, rtol=1e-3)
+
+
 def test_profiles_do_not_compile_again(key):
     traces = []
 

@@ -245,5 +245,5 @@ def _leaves(ax: Axes, misfit: np.ndarray, label: list[str], best: float) -> None
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlabel(f"misfit [1]   (band: best to best + {THRESHOLD})")
     side = "above" if best >= least else "below"
-    text = "" if np.isnan(best) else f";\nthe tree's own best (dashed) lies {abs(best - least):.2f} {side} theirs"
+    text = "" if np.isnan(best) else f";\ndashed: tree's best, {abs(best - least):.2f} {side}"
     ax.set_title(f"All {len(order)} leaves, {near} in the band{text}")
