@@ -47,10 +47,10 @@ class Agilkia:
     """Simulations that are screened before the searches of a node."""
     keep: Annotated[int, tyro.conf.arg(metavar="N")] = 2
     """Searches of a node by least squares, from the best screened points."""
-    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 10
+    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 5
     """Restarts on the paper's objective, for the spread of its Eqs 46-48 (the paper used 100)."""
-    evolutions: Annotated[int, tyro.conf.arg(metavar="N")] = 2
-    """Runs of differential evolution beside them."""
+    evolutions: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Runs of differential evolution beside them (`difsim benchmark agilkia` compares over many seeds)."""
     generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25
     """Generations after which differential evolution gives up."""
     quick: bool = False
