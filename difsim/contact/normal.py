@@ -27,13 +27,13 @@ class AbstractNormal(eqx.Module):
     onset: eqx.AbstractVar[AbstractOnset]
 
     @property
-    @abstractmethod
     def abrupt(self) -> bool:
-        """Whether the force jumps at touch, or rises there with an infinite slope.
+        """Whether the force jumps at touch, or rises there with an infinite slope: dampers with a sharp onset.
 
         If so, derivatives taken through the steps of a solver are wrong by up to orders of magnitude while
         values converge: locate touch as an event and restart, or use a smooth onset.
         """
+        return not self.onset.is_smooth
 
     @abstractmethod
     def stored(self, delta: Scalar) -> Scalar:
@@ -78,10 +78,6 @@ class LinearNormal(AbstractNormal):
             onset,
         )
 
-    @property
-    def abrupt(self) -> bool:
-        return not self.onset.is_smooth
-
     def stored(self, delta: Scalar) -> Scalar:
         return 0.5 * self.stiffness * delta**2
 
@@ -112,10 +108,6 @@ class LinearClipped(AbstractNormal):
         return cls(
             stiffness, damping.clipped_ratio(damping.check_restitution(e)) * critical(stiffness, mass), onset
         )
-
-    @property
-    def abrupt(self) -> bool:
-        return not self.onset.is_smooth
 
     def stored(self, delta: Scalar) -> Scalar:
         return 0.5 * self.stiffness * delta**2
@@ -153,10 +145,6 @@ class LinearCompressive(AbstractNormal):
             damping.compressive_ratio(damping.check_restitution(e)) * critical(stiffness, mass),
             onset,
         )
-
-    @property
-    def abrupt(self) -> bool:
-        return not self.onset.is_smooth
 
     def stored(self, delta: Scalar) -> Scalar:
         return 0.5 * self.stiffness * delta**2

@@ -25,7 +25,7 @@ def slip(model: Hopper, state: HopperState) -> Scalar:
 
 def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
     """How a body lies: the angle rad of its z axis to the ground's normal, either end up (0 to π/2), and how far
-    beside its centre of mass the ground pushes, m: what rolling resistance holds, at most its C."""
+    beside its centre of mass the ground pushes, m: the lever that rolling resistance holds."""
     arms, gaps = _points(model, state)
     pushes = jax.vmap(lambda gap: model.contact.normal.force(-gap, jnp.zeros_like(gap)))(gaps)
     arm = effective_arm(pushes, arms)
