@@ -28,7 +28,7 @@ def main() -> None:
     options = tyro.extras.subcommand_cli_from_dict(studies, prog="difsim")
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     try:
         runs[type(options)](options)
     except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come

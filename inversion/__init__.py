@@ -14,6 +14,7 @@ from .identifiability import envelope as envelope
 from .identifiability import identify as identify
 from .identifiability import misses as misses
 from .identifiability import profile as profile
+from .identifiability import profiles as profiles
 from .leastsq import Fit as Fit
 from .leastsq import Stops as Stops
 from .leastsq import fit as fit

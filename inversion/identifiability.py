@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from scipy.stats import chi2
 
 from .branch import Node
@@ -149,32 +150,75 @@ def profile(
     standard deviations of the fit and within the prior's range (all of it where the deviation is infinite).
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
+    return profiles(problem, fit, {name: grid}, points, stops)[name]
+
+
+def profiles(
+    problem: Problem,
+    fit: Fit,
+    grids: Mapping[str, Sequence[float] | np.ndarray | None],
+    points: int = 21,
+    stops: Stops | None = None,
+) -> dict[str, Profile]:
+    """`profile` of several parameters in one compiled call, their chains dealt out over the devices.
+
+    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None.
+    **Returns:** name -> Profile. **Raises:** as `profile`.
+    """
+    values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
+    rows, index = [], []
+    for name, v in values.items():
+        rows += [v[v >= fit.values[name]], v[v < fit.values[name]][::-1]]
+        index += 2 * [problem.names.index(name)]
+    x = jnp.asarray(problem.unfold(problem.scaled(fit.values)))
+    # A NaN is skipped: chains of any length share one shape.
+    chains = np.full((len(rows), max(v.size for v in values.values())), np.nan)
+    for chain, row in zip(chains, rows, strict=True):
+        chain[: row.size] = row
+    order = _dealt([row.size for row in rows], len(jax.devices()))
+    walked = _walk(
+        problem, x, jnp.asarray(chains[order], x.dtype), jnp.asarray(index)[order], strong(stops or Stops())
+    )
+    misfit, counts = (np.asarray(a)[np.argsort(order)] for a in walked)
+    return {
+        name: _report(problem, fit, name, v, misfit[2 * i : 2 * i + 2], counts[2 * i : 2 * i + 2])
+        for i, (name, v) in enumerate(values.items())
+    }
+
+
+def _dealt(lengths: Sequence[int], hands: int) -> np.ndarray:
+    """An order of rows whose equal consecutive shares take alike long: the longest dealt first, to and fro."""
+    longest = np.argsort(-np.asarray(lengths), kind="stable")
+    rounds = [longest[i : i + hands] for i in range(0, longest.size, hands)]
+    rounds[1::2] = [r[::-1] for r in rounds[1::2]]
+    return np.asarray([r[h] for h in range(hands) for r in rounds if h < r.size])
+
+
+def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarray:
     if name not in problem.free or fit.names != problem.free:
         raise ValueError(f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}")
     values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
     if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
         raise ValueError(f"profile: grid {values} must have three or more values, ascending")
-    i = problem.names.index(name)
     for value in values:
         # A relaxed Discrete is profiled over its hull: between its values, so not checked against them.
         getattr(problem.parameters[name], "hull", problem.parameters[name]).check(float(value))
-    up = values[values >= fit.values[name]]
-    down = values[values < fit.values[name]][::-1]
-    chains = np.full((2, values.size), np.nan)  # a NaN is skipped: chains of any length share one shape
-    chains[0, : up.size], chains[1, : down.size] = up, down
-    x = jnp.asarray(problem.unfold(problem.scaled(fit.values)))
-    misfit, counts = _walk(problem, x, jnp.asarray(chains, x.dtype), jnp.array(i), strong(stops or Stops()))
-    misfit = np.concatenate([np.asarray(misfit[1])[: down.size][::-1], np.asarray(misfit[0])[: up.size]])
+    return values
+
+
+def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, counts) -> Profile:
+    """The profile from the misfits [2, points] of its chains, upwards and downwards."""
+    low = int(np.sum(values < fit.values[name]))
+    misfit = np.concatenate([misfit[1][:low][::-1], misfit[0][: values.size - low]])
     best = min(fit.misfit, misfit.min())
-    s = np.asarray(jax.vmap(problem.parameters[name].scaled)(jnp.asarray(values, x.dtype)))
+    q = problem.parameters[name]
+    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
     # The fit itself is a point of the profile, and usually between those of the grid.
-    there = np.searchsorted(s, float(problem.scaled(fit.values)[i]))
-    s = np.insert(s, there, problem.scaled(fit.values)[i])
-    ends = _crossings(s, np.insert(misfit, there, fit.misfit) - best)
-    physical = problem.parameters[name].physical
-    interval = tuple(None if end is None else float(physical(jnp.asarray(end, x.dtype))) for end in ends)
-    calls = Calls(*np.asarray(counts).sum(axis=0).tolist())
-    return Profile(name, values, misfit, float(best), interval, calls)
+    own = float(q.scaled(jnp.asarray(fit.values[name], float)))
+    there = np.searchsorted(s, own)
+    ends = _crossings(np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
+    interval = tuple(None if end is None else float(q.physical(jnp.asarray(end, float))) for end in ends)
+    return Profile(name, values, misfit, float(best), interval, Calls(*counts.sum(axis=0).tolist()))
 
 
 def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
@@ -195,10 +239,16 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
 
 
 @eqx.filter_jit
-def _walk(problem: Problem, x: Float[Array, " n"], chains: Float[Array, "2 points"], i: Array, stops: Stops):
-    """Misfit [2, points] along both chains of held values, and calls [2, 3]."""
+def _walk(
+    problem: Problem,
+    x: Float[Array, " n"],
+    chains: Float[Array, "chains points"],
+    index: Int[Array, " chains"],
+    stops: Stops,
+):
+    """Misfit [chains, points] along chains of held values of parameters by their index, and calls [chains, 3]."""
 
-    def point(carry, value):
+    def point(i, carry, value):
         def solve():
             mask, held = problem.free_mask.at[i].set(False), problem.held.at[i].set(value)
             there = eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held))
@@ -211,11 +261,12 @@ def _walk(problem: Problem, x: Float[Array, " n"], chains: Float[Array, "2 point
 
         return jax.lax.cond(jnp.isfinite(value), solve, skip)
 
-    def chain(values):
-        _, (misfit, calls) = jax.lax.scan(point, x, values)
+    def chain(row):
+        values, i = row
+        _, (misfit, calls) = jax.lax.scan(partial(point, i), x, values)
         return misfit, calls.sum(axis=0)
 
-    return map_batched(chain, chains)
+    return map_batched(chain, (chains, index))
 
 
 def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:

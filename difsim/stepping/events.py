@@ -18,6 +18,7 @@ from difsim.dynamics import AbstractImpactModel
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
 from difsim.stepping.status import Status
+from difsim.typing import Scalar, number
 
 SLACK = 1e-6  # m: how deep a point may be in the ground. Roots are 1e-12, drift along curved ground some 1e-9.
 
@@ -33,8 +34,8 @@ class Events(AbstractMethod):
     """
 
     impacts: int = eqx.field(static=True)
-    rtol: float = eqx.field(static=True, default=1e-10)
-    atol: float = eqx.field(static=True, default=1e-10)
+    rtol: Scalar = number(default=1e-10)
+    atol: Scalar = number(default=1e-10)
     max_steps: int = eqx.field(static=True, default=4096)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 

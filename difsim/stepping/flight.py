@@ -12,6 +12,7 @@ from difsim.dynamics import Approach
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
 from difsim.stepping.status import Status
+from difsim.typing import Scalar, number
 
 
 class Coast(AbstractMethod):
@@ -21,8 +22,8 @@ class Coast(AbstractMethod):
     default, for `jax.jacfwd`) or `RecursiveCheckpointAdjoint()` (for `jax.grad`).
     """
 
-    rtol: float = eqx.field(static=True, default=1e-12)
-    atol: float = eqx.field(static=True, default=1e-12)
+    rtol: Scalar = number(default=1e-12)
+    atol: Scalar = number(default=1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
@@ -63,10 +64,10 @@ class ToContact(AbstractMethod):
     **Arguments:** those of `Coast`; `slack` m, how deep a start still counts as one on the surface.
     """
 
-    rtol: float = eqx.field(static=True, default=1e-12)
-    atol: float = eqx.field(static=True, default=1e-12)
+    rtol: Scalar = number(default=1e-12)
+    atol: Scalar = number(default=1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
-    slack: float = eqx.field(static=True, default=1e-6)
+    slack: Scalar = number(default=1e-6)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
 
     @property

@@ -17,9 +17,10 @@ from jaxtyping import Array, Bool, Int
 
 from difsim import safe
 from difsim.dynamics import Approach
+from difsim.typing import Scalar, number
 
 
-def adaptive(rtol: float, atol: float, times: Array, norm: Callable) -> diffrax.PIDController:
+def adaptive(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Callable) -> diffrax.PIDController:
     """Steps by their error, down to some roundings of the greatest of the `times`.
 
     Below that time stands still, so such a step is taken whatever its error. A higher floor would do harm where a
@@ -102,7 +103,7 @@ class FiniteNorm(eqx.Module):
     same step, where a large one makes it shrink.
     """
 
-    weight: float = eqx.field(static=True, default=1.0)
+    weight: Scalar = number(default=1.0)
 
     def __call__(self, error: Array) -> Array:
         rows = jnp.sqrt(jnp.mean(jnp.atleast_2d(error) ** 2, axis=-1))

@@ -25,6 +25,7 @@ from difsim.dynamics import AbstractModel
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.sensitivity import forward_sensitivities
 from difsim.stepping.status import Status
+from difsim.typing import Scalar, number, require
 
 
 class Run(eqx.Module):
@@ -48,15 +49,15 @@ class AbstractMethod(eqx.Module):
 
     def __check_init__(self):
         for name in ("rtol", "atol", "max_steps"):
-            if not getattr(self, name, 1) > 0:
-                raise ValueError(f"{type(self).__name__}: {name} = {getattr(self, name)} must be positive")
+            value = getattr(self, name, 1)
+            require(value > 0, f"{type(self).__name__}: {name} = {value} must be positive")
 
     @abstractmethod
     def solve(self, model: AbstractModel, state: Array, unravel: Callable, times: Array) -> Run:
         """States of `model` at `times` from the flat `state` at `times[0]`."""
 
     @property
-    def tangent_tolerance(self) -> float | None:
+    def tangent_tolerance(self) -> Scalar | None:
         """Relative tolerance of a method for forward derivatives alone, which sees how its tangents grow.
 
         None for one that offers reverse mode: there no tangent exists while the solution is made.
@@ -67,13 +68,14 @@ class AbstractMethod(eqx.Module):
 def flat_field(unravel: Callable) -> Callable:
     """The model's field over the flat state, as diffrax wants it."""
 
+    @eqx.filter_jit  # diffrax traces it a dozen times, for its steps, rules and shapes: once is enough
     def field(t, y, model):
         return jax.flatten_util.ravel_pytree(model.field(t, unravel(y)))[0]
 
     return field
 
 
-def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: float) -> Array:
+def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: Scalar | float) -> Array:
     """Our code for a diffrax result and the number of steps that a contact got."""
     code = jnp.where(steps_per_contact < resolve, int(Status.UNDER_RESOLVED), int(Status.OK))
     for name, ours in (
@@ -91,10 +93,10 @@ def integrate(
     y0: Array,
     times: Array,
     *,
-    rtol: float,
-    atol: float,
+    rtol: Scalar,
+    atol: Scalar,
     max_steps: int,
-    resolve: float,
+    resolve: Scalar,
     adjoint: diffrax.AbstractAdjoint,
     norm: FiniteNorm,
 ) -> Run:
@@ -109,7 +111,7 @@ def integrate(
         y0=y0,
         args=args,
         saveat=diffrax.SaveAt(ts=times, controller_state=True),
-        stepsize_controller=ContactGuard(controller, approach),
+        stepsize_controller=ContactGuard(controller, eqx.filter_jit(approach)),
         adjoint=adjoint,
         max_steps=max_steps,
         throw=False,
@@ -136,11 +138,11 @@ class Sensitivities(AbstractMethod):
     `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
     """
 
-    rtol: float = eqx.field(static=True, default=1e-8)
-    atol: float = eqx.field(static=True, default=1e-8)
-    weight: float = eqx.field(static=True, default=1.0)
+    rtol: Scalar = number(default=1e-8)
+    atol: Scalar = number(default=1e-8)
+    weight: Scalar = number(default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
-    resolve: float = eqx.field(static=True, default=10.0)
+    resolve: Scalar = number(default=10.0)
 
     @property
     def tangent_tolerance(self):
@@ -150,21 +152,24 @@ class Sensitivities(AbstractMethod):
         field = flat_field(unravel)
 
         def run(rows_field, first_row, args, y0, times):
+            method = first_row(args)[1]
             return integrate(
                 rows_field,
-                lambda t, y, args: first_row(args).approach(t, unravel(y if y.ndim == 1 else y[0])),
+                lambda t, y, args: first_row(args)[0].approach(t, unravel(y if y.ndim == 1 else y[0])),
                 args,
                 y0,
                 times,
-                rtol=self.rtol,
-                atol=self.atol,
-                max_steps=self.max_steps,
-                resolve=self.resolve,
+                rtol=method.rtol,
+                atol=method.atol,
+                max_steps=method.max_steps,
+                resolve=method.resolve,
                 adjoint=diffrax.ForwardMode(),
-                norm=FiniteNorm(self.weight),
+                norm=FiniteNorm(method.weight),
             )
 
-        return forward_sensitivities(field, run, model, state, times)
+        # The tolerances go in beside the model: a custom rule must not close over what jit traces.
+        both = (model, jax.lax.stop_gradient(self))
+        return forward_sensitivities(lambda t, y, both: field(t, y, both[0]), run, both, state, times)
 
 
 class Checkpointed(AbstractMethod):
@@ -174,10 +179,10 @@ class Checkpointed(AbstractMethod):
     converges. Not for forward mode.
     """
 
-    rtol: float = eqx.field(static=True, default=1e-8)
-    atol: float = eqx.field(static=True, default=1e-8)
+    rtol: Scalar = number(default=1e-8)
+    atol: Scalar = number(default=1e-8)
     max_steps: int = eqx.field(static=True, default=4096)
-    resolve: float = eqx.field(static=True, default=10.0)
+    resolve: Scalar = number(default=10.0)
 
     def solve(self, model, state, unravel, times):
         return integrate(
@@ -199,7 +204,7 @@ class FixedSteps(AbstractMethod):
     """`steps` equal Tsit5 steps in each interval of `times`; any derivative, exact for the discrete map."""
 
     steps: int = eqx.field(static=True)
-    resolve: float = eqx.field(static=True, default=10.0)
+    resolve: Scalar = number(default=10.0)
 
     def __check_init__(self):
         if self.steps < 1:

@@ -51,6 +51,7 @@ def forward_sensitivities(field: Callable, run: Callable, model: Any, state: Arr
                 lambda t: t * scale.reshape((-1,) + (1,) * (t.ndim - 1)), (t_moved, t_state)
             )
 
+            @eqx.filter_jit  # as in methods.flat_field
             def augmented(t, z, args):
                 still, moved, t_moved = args
                 at = lambda y, moved: field(t, y, eqx.combine(moved, still))  # noqa: E731

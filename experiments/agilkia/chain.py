@@ -70,12 +70,11 @@ def run_chain(experiment: Experiment, world: World, values: dict[str, float]) ->
     p = {k: jnp.asarray(v, float) for k, v in (values | begin).items()}
     held = {"scenario": p.pop("scenario")}
 
-    @jax.jit
     def outputs(p):
         observed, ok = Chain(experiment, world)(p | held)
         return {k: observed[k] for k in OUTPUTS}, (observed, ok)
 
-    slopes, (observed, ok) = jax.jacfwd(outputs, has_aux=True)(p)
+    slopes, (observed, ok) = jax.jit(jax.jacfwd(outputs, has_aux=True))(p)
     plain = lambda tree: jax.tree.map(lambda x: np.asarray(x).tolist(), tree)  # noqa: E731
     named = ("landing_", "rebound_", "second_")
     return {

@@ -25,7 +25,7 @@ from inversion import (
     envelope,
     fit,
     identify,
-    profile,
+    profiles,
 )
 
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
@@ -124,20 +124,17 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
-        walks.append(
-            [profile(relaxed, middle, name, grid=_grid(problem, name), stops=SEARCH_STOPS) for name in PROFILED]
-        )
-    profiles = {
-        name: envelope(problem, walked) for name, walked in zip(PROFILED, zip(*walks, strict=True), strict=True)
-    }
+        grids = {name: _grid(problem, name) for name in PROFILED}
+        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS))
+    enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
     return Answer(
         problem=exact.hold(best.assignment),
         tree=tree,
         leaves=leaves,
         fit=answer,
-        identifiability=identify(relaxed, middle, profiles, threshold=1e-4),
-        profiles=profiles,
+        identifiability=identify(relaxed, middle, enveloped, threshold=1e-4),
+        profiles=enveloped,
         calls=tree.calls,
         seconds=seconds,
     )
