@@ -1,9 +1,9 @@
 """The eight impacts of spheres of Chung & Ooi (2011), and what can be checked of them.
 
-Of their parameters we hold those of test 4 whole, the speeds of tests 1, 2 and 5 and the radius of test 5. None of
-their curves is in hand: every case is gated on closed forms (normal: Hertz; sliding: Coulomb's impulse), and where an
-impact sticks on the equations of one contact, solved here by themselves. Aluminium stands in for the materials of 1
-and 2, that of test 4 for those of 3, 5 and 6.
+Of their parameters we hold those of test 4 whole, the speeds of tests 1, 2 and 5 and the radius of test 5. None
+of their curves is in hand: every case is gated on closed forms (normal: Hertz; sliding: Coulomb's impulse), and
+where an impact sticks on the equations of one contact, solved here by themselves. Aluminium stands in for the
+materials of 1 and 2, that of test 4 for those of 3, 5 and 6.
 Source: Chung & Ooi, Granular Matter 13 (2011) 643-656. Gates: 1 % (1, 2), .005 (3), 2 % (4-6), momentum 1e-12 and
 angular momentum 1e-10 (7, 8).
 """

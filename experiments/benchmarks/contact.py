@@ -30,7 +30,8 @@ PEER = "DIFSIM_MUJOCO_PYTHON"
 @dataclass(frozen=True)
 class Case:
     """A body of `corners` [n, 3] m, `mass` kg and `moments` [3] kg m², which falls on a plane in `gravity` m/s²
-    from `height` m, at `speed` m/s downwards at the start: one bounce, and some flight after it until `horizon` s."""
+    from `height` m, at `speed` m/s downwards at the start: one bounce, and some flight after it until
+    `horizon` s."""
 
     gravity: float
     height: float
