@@ -1,8 +1,10 @@
-"""The bouncing cube against MuJoCo's C engine at equal landing error; the cost of derivatives and of batches."""
+"""Hoppers that bounce against MuJoCo's C engine at equal landing error; the cost of derivatives and of batches."""
 
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,52 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.body import RigidState
+from difsim.body import RigidBody, RigidState
+from difsim.contact import Vertices
+from difsim.dynamics import Hopper
+from difsim.gravity import Uniform
+from difsim.shape import Plane
 from difsim.stepping import AbstractMethod, FixedSteps, Sensitivities, simulate
 from experiments.benchmarks.timing import cpu_seconds
-from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
+from experiments.hopper import imhotep
+from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground
 
 PEER = "DIFSIM_MUJOCO_PYTHON"
-# Gravity, height m of the centre at the start, downward speed m/s, horizon s: one bounce and some flight after it.
-CASES = {"phobos": (0.5, 0.0, 20.0), "67p": (0.3, 0.05, 60.0)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A body of `corners` [n, 3] m, `mass` kg and `moments` [3] kg m², which falls on a plane in `gravity` m/s²
+    from `height` m, at `speed` m/s downwards at the start: one bounce, and some flight after it until
+    `horizon` s."""
+
+    gravity: float
+    height: float
+    speed: float
+    horizon: float
+    corners: np.ndarray
+    mass: float
+    moments: np.ndarray
+
+    def model(self, ground: Ground) -> Hopper:
+        """The body over the plane z = 0."""
+        return Hopper(
+            RigidBody(self.mass, np.diag(self.moments)),
+            ground.contact(Vertices(jnp.asarray(self.corners)), self.mass),
+            Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+            Uniform((0.0, 0.0, -self.gravity)),
+            resolution=ground.resolution,
+        )
+
+
+CUBE = (np.asarray(list(product((-EDGE / 2, EDGE / 2), repeat=3))), MASS, np.full(3, MASS * EDGE**2 / 6))
+MINERVA = (imhotep.prism(), imhotep.MASS, imhotep.inertia())
+# MINERVA-II over a plane: the terrain of its study has no likeness in the peer.
+CASES = {
+    "cube, phobos": Case(GRAVITY["phobos"], 0.5, 0.0, 20.0, *CUBE),
+    "cube, 67p": Case(GRAVITY["67p"], 0.3, 0.05, 60.0, *CUBE),
+    "minerva, 67p": Case(GRAVITY["67p"], 0.3, 0.05, 60.0, *MINERVA),
+}
 LAUNCHES = 16
 RESTITUTION, FRICTION = 0.6, 0.5
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -33,7 +73,7 @@ FREQUENCY, RATIO = 53.0, 0.1809
 
 def launches(case: str, seed: int) -> RigidState:
     """LAUNCHES states: sideways at up to 5 cm/s, in any attitude, with a spin of some .1 rad/s."""
-    rng, (height, speed, _) = np.random.default_rng(seed), CASES[case]
+    rng, height, speed = np.random.default_rng(seed), CASES[case].height, CASES[case].speed
     attitude = rng.standard_normal((LAUNCHES, 4))
     velocity = np.c_[rng.uniform(-0.05, 0.05, (LAUNCHES, 2)), np.full(LAUNCHES, -speed)]
     return RigidState(
@@ -51,8 +91,8 @@ class Landing(eqx.Module):
     method: AbstractMethod
 
     def __call__(self, p: Float[Array, "3"], state: RigidState) -> Float[Array, "3"]:
-        model = cube(GRAVITY[self.case], Ground(p[0], p[1], p[2]))
-        times = jnp.array([0.0, CASES[self.case][2]])
+        model = CASES[self.case].model(Ground(p[0], p[1], p[2]))
+        times = jnp.array([0.0, CASES[self.case].horizon])
         return simulate(model, model.start(state), times, method=self.method, throw=False).last.body.position
 
 
@@ -86,7 +126,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
         good = {k: v for k, v in theirs.items() if v[0] <= ERROR}
         best = min(good, key=lambda k: good[k][1]) if good else None
         peer_rate = 1 / good[best][1] if best else np.nan
-        label = f"cube, {case}, one bounce"
+        label = f"{case}, one bounce"
         found += [
             _row(
                 f"{label}: trajectories per CPU second (ours at {tolerance:g}; peer {best})",
@@ -97,7 +137,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
             _row(f"{label}: error of the end, of the path", error, good[best][0] if best else np.nan, "1"),
         ]
         found.append(_derivative_row(f"{label}, tolerance {tolerance:g}", landing, start, seeds, seconds))
-        if case == "phobos":
+        if case == "cube, phobos":
             found += _batch_rows(label, landing, start, seeds, seconds)
     return found
 
@@ -108,7 +148,7 @@ def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
 
 def _path(case: str, start: RigidState) -> np.ndarray:
     """Length of the way to the horizon [LAUNCHES] m, from 200 points."""
-    model, times = cube(GRAVITY[case], Ground(*P)), jnp.linspace(0.0, CASES[case][2], 200)
+    model, times = CASES[case].model(Ground(*P)), jnp.linspace(0.0, CASES[case].horizon, 200)
     method = Sensitivities(1e-8, 1e-8, resolve=0.0)
     one = lambda s: simulate(model, model.start(s), times, method=method, throw=False).states.body.position  # noqa: E731
     positions = np.asarray(jax.jit(lambda s: jax.lax.map(one, s))(start))
@@ -138,7 +178,7 @@ def _batch_rows(
 ) -> list[dict[str, Any]]:
     """CPU milliseconds of a launch: one by one, in batches, all at once, and by equal steps."""
     # 20 steps in a contact of .06 s
-    fixed = Landing(adaptive.case, FixedSteps(round(CASES[adaptive.case][2] / 3e-3), resolve=0.0))
+    fixed = Landing(adaptive.case, FixedSteps(round(CASES[adaptive.case].horizon / 3e-3), resolve=0.0))
     ways = {
         "adaptive, batches of 4": (adaptive, 4),
         f"adaptive, all {LAUNCHES} at once (vmap)": (adaptive, LAUNCHES),
@@ -157,14 +197,15 @@ def _peer(
     python: str, case: str, start: RigidState, path: np.ndarray, folder: Path
 ) -> dict[str, tuple[float, float]]:
     """The peer's error and CPU seconds of a launch, by integrator and step."""
-    where = folder / f"contact_{case}.npz"
+    where, scene = folder / f"contact_{case.replace(', ', '_')}.npz", CASES[case]
     np.savez(
         where,
-        gravity=GRAVITY[case],
+        gravity=scene.gravity,
         friction=FRICTION,
-        half=EDGE / 2,
-        mass=MASS,
-        horizon=CASES[case][2],
+        corners=scene.corners,
+        moments=scene.moments,
+        mass=scene.mass,
+        horizon=scene.horizon,
         stiffness=FREQUENCY**2,
         damping=2 * RATIO * FREQUENCY,
         steps=STEPS,

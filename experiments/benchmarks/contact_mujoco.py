@@ -1,7 +1,8 @@
 """The other side of `difsim benchmark contact`: MuJoCo's C engine, in an interpreter of its own.
 
 Run as a script with a Python that has `mujoco`: case, results. Nothing of difsim is imported here, and difsim
-imports nothing of this. A box over a plane; for each time step the ends of all launches and the CPU time of one.
+imports nothing of this. The hull of some corners over a plane (a box as a box, which is faster); for each time
+step the ends of all launches and the CPU time of one.
 """
 
 import sys
@@ -12,11 +13,12 @@ import numpy as np
 
 SCENE = """<mujoco>
   <option timestep="{dt}" gravity="0 0 -{gravity}" integrator="{integrator}" cone="elliptic"/>
+  <asset>{asset}</asset>
   <worldbody>
     <geom type="plane" size="500 500 1" condim="3" friction="{friction}" solref="{solref}" solimp="{solimp}"/>
     <body pos="0 0 1"><freejoint/>
-      <geom type="box" size="{half} {half} {half}" mass="{mass}" condim="3" friction="{friction}" solref="{solref}"
-            solimp="{solimp}"/>
+      <inertial pos="0 0 0" mass="{mass}" diaginertia="{moments}"/>
+      <geom {geom} mass="0" condim="3" friction="{friction}" solref="{solref}" solimp="{solimp}"/>
     </body>
   </worldbody>
 </mujoco>"""
@@ -40,7 +42,9 @@ def main(case_path: str, result_path: str) -> None:
 
 
 def fly(case, dt: float, integrator: str) -> tuple[np.ndarray, float]:
-    numbers = {k: float(case[k]) for k in ("gravity", "friction", "half", "mass")}
+    numbers = {k: float(case[k]) for k in ("gravity", "friction", "mass")}
+    asset, geom = shape(case["corners"])
+    numbers |= {"asset": asset, "geom": geom, "moments": " ".join(map(str, case["moments"]))}
     solref = f"{-float(case['stiffness'])} {-float(case['damping'])}"
     # A constant impedance: the contact is then a linear spring and damper, as in the closed form.
     text = SCENE.format(dt=dt, integrator=integrator, solref=solref, solimp="0.95 0.95 0.001 0.5 2", **numbers)
@@ -57,6 +61,15 @@ def fly(case, dt: float, integrator: str) -> tuple[np.ndarray, float]:
         mujoco.mj_step(model, data, count)
         ends.append(data.qpos[:3].copy())
     return np.stack(ends), (time.process_time() - started) / len(ends)
+
+
+def shape(corners: np.ndarray) -> tuple[str, str]:
+    """The asset and the geometry of a body with these corners [n, 3] m about its centre of mass."""
+    half = np.abs(corners).max(axis=0)
+    if len(corners) == 8 and (np.abs(corners) == half).all():
+        return "", f'type="box" size="{half[0]} {half[1]} {half[2]}"'
+    vertices = " ".join(map(str, corners.ravel()))
+    return f'<mesh name="hull" vertex="{vertices}"/>', 'type="mesh" mesh="hull"'
 
 
 if __name__ == "__main__":
