@@ -25,7 +25,7 @@ class Edges(eqx.Module):
     n̂·wing ≤ 0 for both; `lengths` [E] m of the pieces.
     """
 
-    nodes: Int[Array, "E 2"]
+    nodes: Int[Array, "E 2"] = eqx.field(converter=jnp.asarray)
     wings: Float[Array, "E 2 3"] = number()
     lengths: Float[Array, " E"] = number()
 

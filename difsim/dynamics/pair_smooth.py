@@ -80,29 +80,31 @@ class SmoothPair(AbstractPairLaw):
         law = self.normal.law(effective_mass(pair, state, nearby))
         features = jax.eval_shape(lambda: pressed(pair, state, nearby)).depth.shape[0]
 
-        def forces(state, spring):
+        def forces(state, spring, k_old):
             """On the second body [M, 3] N; the springs' rates; what is pressed, the normal forces, k_t."""
             here = pressed(pair, state, nearby)
             n, slip = here.touches.normal, here.slip
             force = jax.vmap(law.force)(here.depth, here.rate)
             along = force[:, None] * here.touches.slope
             push = force * safe.norm(here.touches.slope)
-            k = jax.vmap(self.tangential.stiffness)(here.depth)[:, None]
-            flat = spring - jnp.sum(spring * n, axis=1)[:, None] * n
-            across = _cut(flat - self.lag * k * slip, self.tangential.coefficient * push)
-            return along + across, -k * slip, here, push, k
-
-        def slope(state, spring):
-            total, rate, *_ = found = forces(state, spring)
-            return _motion(pair, state, found[2].touches.point, total), rate
+            k = jax.vmap(self.tangential.stiffness)(here.depth)
+            softer = jnp.where(k < k_old, safe.divide(k, k_old), 1.0)[:, None]
+            flat = softer * (spring - jnp.sum(spring * n, axis=1)[:, None] * n)
+            rate = -k[:, None] * slip
+            across = _cut(flat + self.lag * rate, self.tangential.coefficient * push)
+            return along + across, rate, here, push, k
 
         def advance(state, memory):
             spring, k_old = memory
-            _, _, here, push, k = forces(state, spring)
-            softer = jnp.where(k < k_old, safe.divide(k, k_old), 1.0)
-            spring = _cut(softer * spring, self.tangential.coefficient * push)
-            y, h = (state, spring), self.step
-            k1 = slope(*y)
+            total, rate, here, push, k = forces(state, spring, k_old)
+            k1 = _motion(pair, state, here.touches.point, total), rate
+            softer = jnp.where(k < k_old, safe.divide(k, k_old), 1.0)[:, None]
+            y, h = (state, _cut(softer * spring, self.tangential.coefficient * push)), self.step
+
+            def slope(state, spring):
+                total, rate, there, *_ = forces(state, spring, k)
+                return _motion(pair, state, there.touches.point, total), rate
+
             k2 = slope(*_moved(y, k1, h / 2))
             k3 = slope(*_moved(y, k2, h / 2))
             k4 = slope(*_moved(y, k3, h))
@@ -110,7 +112,7 @@ class SmoothPair(AbstractPairLaw):
             state, spring = _moved(y, mean, h)
             return _normalised(state), (spring, k), here, push
 
-        memory = jnp.zeros((features, 3)), jnp.zeros((features, 1))
+        memory = jnp.zeros((features, 3)), jnp.zeros(features)
         nothing = jnp.zeros_like(self.step)
         return stepped(pair, state, nearby, record, advance, memory, self.step, self.max_steps, nothing)
 

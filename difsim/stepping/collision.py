@@ -18,7 +18,7 @@ from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, ne
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, as_float, is_known
 
-_REACH = 0.01  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 2e-5 of it
+_REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
 _ROOT = 1e-13  # of the radius: the gap that is left at touch
 
