@@ -96,8 +96,8 @@ def nearby(pair, state) -> Nearby:
 def least_gap(pair, state, resolution: Scalar) -> Scalar:
     """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m.
 
-    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for the edges, then that
-    of points and edges.
+    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for
+    the edges, then that of points and edges.
     """
     apart = safe.norm(state.second.position - state.first.position) - pair.first.radius - pair.second.radius
 
@@ -117,7 +117,7 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
 
 
 def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
-    """The gaps, without those of marks, which touch nothing; but one deep inside tells of edges that have crossed."""
+    """The gaps without those of marks, which touch nothing; but one deep inside tells of edges that crossed."""
     deepest = jnp.max(stone.edges.lengths, initial=0.0)
     is_mark = jnp.arange(gaps.shape[0]) >= stone.points.shape[0]
     return jnp.where(is_mark & (gaps > -deepest), jnp.inf, gaps)

@@ -93,6 +93,8 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
         raise ValueError(f"collide: times must increase; they are {times}")
     if contacts < 1:
         raise ValueError(f"collide: contacts = {contacts} must be at least 1")
+    # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
+    pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
     result = _collide(pair, state, times, contacts)
     if is_known(result.status):
         if throw and result.status == Status.INSIDE:
@@ -118,7 +120,6 @@ class _Search(eqx.Module):
 
 @eqx.filter_jit
 def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Collision:
-    state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
 
