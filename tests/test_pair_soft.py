@@ -7,7 +7,7 @@ import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import LinearClipped, Sharp, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Given, Pair, PairState, Record, SmoothPair, nearby
+from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, Record, SmoothPair, nearby
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
