@@ -29,8 +29,13 @@ def touching(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
     )
 
 
-@eqx.filter_jit
 def bout(pair, state):
+    # Not weakly typed: one compilation for all numbers.
+    return _bout(*jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state)))
+
+
+@eqx.filter_jit
+def _bout(pair, state):
     record = Record(jnp.array([0.0, DURATION / 2, 10 * DURATION]), jnp.full((3, 26), jnp.nan))
     return pair.law.bout(pair, state, nearby(pair, state), record)
 
@@ -50,15 +55,15 @@ def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
 
 
 def test_smooth_contact_keeps_momentum_and_angular_momentum():
-    pair, start = smooth(0.7, 0.3), touching(slide=0.5, spin=(3.0, 2.0, -1.0))
+    pair, start = smooth(0.7, 0.1), touching(slide=3.0, spin=(3.0, 2.0, -1.0))
     after, _ = bout(pair, start)
     np.testing.assert_allclose(pair.momentum(after.state), pair.momentum(start), atol=1e-12)
-    np.testing.assert_allclose(pair.angular_momentum(after.state), pair.angular_momentum(start), atol=1e-9)
+    np.testing.assert_allclose(pair.angular_momentum(after.state), pair.angular_momentum(start), atol=1e-11)
     np.testing.assert_allclose(
         after.impulse, MASS * (after.state.second.velocity - start.second.velocity), atol=1e-12
     )
     # It slides throughout: |P_t| = μ P_n.
-    np.testing.assert_allclose(np.linalg.norm(after.impulse[:2]), 0.3 * after.impulse[2], rtol=0.02)
+    np.testing.assert_allclose(np.linalg.norm(after.impulse[:2]), 0.1 * after.impulse[2], rtol=0.02)
     assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(start)
 
 
