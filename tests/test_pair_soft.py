@@ -85,6 +85,7 @@ def test_compliance_alone_is_elastic_and_sets_the_duration():
     np.testing.assert_allclose(after.duration, DURATION, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_cohesion_takes_its_work_and_holds_what_is_slower():
     # Two bonds of ½ C F² each against ½ (m/2) u².
     F = 60.0
