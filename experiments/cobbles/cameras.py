@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from difsim.camera import Camera, looking_at
+from difsim.typing import Scalar
 from experiments.cobbles.paper import FIELD_OF_VIEW, PHANTOM
 
 RATE = 240.0  # frames a second: the slower of the paper's cameras
@@ -55,15 +56,15 @@ def half_widths(rig: Rig) -> Rig:
     return eqx.tree_at(lambda c: [getattr(c, name) for name in widths], none, list(widths.values()))
 
 
-def miscalibrated(rig: Rig, key: Array) -> Rig:
-    """`rig` as a calibration with the errors of Table 13 would have it."""
+def miscalibrated(rig: Rig, share: Scalar, key: Array) -> Rig:
+    """`rig` as a calibration with the errors of Table 13 would have it, times `share`."""
     leaves, structure = jax.tree.flatten(rig)
     keys = jax.random.split(key, len(leaves))
     widths = jax.tree.leaves(half_widths(rig))
     return jax.tree.unflatten(
         structure,
         [
-            x + w * jax.random.uniform(k, x.shape, x.dtype, -1.0, 1.0)
+            x + share * w * jax.random.uniform(k, x.shape, x.dtype, -1.0, 1.0)
             for x, w, k in zip(leaves, widths, keys, strict=True)
         ],
     )
