@@ -247,4 +247,3 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
 def kinetic_energy(body: RigidBody, x: State12) -> Scalar:
     """½ m v² + ½ ω·I ω, J."""
     return 0.5 * body.mass * x[3:6] @ x[3:6] + 0.5 * x[9:] @ body.inertia @ x[9:]
-
