@@ -177,7 +177,7 @@ class ArcProblem(AbstractProblem):
             q, _ = spun(known.body, rotation.from_mrp(turn[:3]), turn[3:], tracks.times)
             return jax.vmap(lambda q: jax.vmap(lambda m: rotation.rotate(q, m))(known.markers))(q)
 
-        points = arms(x[6:]) + (x[:3] + since[:, None] * x[3:6])[:, None]
+        points = arms(x[6:]) + (x[None, :3] + since[:, None] * x[None, 3:6])[:, None]
         by_turn = jax.jacfwd(arms)(x[6:])
 
         def by_place(camera, pixels, seen):

@@ -67,7 +67,10 @@ def _fit(problem: ArcProblem, attitudes: Float[Array, "n 3"]) -> ArcFit:
 
 
 def fit_unknown(problem: ArcProblem) -> ArcFit:
-    """The fit of an arc whose `centre` is what `first_guess` gives: attitudes are screened on the first third of the
-    arc, the best are fitted there until one serves, and from it the whole arc is fitted."""
+    """The fit of an arc whose `centre` is what `first_guess` gives.
+
+    Attitudes are screened on the first third of the arc, the best are fitted there until one serves, and from it
+    the whole arc is fitted.
+    """
     attitudes = Rotation.random(ATTITUDES, rng=np.random.default_rng(0)).as_mrp()
     return _fit(problem, jnp.asarray(attitudes))

@@ -79,7 +79,7 @@ def world(which: int, stone: Cobble) -> World:
     """The truth as scenario `which` sees it, of two equal cobbles with the same seven markers."""
     body = RigidBody(stone.mass, np.diag(stone.inertia))
     known = Known(scenario(which), body, chosen(stone.mesh.vertices))
-    truth = flown(body, ARCS[1][0])
+    truth = eqx.filter_jit(flown)(body, ARCS[1][0])
     states = tuple(jnp.stack([to_vector(s) for s in pair]) for pair in truth)
     see = jax.jit(lambda xs, t: jax.vmap(lambda x: visible(known, x, t))(xs))
     return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))

@@ -110,12 +110,13 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
         raise ValueError(f"{path}: {len(faults)} faulty rows:\n" + "\n".join(faults[:SHOWN]) + more)
     if rows and max(max(row[4:]) for row in rows) <= 2.0:
         raise ValueError(f"{path}: line 2 and all after: u_px and v_px are at most 2: give pixels, not shares")
-    return {
-        body: tuple(
-            _tracks(path, [r for r in rows if r[2] == body], body, arc, experiment) for arc in experiment.arcs
-        )
-        for body in experiment.bodies
+    of_body = {body: [row for row in rows if row[2] == body] for body in experiment.bodies}
+    found = {
+        body: [_tracks(path, mine, body, arc, experiment) for arc in experiment.arcs]
+        for body, mine in of_body.items()
     }
+    longest = max(track.times.size for pair in found.values() for track in pair)
+    return {body: tuple(_padded(track, longest) for track in pair) for body, pair in found.items()}
 
 
 def _check_header(path, header: list[str]) -> None:
@@ -154,11 +155,9 @@ def _tracks(path, rows: list, body: str, arc: tuple[float, float], experiment: E
     """Rows of one body on one arc, as arrays."""
     inside = [row for row in rows if arc[0] <= row[0] <= arc[1]]
     if not inside:
-        span = (
-            f"its rows run from {min(r[0] for r in rows):g} to {max(r[0] for r in rows):g}" if rows else "no rows"
-        )
+        span = f"they run from {min(rows)[0]:g} to {max(rows)[0]:g} s" if rows else "it has none"
         raise ValueError(
-            f"{path}: body {body!r} has no row in the arc {arc[0]:g} to {arc[1]:g} s: {span} (time in s?)"
+            f"{path}: body {body!r} has no rows in the arc {arc[0]:g} to {arc[1]:g} s: {span} (in s?)"
         )
     times = np.unique([row[0] for row in inside])
     cameras, markers = list(experiment.cameras), experiment.markers[body]
@@ -168,6 +167,13 @@ def _tracks(path, rows: list, body: str, arc: tuple[float, float], experiment: E
         at = np.searchsorted(times, time), cameras.index(camera), markers.index(marker)
         pixels[at], seen[at] = (u, v), True
     return Tracks(times, pixels, jnp.asarray(seen))
+
+
+def _padded(tracks: Tracks, length: int) -> Tracks:
+    """The same tracks with the last time again and again, and nothing seen: one length, one compilation."""
+    more = length - tracks.times.size
+    pad = lambda leaf, mode: jnp.pad(leaf, [(0, more)] + [(0, 0)] * (leaf.ndim - 1), mode)  # noqa: E731
+    return Tracks(pad(tracks.times, "edge"), pad(tracks.pixels, "constant"), pad(tracks.seen, "constant"))
 
 
 def write_tracks(path: str | PathLike, rows: list[tuple]) -> None:
