@@ -40,7 +40,7 @@ def _block(path, sides, turn=(1.0, 0.0, 0.0, 0.0)):
 
 def test_a_users_mesh_is_put_about_its_centre_and_along_its_axes(tmp_path):
     a, b, c = sides = (0.12, 0.05, 0.08)
-    found = cobble(str(_block(tmp_path / "block.obj", sides, (0.5, 0.1, -0.7, 0.5))))
+    found = cobble(str(_block(tmp_path / "block.obj", sides, (0.5, 0.1, -0.7, 0.5))), 0)
     closed_form = paper.MASS / 12 * np.array([a * a + c * c, a * a + b * b, b * b + c * c])
     np.testing.assert_allclose(found.inertia, np.sort(closed_form)[::-1], rtol=1e-9)
     np.testing.assert_allclose(np.ptp(found.mesh.vertices, axis=0), (0.05, 0.08, 0.12), rtol=1e-9)
@@ -50,11 +50,11 @@ def test_a_users_mesh_is_put_about_its_centre_and_along_its_axes(tmp_path):
 def test_shapes_that_are_not_there_or_of_no_cobble_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("DIFSIM_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="--shape generated"):
-        cobble("bennu")
+        cobble("bennu", 0)
     with pytest.raises(FileNotFoundError, match="no mesh file"):
-        cobble(str(tmp_path / "missing.obj"))
+        cobble(str(tmp_path / "missing.obj"), 0)
     with pytest.raises(ValueError, match=r"not 0\.02 to 0\.5 m"):
-        cobble(str(_block(tmp_path / "house.obj", (12.0, 5.0, 8.0))))
+        cobble(str(_block(tmp_path / "house.obj", (12.0, 5.0, 8.0))), 0)
 
 
 def test_the_papers_tables_agree_with_one_another():
