@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
@@ -21,9 +20,8 @@ LIGHT = np.array([-0.4, 0.5, 0.77])
 
 
 def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write convergence.png (Fig. 4), snapshots.png (5), states.png (6), energies.png (7), tables.png (5 and 6)."""
+    """Write convergence.png (Fig. 4), snapshots.png (5), states.png (6), energies.png (7), tables.png."""
     for name, maker in (
-        ("convergence", _convergence),
         ("snapshots", _snapshots),
         ("states", _states),
         ("energies", _energies),
@@ -62,7 +60,9 @@ def _shade(ax: Axes, vertices: np.ndarray, faces: np.ndarray, colour: str) -> No
     order = order[normals[order, 2] > 0]
     bright = 0.35 + 0.65 * np.clip(normals[order] @ LIGHT, 0, 1)[:, None]
     shade = 1 - (1 - np.array(to_rgb(colour))) * 0.75
-    ax.add_collection(PolyCollection(corners[order][:, :, :2], facecolors=bright * shade, edgecolors="face", lw=0.2))
+    ax.add_collection(
+        PolyCollection(corners[order][:, :, :2], facecolors=bright * shade, edgecolors="face", lw=0.2)
+    )
 
 
 def _states(result: xr.Dataset) -> Figure:
@@ -103,10 +103,14 @@ def _energies(result: xr.Dataset) -> Figure:
         f"CoR_E {float(result['nominal_energy_ratio']):.3f}"
     )
     time = result["time"].values
-    for ax, (name, unit) in zip(figure.subplots(1, 2), (("kinetic", "translation"), ("rotation", "rotation")), strict=True):
+    for ax, (name, unit) in zip(
+        figure.subplots(1, 2), (("kinetic", "translation"), ("rotation", "rotation")), strict=True
+    ):
         for body, colour, line in zip(result["body"].values, COLOURS, ("-", "--"), strict=True):
             values = 1e3 * result[name].sel(body=body)
-            ax.plot(time, values, line, color=colour, label=f"body {body}: {number(float(values[-1]))} mJ at the end")
+            ax.plot(
+                time, values, line, color=colour, label=f"body {body}: {number(float(values[-1]))} mJ at the end"
+            )
         ax.axvline(float(result["contact_time"]), color=GREY, linewidth=0.8, linestyle=":")
         ax.set(xlabel="time [s]", ylabel="energy [mJ]", title=unit, ylim=(0, None))
         ax.legend(frameon=False)
@@ -143,7 +147,9 @@ def _tables(result: xr.Dataset) -> Figure:
     )
     for ax, (ours, theirs, title) in zip(figure.subplots(1, 3), quantities, strict=True):
         for e, colour in zip(result["restitution"].values, colours, strict=True):
-            ax.plot(angles, result[ours].sel(model="hard", restitution=e), "o-", color=colour, label=f"e = {e:g}", ms=4)
+            ax.plot(
+                angles, result[ours].sel(model="hard", restitution=e), "o-", color=colour, label=f"e = {e:g}", ms=4
+            )
             if theirs:
                 ax.plot(angles, result[theirs].sel(restitution=e), "s", color=colour, fillstyle="none")
         ax.set(xlabel="α [deg]", title=title, xticks=angles)

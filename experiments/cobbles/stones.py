@@ -8,7 +8,9 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from difsim import mesh
+from difsim.body import Stone
 from difsim.mesh import TriMesh
+from experiments.cache import CACHE
 from experiments.cobbles.paper import INERTIA, LENGTH, MASS, VERTICES
 
 BENNU = Path("Bennu") / "bennu_osirisrex2019_2692f.obj"
@@ -54,6 +56,15 @@ def cobble(shape: str, seed: int) -> Cobble:
         return Cobble("Bennu", TriMesh(body.vertices * HALF_TURN * scale, body.faces), MASS, INERTIA)
     body = _principal(mesh.load(shape, "m", SIZES))
     return Cobble(Path(shape).stem, body, MASS, np.diag(body.inertia(MASS / body.volume)).copy())
+
+
+def stone(cobble: Cobble, fineness: int = 80, count: int = 0) -> Stone:
+    """The rigid body and its surface: a table of its distance with `fineness` cells along the longest side, and
+    `count` points on the faces besides the vertices."""
+    spacing = np.ptp(cobble.mesh.vertices, axis=0).max() / fineness
+    return Stone.from_mesh(
+        cobble.mesh, cobble.mass, np.diag(cobble.inertia), count=count, spacing=spacing, cache=CACHE
+    )
 
 
 def generated(seed: int) -> TriMesh:
