@@ -10,7 +10,7 @@ from difsim import safe
 from difsim.body.rigid import RigidBody
 from difsim.mesh import TriMesh, surface_points
 from difsim.shape import AbstractSDF, GridSDF
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar, is_known, number
 
 _FLAT = 1e-4  # rad: an edge that bends less is part of a flat face
 
@@ -20,11 +20,12 @@ class Edges(eqx.Module):
 
     **Arguments:** `nodes` [E, 2], the ends of a piece, indices into `Stone.nodes`; `wings` [E, 2, 3], unit vectors
     that lead from the edge into its two faces, at right angles to it: n̂ is an outward normal of the edge where
-    n̂·wing ≤ 0 for both.
+    n̂·wing ≤ 0 for both; `lengths` [E] m of the pieces.
     """
 
     nodes: Int[Array, "E 2"]
     wings: Float[Array, "E 2 3"] = number()
+    lengths: Float[Array, " E"] = number()
 
 
 class Stone(eqx.Module):
@@ -34,7 +35,8 @@ class Stone(eqx.Module):
     they tell which piece of a long edge is near.
 
     **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none for
-    a round solid); `marks` [L, 3] m inside long edges. Make it of a mesh by `from_mesh`.
+    a round solid); `marks` [L, 3] m inside long edges. `radius` m, the farthest point's, follows. Make it of a
+    mesh by `from_mesh`. **Raises:** `ValueError` for points that are no [N, 3], or edges that end in no node.
     """
 
     body: RigidBody
@@ -42,25 +44,25 @@ class Stone(eqx.Module):
     shape: AbstractSDF
     edges: Edges
     marks: Float[Array, "L 3"] = number()
+    radius: Scalar = number()
 
     def __init__(self, body, points, shape, edges=None, marks=None):
         self.body = body
         self.points = jnp.asarray(points, float)
         self.shape = shape
-        self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3))) if edges is None else edges
+        self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros(0)) if edges is None else edges
         self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(marks, float)
         if self.points.ndim != 2 or self.points.shape[0] < 1 or self.points.shape[1] != 3:
             raise ValueError(f"Stone: points have shape {self.points.shape}: give at least one, [N, 3] in m")
+        self.radius = jnp.max(safe.norm(self.points))
+        count = self.points.shape[0] + self.marks.shape[0]
+        if self.edges.nodes.size and is_known(self.edges.nodes) and int(np.max(self.edges.nodes)) >= count:
+            raise ValueError(f"Stone: an edge ends in node {np.max(self.edges.nodes)} of {count}")
 
     @property
     def nodes(self) -> Float[Array, "P 3"]:
         """Points and marks, m: what the edges' ends count in."""
         return jnp.concatenate([self.points, self.marks])
-
-    @property
-    def radius(self) -> Scalar:
-        """Distance m of the farthest point from the centre of mass."""
-        return jnp.max(safe.norm(self.points))
 
     @staticmethod
     def from_mesh(
@@ -120,8 +122,9 @@ def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarra
         marks.extend(vertices[start] + cuts * (vertices[end] - vertices[start]))
         chain = [start, *range(first, first + count - 1), end]
         nodes.extend(zip(chain[:-1], chain[1:], strict=True))
-    nodes = np.array(nodes, int).reshape(-1, 2)
-    return Edges(nodes, np.repeat(wings, pieces, axis=0)), np.array(marks).reshape(-1, 3)
+    nodes, marks = np.array(nodes, int).reshape(-1, 2), np.array(marks).reshape(-1, 3)
+    lengths = np.linalg.norm(vertices[b] - vertices[a], axis=1) / pieces
+    return Edges(nodes, np.repeat(wings, pieces, axis=0), np.repeat(lengths, pieces)), marks
 
 
 def _across(vectors: np.ndarray, along: np.ndarray) -> np.ndarray:

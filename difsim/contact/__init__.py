@@ -19,7 +19,7 @@ from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
 from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
-from difsim.contact.simultaneous import simultaneous
+from difsim.contact.moreau import simultaneous
 from difsim.contact.surface import Powers, SurfaceContact, Wrench
 from difsim.contact.touch import Moving, Touch, effective_arm
 

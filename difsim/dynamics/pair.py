@@ -3,6 +3,7 @@
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
@@ -58,9 +59,7 @@ class AbstractPairLaw(eqx.Module):
     """What two bodies do from the instant when they touch until they part."""
 
     @abstractmethod
-    def bout(
-        self, pair: "Pair", state: PairState, nearby: Nearby, record: Record
-    ) -> tuple[Bout, Record]:
+    def bout(self, pair: "Pair", state: PairState, nearby: Nearby, record: Record) -> tuple[Bout, Record]:
         """The contact that begins with `state`, in which the surfaces touch.
 
         **Arguments:** `pair`; `state`; `nearby`, the features that may take part; `record`, which a law calls for
@@ -82,10 +81,11 @@ class Pair(eqx.Module):
 
     def coasted(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""
-        return PairState(
-            coasted(self.first.body, state.first, self.gravity, dt),
-            coasted(self.second.body, state.second, self.gravity, dt),
+        both = jax.tree.map(
+            lambda a, b: jnp.stack([a, b]), (self.first.body, state.first), (self.second.body, state.second)
         )
+        later = jax.vmap(coasted, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
+        return PairState(*(jax.tree.map(lambda x: x[i], later) for i in (0, 1)))
 
     def closing_bound(self, state: PairState) -> Scalar:
         """No less than the speed m/s at which any two points of the bodies can approach each other in flight."""

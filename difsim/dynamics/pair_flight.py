@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
@@ -31,15 +30,20 @@ def coasted(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -> Ri
     h = dt / count
     inverse = inverse3(body.inertia)
 
+    def series(k, coefficients):
+        # Row j times row k - j, of which the rows that are still 0 drop out.
+        ω, q = coefficients
+        back = ω[k - jnp.arange(_ORDER + 1)]
+        turning = jnp.sum(jnp.cross(ω @ body.inertia, back), axis=0)
+        turned = jnp.sum(jax.vmap(rotation.derivative)(q, back), axis=0)
+        return ω.at[k + 1].set(inverse @ turning / (k + 1)), q.at[k + 1].set(turned / (k + 1))
+
     def step(_, pair):
-        ω, q = [pair[0]], [pair[1]]
-        for k in range(_ORDER):
-            spins = jnp.stack(ω)
-            turning = jnp.sum(jnp.cross(spins @ body.inertia, spins[::-1]), axis=0)
-            turned = jnp.sum(jax.vmap(rotation.derivative)(jnp.stack(q), spins[::-1]), axis=0)
-            ω.append(inverse @ turning / (k + 1))
-            q.append(turned / (k + 1))
-        return _horner(ω, h), rotation.normalise(_horner(q, h))
+        ω = jnp.zeros((_ORDER + 1, 3)).at[0].set(pair[0])
+        q = jnp.zeros((_ORDER + 1, 4)).at[0].set(pair[1])
+        ω, q = jax.lax.fori_loop(0, _ORDER, series, (ω, q))
+        powers = h ** jnp.arange(_ORDER + 1)
+        return powers @ ω, rotation.normalise(powers @ q)
 
     spin, attitude = jax.lax.fori_loop(0, count, step, (state.spin, state.attitude))
     return RigidState(
@@ -48,10 +52,3 @@ def coasted(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -> Ri
         attitude=attitude,
         spin=spin,
     )
-
-
-def _horner(coefficients: list[Float[Array, " n"]], h: Scalar) -> Float[Array, " n"]:
-    value = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        value = coefficient + h * value
-    return value

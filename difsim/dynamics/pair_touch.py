@@ -68,50 +68,56 @@ def _gaps(pair, state):
 
 def _edge_bounds(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " E"]:
     """No edge is nearer than this, m: gaps change by no more than the way along the edge."""
-    start, end = stone.nodes[stone.edges.nodes[:, 0]], stone.nodes[stone.edges.nodes[:, 1]]
-    near = gaps[stone.edges.nodes]
-    return 0.5 * (near[:, 0] + near[:, 1] - safe.norm(end - start))
+    ends = gaps[stone.edges.nodes]
+    return 0.5 * (ends[:, 0] + ends[:, 1] - stone.edges.lengths)
+
+
+def _smallest(values: Float[Array, " N"], count: int) -> Int[Array, " K"]:
+    """Where the `count` smallest values are, or all; many times as fast as a sort."""
+    count = min(count, values.shape[0])
+
+    def pick(carry, _):
+        one = jnp.argmin(carry)
+        return carry.at[one].set(jnp.inf), one
+
+    return jax.lax.scan(pick, values, length=count)[1] if count else jnp.zeros(0, int)
 
 
 def nearby(pair, state) -> Nearby:
     """The nearest points and edges of both stones now."""
     found = []
     for stone, gaps in zip((pair.first, pair.second), _gaps(pair, state), strict=True):
-        count = stone.points.shape[0]
-        bounds = _edge_bounds(stone, gaps)
-        points = jax.lax.top_k(-gaps[:count], min(POINTS, count))[1]
-        found.append((points, jax.lax.top_k(-bounds, min(EDGES, bounds.shape[0]))[1]))
+        points = _smallest(gaps[: stone.points.shape[0]], POINTS)
+        found.append((points, _smallest(_edge_bounds(stone, gaps), EDGES)))
     return Nearby(*zip(*found, strict=True))
 
 
-def least_gap(pair, state) -> Scalar:
-    """A lower bound on the gap m of the whole surfaces, exact once they are near. Not for derivatives.
+def least_gap(pair, state, resolution: Scalar) -> Scalar:
+    """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m. Not for derivatives.
 
-    Far apart it is the gap of the spheres around them, then that of points and ends of edges less half the length
-    of the longest piece of an edge, then that of points and edges.
+    Far apart it is the gap of the spheres around them, then that of points and of bounds for the edges, then that
+    of points and edges.
     """
     apart = safe.norm(state.second.position - state.first.position) - pair.first.radius - pair.second.radius
-    longest = jnp.zeros(())
-    for stone in (pair.first, pair.second):
-        ends = stone.nodes[stone.edges.nodes]
-        longest = jnp.maximum(longest, jnp.max(safe.norm(ends[:, 1] - ends[:, 0]), initial=0.0))
 
     def surfaces():
-        gaps = _gaps(pair, state)
-        nodes = jnp.minimum(jnp.min(gaps[0]), jnp.min(gaps[1]))
-        return jax.lax.cond(nodes > longest, lambda: nodes - longest / 2, lambda: features(gaps))
-
-    def features(gaps):
+        stones, gaps = (pair.first, pair.second), _gaps(pair, state)
+        bounds = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
         # Marks of long edges touch nothing.
-        near = [jnp.min(g[: stone.points.shape[0]]) for stone, g in zip((pair.first, pair.second), gaps, strict=True)]
-        best = [
-            jax.lax.top_k(-_edge_bounds(stone, g), min(EDGES, stone.edges.nodes.shape[0]))[1]
-            for stone, g in zip((pair.first, pair.second), gaps, strict=True)
-        ]
-        crossing = _crossings(*_both(pair, state), *best).gap
-        return jnp.minimum(jnp.minimum(*near), jnp.min(crossing, initial=jnp.inf))
+        points = _least(*(near[: stone.points.shape[0]] for stone, near in zip(stones, gaps, strict=True)))
+        edges = _least(*bounds)
 
-    return jax.lax.cond(apart > longest, lambda: apart, surfaces)
+        def crossings():
+            near = [_smallest(bound, EDGES) for bound in bounds]
+            return _least(_crossings(*_both(pair, state), *near).gap)
+
+        return jnp.minimum(points, jax.lax.cond(edges > resolution, lambda: edges, crossings))
+
+    return jax.lax.cond(apart > resolution, lambda: apart, surfaces)
+
+
+def _least(*gaps: Float[Array, " N"]) -> Scalar:
+    return jnp.min(jnp.concatenate(gaps), initial=jnp.inf)
 
 
 def touches(pair, state, nearby: Nearby) -> Touches:

@@ -1,6 +1,6 @@
 """Stepping: solve, derivatives, events with restart, step guard, status, ledgers."""
 
-from difsim.stepping.collide import Collision, collide
+from difsim.stepping.collision import Collision, collide
 from difsim.stepping.derivatives import Transition, transition
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact

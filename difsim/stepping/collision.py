@@ -121,13 +121,16 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
-    start_gap = least_gap(fixed_pair, jax.lax.stop_gradient(state))
-    inside = start_gap < 0
 
-    def arc(carry, _):
-        t, state, alive, gap, recorded, status = carry
-        found = _search(fixed_pair, *jax.lax.stop_gradient((t, state, times[-1], gap)), alive)
+    def arc(carry, count):
+        t, state, alive, recorded, status = carry
+        found = _search(fixed_pair, *jax.lax.stop_gradient((t, state, times[-1])), count == 0, alive)
         status = jnp.maximum(status, jnp.where(found.steps >= _STEPS, int(Status.STEP_LIMIT), int(Status.OK)))
+        inside = found.hit & (found.steps == 1) & (count == 0)
+        status = jnp.where(inside, int(Status.INSIDE), status)
+        # What follows the last contact is a flight like any other, and must not end in one more.
+        status = jnp.where(found.hit & (count == contacts), jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
+        hit = found.hit & ~inside & (count < contacts)
 
         def contact():
             near = nearby(fixed_pair, found.state)
@@ -142,22 +145,17 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
             duration = jnp.zeros_like(t)
             return t, state, Bout(state, duration, zero, zero, zero, jnp.asarray(False)), recorded
 
-        touch, touched, bout, recorded = jax.lax.cond(found.hit, contact, none)
+        touch, touched, bout, recorded = jax.lax.cond(hit, contact, none)
         status = jnp.maximum(status, jnp.where(bout.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
         after = touch + bout.duration
-        out = (touch, touched, bout, after, found.hit)
-        return (after, bout.state, found.hit, jnp.zeros_like(gap), recorded, status), out
+        return (after, bout.state, hit, recorded, status), (touch, touched, bout, after, hit)
 
     nowhere = jnp.full((times.shape[0], flat.size), jnp.nan, flat.dtype)
-    begin = (times[0], state, ~inside, jnp.maximum(start_gap, 0), nowhere, jnp.asarray(int(Status.OK)))
-    (t, last, hit, _, recorded, status), (touch, touched, bouts, after, happened) = jax.lax.scan(
-        arc, begin, length=contacts
-    )
-    # What follows the last contact is a flight like any other, and must not end in one more.
-    further = _search(fixed_pair, *jax.lax.stop_gradient((t, last, times[-1], jnp.zeros_like(start_gap))), hit)
-    status = jnp.maximum(status, jnp.where(further.hit, int(Status.IMPACT_LIMIT), int(Status.OK)))
-    status = jnp.maximum(status, jnp.where(happened[0], int(Status.OK), int(Status.NO_CONTACT)))
-    status = jnp.where(inside, int(Status.INSIDE), status)
+    begin = (times[0], state, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
+    (_, last, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
+    touch, touched, bouts, after, happened = jax.tree.map(lambda x: x[:-1], out)
+    missed = (status == int(Status.OK)) & ~happened[0]
+    status = jnp.where(missed, int(Status.NO_CONTACT), status)
 
     starts = jnp.concatenate([times[:1], jnp.where(happened, after, jnp.inf)])
     arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, bouts.state)
@@ -183,8 +181,11 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     )
 
 
-def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, gap: Scalar, alive: Array) -> _Search:
-    """Fly on until the bodies overlap, or will not meet any more, or the time is up."""
+def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, begins: Array, alive: Array) -> _Search:
+    """Fly on until the bodies overlap, or will not meet any more, or the time is up.
+
+    Where the flight `begins` the first step is none: it finds the gap. After a contact the gap is 0.
+    """
     speed = pair.closing_bound(state)
     reach = _REACH * jnp.minimum(pair.first.radius, pair.second.radius)
 
@@ -196,12 +197,13 @@ def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, gap: Scalar, a
 
     def step(now: _Search):
         # Bodies without relative motion never meet: the step is infinite, and cut off.
-        dt = jnp.minimum(jnp.maximum(now.gap, reach) / speed, end - now.t)
+        dt = jnp.where(begins & (now.steps == 0), 0.0, jnp.maximum(now.gap, reach) / speed)
+        dt = jnp.minimum(dt, end - now.t)
         state = pair.coasted(now.state, dt)
-        gap = least_gap(pair, state)
+        gap = least_gap(pair, state, reach)
         return _Search(jnp.minimum(now.t + dt, end), state, now.t, gap, now.steps + 1, gap < 0)
 
-    start = _Search(t, state, t, gap, jnp.asarray(0), jnp.asarray(False))
+    start = _Search(t, state, t, jnp.zeros_like(t), jnp.asarray(0), jnp.asarray(False))
     return jax.lax.while_loop(goes_on, step, start)
 
 
@@ -221,7 +223,7 @@ def _touch(pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
 
     def goes_on(now):
         count, dt, low, high, gap, _ = now
-        return (count < 60) & (jnp.abs(gap) > small) & (high > low)
+        return (count == 0) | ((count < 60) & (jnp.abs(gap) > small))
 
     def step(now):
         count, dt, low, high, gap, rate = now
@@ -230,7 +232,8 @@ def _touch(pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
         gap, rate = gap_at(dt, *fixed)
         return count + 1, dt, jnp.where(gap > 0, dt, low), jnp.where(gap > 0, high, dt), gap, rate
 
-    start = (0, high, low, high, *gap_at(high, *fixed))
+    # A first guess that no rate is known for: the end of the step, by way of high - 0/(-1).
+    start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high))
     _, dt, _, _, gap, rate = jax.lax.while_loop(goes_on, step, start)
     # One Newton step whose value is 0: the derivative of the implicit function.
     now, _ = gap_at(dt, pair, state)
@@ -255,6 +258,7 @@ def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
 
 def _normal_restitution(pair: Pair, before: PairState, bout: Bout) -> Scalar:
     """-n̂·u after over n̂·u before, of the two material points that were at the point of touch."""
+
     def speed(was, now):
         local = rotation.inverse_rotate(was.attitude, bout.point - was.position)
         return bout.normal @ was.velocity_at(bout.point), bout.normal @ now.velocity_at(now.point(local))
