@@ -1,6 +1,6 @@
 """`difsim cobbles --stage collision`: the paper's collision, with its Figs 4-7 and Tables 5 and 6."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,35 +9,60 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array, Float
 
 from difsim.body import RigidState, Stone
-from difsim.contact import Newton
-from difsim.dynamics import AbstractPairLaw, HardPair, Pair
+from difsim.dynamics import Pair, PairState
 from difsim.stepping import Collision, Status, collide
 from experiments.cobbles import collision_pictures, paper
+from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
 
-# Laws of restitution and friction.
-LAWS: dict[str, Callable[..., AbstractPairLaw]] = {
-    "hard": lambda e, mu: HardPair(Newton(e, mu)),
-}
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
+STEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3)  # s, in contact
+STEP = STEPS[1]
 ATTITUDES = 1000
+
+
+class Cases(eqx.Module):
+    """Collisions [N]: restitution, friction, step in contact s, and how the stones are released."""
+
+    restitution: Float[Array, " N"]
+    friction: Float[Array, " N"]
+    step: Float[Array, " N"]
+    state: PairState
+
+    @staticmethod
+    def of(states: PairState, restitution=paper.RESTITUTION, step=STEP) -> "Cases":
+        count = states.first.position.shape[0]
+        full = (jnp.broadcast_to(jnp.asarray(x), (count,)) for x in (restitution, paper.FRICTION, step))
+        return Cases(*full, states)
 
 
 def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
     """The nominal case in time, the tables, convergence, and other attitudes; writes result.nc and the pictures.
 
-    `quick`: hard contact alone, a coarser table of the distance, few samples.
+    `quick`: a coarser table of the distance, few samples, no finer surface.
     """
-    body = stone(cobble, fineness=30 if quick else 80)
+    fineness = 30 if quick else 80
+    body = stone(cobble, fineness)
     result = xr.merge(
         [
             _nominal(body, 51 if quick else 501),
-            xr.concat([_table(body, law) for law in LAWS.values()], xr.Variable("model", list(LAWS))),
+            xr.concat([_by_law(body, law) for law in LAWS.values()], xr.Variable("model", list(LAWS))),
             _attitudes(body, 20 if quick else ATTITUDES),
         ]
+    )
+    finer = (
+        {} if quick else {"points doubled": (fineness, len(body.points)), "table twice as fine": (2 * fineness, 0)}
+    )
+    result["finer"] = list(finer)
+    result["finer_energy_ratio"] = (
+        ("finer", "restitution"),
+        np.reshape(
+            [_frontal(stone(cobble, *how)) for how in finer.values()], (len(finer), len(paper.RESTITUTIONS))
+        ),
     )
     result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"unit": "m"}
     result["faces"] = ("face", "corner"), cobble.mesh.faces
@@ -50,6 +75,7 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
         "cobble": {"name": cobble.name, "mass_kg": cobble.mass, "inertia_kg_m2": cobble.inertia.tolist()},
         "nominal": _judge_nominal(result),
         "table": {name: _judge_table(result.sel(model=name)) for name in LAWS},
+        "convergence": _judge_convergence(result),
         "attitudes": _judge_attitudes(result),
     }
 
@@ -61,7 +87,7 @@ def _collide(pair: Pair, state, times) -> Collision:
 
 def _nominal(body: Stone, count: int) -> xr.Dataset:
     """Figs 5-7, of the hard model."""
-    pair = Pair(body, body, LAWS["hard"](paper.RESTITUTION, paper.FRICTION))
+    pair = Pair(body, body, hard(paper.RESTITUTION, paper.FRICTION, STEP))
     times = jnp.linspace(0.0, paper.DURATION, count)
     found = _collide(pair, released(paper.INCLINATION), times)
     bodies = (found.states.first, found.states.second)
@@ -104,29 +130,46 @@ def _energies(body: Stone, states: RigidState) -> np.ndarray:
     return np.stack([moving, total - moving])
 
 
-def _table(body: Stone, law: Callable[..., AbstractPairLaw]) -> xr.Dataset:
-    """Tables 5 and 6: all restitutions and inclinations in one call."""
-    cases = [(e, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
-    e = jnp.array([case[0] for case in cases])
-    states = jax.tree.map(lambda *rows: jnp.stack(rows), *(case[1] for case in cases))
-    found = _outcomes(body, law, e, states)
+def _by_law(body: Stone, law: Law) -> xr.Dataset:
+    """Tables 5 and 6, and the nominal case at each step, Fig. 4; all in one call."""
+    table = [(e, STEP, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
+    steps = [(paper.RESTITUTION, step, released(paper.INCLINATION)) for step in STEPS]
+    e, step, states = zip(*table, *steps, strict=True)
+    found = outcomes(body, law, Cases.of(_stacked(states), jnp.array(e), jnp.array(step)))
     shape = (len(paper.RESTITUTIONS), len(paper.INCLINATIONS))
     return xr.Dataset(
-        {k: (("restitution", "inclination"), np.reshape(v, shape)) for k, v in found.items()},
-        coords={"restitution": list(paper.RESTITUTIONS), "inclination": ("inclination", list(paper.INCLINATIONS))},
+        {k: (("restitution", "inclination"), np.reshape(v[: len(table)], shape)) for k, v in found.items()}
+        | {f"step_{k}": ("step", np.asarray(v[len(table) :])) for k, v in found.items()},
+        coords={
+            "restitution": list(paper.RESTITUTIONS),
+            "inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"}),
+            "step": ("step", list(STEPS), {"unit": "s"}),
+        },
     )
 
 
+def _attitudes(body: Stone, count: int) -> xr.Dataset:
+    """The frontal collision of the same two stones, turned at random before: what their shape alone does."""
+    found = outcomes(body, hard, Cases.of(tumbled(count, seed=0)))
+    return xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in found.items()})
+
+
+def _frontal(body: Stone) -> np.ndarray:
+    """CoR_E for α = 0 and each restitution, hard."""
+    states = _stacked([released(0.0)] * len(paper.RESTITUTIONS))
+    return np.asarray(outcomes(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS)))["energy_ratio"])
+
+
 @eqx.filter_jit
-def _outcomes(body: Stone, law: Callable[..., AbstractPairLaw], restitution, states) -> dict[str, jax.Array]:
-    """Ratios of energy and normal speed of many collisions [N], one after the other: a batch in lock-step costs as
-    much as its slowest member each."""
+def outcomes(body: Stone, law: Law, cases: Cases) -> dict[str, Array]:
+    """Ratios of energies and of normal speeds [N], number of contacts and status of each collision.
+
+    One after the other: in lock-step each would cost as much as the slowest.
+    """
 
     def one(case):
-        e, state = case
-        found = collide(
-            Pair(body, body, law(e, paper.FRICTION)), state, jnp.array([0.0, 2 * paper.DURATION]), throw=False
-        )
+        pair = Pair(body, body, law(case.restitution, case.friction, case.step))
+        found = collide(pair, case.state, jnp.array([0.0, 2 * paper.DURATION]), throw=False)
         return {
             "energy_ratio": found.energy_restitution,
             "energy_ratio_cm": found.energy_restitution_cm,
@@ -135,14 +178,11 @@ def _outcomes(body: Stone, law: Callable[..., AbstractPairLaw], restitution, sta
             "status": found.status,
         }
 
-    return jax.lax.map(one, (restitution, states))
+    return jax.lax.map(one, cases)
 
 
-def _attitudes(body: Stone, count: int) -> xr.Dataset:
-    """The frontal collision of the same two stones, turned at random before: what their shape alone does."""
-    states = tumbled(count, seed=0)
-    found = _outcomes(body, LAWS["hard"], jnp.full(count, paper.RESTITUTION), states)
-    return xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in found.items()})
+def _stacked(states: Sequence[PairState]) -> PairState:
+    return jax.tree.map(lambda *rows: jnp.stack(rows), *states)
 
 
 def _judge_nominal(result: xr.Dataset) -> dict[str, Any]:
@@ -175,6 +215,19 @@ def _judge_table(table: xr.Dataset) -> dict[str, Any]:
         "energy_ratio_cm": table["energy_ratio_cm"].values.tolist(),
         "normal_ratio": table["normal_ratio"].values.tolist(),
         "normal_ratio_less_paper": (table["normal_ratio"] - table["paper_normal_ratio"]).values.tolist(),
+    }
+
+
+def _judge_convergence(result: xr.Dataset) -> dict[str, Any]:
+    """Changes of CoR_E: by the step in contact (to the shortest), by a finer surface (α = 0, largest over e)."""
+    steps = result["step_energy_ratio"]
+    off = np.abs(steps - steps.isel(step=0))
+    frontal = result["energy_ratio"].sel(model="hard", inclination=0.0)
+    finer = np.abs(result["finer_energy_ratio"] - frontal)
+    return {
+        "step_s": steps["step"].values.tolist(),
+        "by_step": {str(m): off.sel(model=m).values.tolist() for m in result["model"].values},
+        "by_surface": {str(k): float(finer.sel(finer=k).max()) for k in result["finer"].values},
     }
 
 

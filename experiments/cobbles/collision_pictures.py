@@ -22,6 +22,7 @@ LIGHT = np.array([-0.4, 0.5, 0.77])
 def draw(result: xr.Dataset, folder: Path) -> None:
     """Write convergence.png (Fig. 4), snapshots.png (5), states.png (6), energies.png (7), tables.png."""
     for name, maker in (
+        ("convergence", _convergence),
         ("snapshots", _snapshots),
         ("states", _states),
         ("energies", _energies),
@@ -36,7 +37,7 @@ def _snapshots(result: xr.Dataset) -> Figure:
     touch = float(result["contact_time"])
     end = float(result["time"][-1])
     instants = (0.0, 0.5 * touch, touch, 0.5 * (touch + end), end)
-    figure = Figure(figsize=(13, 3.6), layout="constrained")
+    figure = Figure(figsize=(13, 2.5), layout="constrained")
     figure.suptitle(f"{result.attrs['cobble']}: the nominal case, seen from +z, moving with the centre of mass")
     for ax, t in zip(figure.subplots(1, len(instants), sharey=True), instants, strict=True):
         now = result.isel(time=int(np.abs(result["time"].values - t).argmin()))
@@ -121,7 +122,8 @@ def _convergence(result: xr.Dataset) -> Figure:
     figure = Figure(figsize=(11, 4), layout="constrained")
     figure.suptitle(f"{result.attrs['cobble']}: CoR_E of the nominal case against the step in contact (Fig. 4)")
     value, error = figure.subplots(1, 2)
-    for model, colour in MODELS.items():
+    for model in result["model"].values:
+        colour = MODELS[str(model)]
         row = result["step_energy_ratio"].sel(model=model)
         steps = row["step"].values
         value.semilogx(steps, row, "o-", color=colour, label=model, markersize=4)
