@@ -9,6 +9,7 @@ from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.pair import AbstractPairLaw, Bout, Pair, PairState, Record
 from difsim.dynamics.pair_flight import coasted
 from difsim.dynamics.pair_hard import HardPair
+from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
 from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, touches
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
 from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
@@ -18,14 +19,17 @@ __all__ = [
     "AbstractImpactModel",
     "AbstractModel",
     "AbstractPairLaw",
+    "AbstractPairNormal",
     "Accounts",
     "Approach",
     "Backward",
     "Bouncer",
     "Bout",
     "Burst",
+    "Calibrated",
     "Flight",
     "FlightState",
+    "Given",
     "HardBody",
     "HardPair",
     "HardState",
@@ -39,6 +43,7 @@ __all__ = [
     "Phase",
     "PointState",
     "Record",
+    "SmoothPair",
     "Touchdown",
     "TouchdownState",
     "Touches",
