@@ -25,10 +25,11 @@ FRICTION = 0.15
 CHANGE = 1e-5  # of restitution and friction, either way, for finite differences
 DERIVED = 16  # releases whose derivatives are checked
 
-CHRONO = f"""No peer is run: the paper's engine, Project Chrono, is not on PyPI (`pychrono` there is something else),
-and MuJoCo takes a mesh for its convex hull. The paper: {paper.HARD_SECONDS} s for a hard collision in steps of 1 ms,
-{paper.SMOOTH_SECONDS} s for a converged smooth one, on an Intel i7-13700H. Measured before, on one core, without output:
-.05 to .8 s hard (its CoR_E at α = 0 still moves from .52 to .67 between steps of 1 and .1 ms), 3 s smooth."""
+CHRONO = f"""No peer is run: Project Chrono, the paper's engine, is not on PyPI (`pychrono` there is something
+else), and MuJoCo takes a mesh for its convex hull. The paper:
+{paper.HARD_SECONDS} s for a hard collision in steps of 1 ms, {paper.SMOOTH_SECONDS} s for a converged smooth one, on an i7-13700H.
+Measured before, on one core, without output: .05 to .8 s hard (its CoR_E at α = 0 still moves from .52 to .67
+between steps of 1 and .1 ms), 3 s smooth."""
 
 
 def rows(seeds: int, _: Path) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from experiments.cobbles.stones import Cobble, stone
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
 STEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3)  # s, in contact
-STEP = STEPS[1]
+STEP = STEPS[2]
 ATTITUDES = 1000
 
 

@@ -2,10 +2,16 @@
 
 from collections.abc import Callable
 
-from difsim.contact import Newton
-from difsim.dynamics import AbstractPairLaw, HardPair
+import numpy as np
+
+from difsim.contact import Newton, TangentialSpring
+from difsim.dynamics import AbstractPairLaw, Calibrated, HardPair, SmoothPair
+from experiments.cobbles.paper import MASS
 
 Law = Callable[..., AbstractPairLaw]
+
+CONTACT = 2e-3  # s, that a frontal contact of two cobbles lasts
+ACROSS, LAG = 2 / 7, 0.1  # stiffness across over that along; the damper's time across, of the contact's
 
 
 def hard(restitution, friction, step) -> HardPair:
@@ -15,17 +21,14 @@ def hard(restitution, friction, step) -> HardPair:
 
 
 def smooth(restitution, friction, step) -> SmoothPair:
-    """A spring and damper along the normal (Hooke), a spring and damper across that slip (Eq 1 of the paper).
+    """Eq 1 of the paper with Hooke's law: a spring and a damper along the normal and across it, the latter slips.
 
-    The paper gives no stiffness: its k and C lie in Chrono's defaults. That its smooth model is "non-physical" above
-    2 ms and converged below .1 ms (Fig. 4) fits a contact that lasts some 2 ms, which k is for here. With a damper,
-    friction across changes nothing of e; k_t/k = 2/7 as is usual, and the damper across that of the normal's ratio.
+    The paper gives no stiffness. Its smooth model is "non-physical" in steps above 2 ms and converged below .1 ms
+    (Fig. 4), which fits a contact of some 2 ms; its own estimate, .3 ms, is for far stiffer rock.
     """
     stiffness = np.pi**2 * (MASS / 2) / CONTACT**2
-    across = 2 / 7 * stiffness
-    return SmoothPair(
-        Calibrated(restitution, stiffness, 1), TangentialSpring(friction, across), lag=LAG, step=step
-    )
+    across = TangentialSpring(friction, ACROSS * stiffness)
+    return SmoothPair(Calibrated(restitution, stiffness, 1), across, LAG * CONTACT, step)
 
 
 LAWS: dict[str, Law] = {"hard": hard, "smooth": smooth}
