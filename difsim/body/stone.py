@@ -1,5 +1,7 @@
 """A stone: a rigid body with a surface, as points, edges and a signed distance."""
 
+from itertools import pairwise
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -31,8 +33,8 @@ class Edges(eqx.Module):
 class Stone(eqx.Module):
     """A rigid body and its surface, all in one frame about the centre of mass.
 
-    Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` touch nothing:
-    they tell which piece of a long edge is near.
+    Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` touch
+    nothing: they tell which piece of a long edge is near.
 
     **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none for
     a round solid); `marks` [L, 3] m inside long edges. `radius` m, the farthest point's, follows. Make it of a
@@ -121,7 +123,7 @@ def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarra
         first = points + len(marks)
         marks.extend(vertices[start] + cuts * (vertices[end] - vertices[start]))
         chain = [start, *range(first, first + count - 1), end]
-        nodes.extend(zip(chain[:-1], chain[1:], strict=True))
+        nodes.extend(pairwise(chain))
     nodes, marks = np.array(nodes, int).reshape(-1, 2), np.array(marks).reshape(-1, 3)
     lengths = np.linalg.norm(vertices[b] - vertices[a], axis=1) / pieces
     return Edges(nodes, np.repeat(wings, pieces, axis=0), np.repeat(lengths, pieces)), marks

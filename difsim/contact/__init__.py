@@ -13,13 +13,13 @@ from difsim.contact.friction import (
 )
 from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
 from difsim.contact.impact import AbstractImpact, Hold, Impulse, Newton, Stronge, hold
+from difsim.contact.moreau import simultaneous
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
 from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
-from difsim.contact.moreau import simultaneous
 from difsim.contact.surface import Powers, SurfaceContact, Wrench
 from difsim.contact.touch import Moving, Touch, effective_arm
 

@@ -7,6 +7,7 @@ from difsim.dynamics.hard import AbstractHardModel, Meeting, Phase
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.pair import AbstractPairLaw, Bout, Pair, PairState, Record
+from difsim.dynamics.pair_compliant import CompliantPair
 from difsim.dynamics.pair_flight import coasted
 from difsim.dynamics.pair_hard import HardPair
 from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
@@ -27,6 +28,7 @@ __all__ = [
     "Bout",
     "Burst",
     "Calibrated",
+    "CompliantPair",
     "Flight",
     "FlightState",
     "Given",

@@ -85,7 +85,7 @@ class Pair(eqx.Module):
             lambda a, b: jnp.stack([a, b]), (self.first.body, state.first), (self.second.body, state.second)
         )
         later = jax.vmap(coasted, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
-        return PairState(*(jax.tree.map(lambda x: x[i], later) for i in (0, 1)))
+        return PairState(jax.tree.map(lambda x: x[0], later), jax.tree.map(lambda x: x[1], later))
 
     def closing_bound(self, state: PairState) -> Scalar:
         """No less than the speed m/s at which any two points of the bodies can approach each other in flight."""

@@ -20,8 +20,8 @@ def spin_bound(body: RigidBody, state: RigidState) -> Scalar:
 def coasted(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -> RigidState:
     """The state after `dt` s (of either sign) of free flight.
 
-    I ω' = I ω × ω and q' = ½ q ⊗ ω: the coefficients of the series of ω and q follow from one another, so a step of
-    order 10 costs little more than one of a low order. The number of steps follows from the spin.
+    I ω' = I ω × ω and q' = ½ q ⊗ ω: the coefficients of the series of ω and q follow from one another, so a step
+    of order 10 costs little more than one of a low order. The number of steps follows from the spin.
 
     **Arguments:** `body`; `state`; `gravity` [3] m/s², in the frame; `dt`.
     """

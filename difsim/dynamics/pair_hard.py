@@ -48,7 +48,7 @@ class HardPair(AbstractPairLaw):
             return jnp.zeros_like(points).at[one].set(total)
 
         def several():
-            response = _delassus(pair, state, points)
+            response = delassus(pair, state, points)
             return simultaneous(
                 response, normals, velocities, touching.astype(float), self.law.restitution, self.law.friction
             )
@@ -74,7 +74,7 @@ class HardPair(AbstractPairLaw):
         return bout, record
 
 
-def _delassus(pair, state, points):
+def delassus(pair, state, points):
     """W [M, 3, M, 3] 1/kg: the relative velocity at each point per impulse at each."""
 
     at_rest = jax.tree.map(jnp.zeros_like, (state.first.velocity, state.first.spin) * 2)

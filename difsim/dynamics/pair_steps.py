@@ -15,8 +15,8 @@ from difsim.typing import Scalar
 
 
 class Pressed(eqx.Module):
-    """The features of a contact now: `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M] m,
-    negative where nothing touches; `rate` [M] m/s, at which it grows."""
+    """The features of a contact now: `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M]
+    m, negative where nothing touches; `rate` [M] m/s, at which it grows."""
 
     touches: Touches
     u: Float[Array, "M 3"]
@@ -58,7 +58,7 @@ def stepped(
     max_steps: int,
     reach: Scalar,
 ) -> tuple[Bout, Record]:
-    """Go on by `advance` until every feature has a gap above `reach` m.
+    """Go on by `advance` until every feature has a gap above `reach` m, or the last wanted time is past.
 
     **Arguments:** `advance(state, memory)`: both one `step` s later, and how the features were pressed before it,
     with normal forces [M] N; `memory`, whatever the law remembers.
@@ -75,7 +75,7 @@ def stepped(
             "state": state,
             "memory": memory,
             "count": now["count"] + 1,
-            "touching": (now["count"] < max_steps) & jnp.any(was.depth > -reach),
+            "touching": jnp.any(was.depth > -reach),
             "push": now["push"] + jnp.sum(push),
             "place": now["place"] + push @ was.touches.point,
             "along": now["along"] + push @ was.touches.normal,
@@ -105,6 +105,6 @@ def stepped(
         impulse=pair.second.body.mass * end["state"].second.velocity - free,
         point=end["place"] / end["push"],
         normal=safe.unit(end["along"]),
-        unfinished=end["count"] > max_steps,
+        unfinished=end["touching"] & (duration < record.times[-1]),
     )
     return bout, end["record"]

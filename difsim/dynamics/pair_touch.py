@@ -93,9 +93,9 @@ def nearby(pair, state) -> Nearby:
 
 
 def least_gap(pair, state, resolution: Scalar) -> Scalar:
-    """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m. Not for derivatives.
+    """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m.
 
-    Far apart it is the gap of the spheres around them, then that of points and of bounds for the edges, then that
+    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for the edges, then that
     of points and edges.
     """
     apart = safe.norm(state.second.position - state.first.position) - pair.first.radius - pair.second.radius

@@ -79,8 +79,8 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
     or faster on a CPU by `jax.lax.map`.
 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
-    IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too many steps,
-    NOT_FINITE.
+    IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
+    many steps, NOT_FINITE.
 
     **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
     the status is not OK (inside `jit` nothing can be raised: read the status).
@@ -222,7 +222,7 @@ def _touch(pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
     small = _ROOT * jnp.minimum(fixed[0].first.radius, fixed[0].second.radius)
 
     def goes_on(now):
-        count, dt, low, high, gap, _ = now
+        count, _, _, _, gap, _ = now
         return (count == 0) | ((count < 60) & (jnp.abs(gap) > small))
 
     def step(now):
