@@ -12,10 +12,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from difsim import rotation
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, STYLE, number
 
 COLOURS = (BLUE, RED)  # of the bodies
-MODELS = {"hard": BLACK, "compliant": ORANGE, "smooth": GREEN}
+MODELS = {"hard": BLACK, "compliant": ORANGE, "smooth": GREEN, "soft": PINK}
+FLOOR = 1e-5  # %, of the errors that are drawn
 LIGHT = np.array([-0.4, 0.5, 0.77])
 
 
@@ -128,13 +129,14 @@ def _convergence(result: xr.Dataset) -> Figure:
         steps = row["step"].values
         value.semilogx(steps, row, "o-", color=colour, label=model, markersize=4)
         off = 100 * np.abs(row / row.isel(step=0) - 1)
-        error.loglog(steps[1:], np.maximum(off[1:], 1e-12), "o-", color=colour, label=model, markersize=4)
+        error.loglog(steps[1:], np.maximum(off[1:], FLOOR), "o-", color=colour, label=model, markersize=4)
     for ax in (value, error):
         ax.axvline(1e-4, color=GREY, linewidth=0.8, linestyle="--")
         ax.set_xlabel("step [s]")
         ax.legend(frameon=False)
-    value.set(ylabel="CoR_E, laboratory", title="values (dashed: 1e-4 s)")
-    error.set(ylabel="|CoR_E / CoR_E at the shortest step − 1| [%]", title="absolute percentage error")
+    value.set(ylabel="CoR_E, laboratory", title="values (dashed: 1e-4 s)", ylim=(0.7, 1.1))
+    error.set(ylabel="|CoR_E / CoR_E at the shortest step − 1| [%]", ylim=(FLOOR / 2, None))
+    error.set_title(f"absolute percentage error (hard: no step, drawn at {number(FLOOR)} %)")
     return figure
 
 
