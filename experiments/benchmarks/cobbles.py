@@ -40,16 +40,14 @@ def rows(seeds: int, _: Path) -> list[dict[str, Any]]:
 
 
 def _of_law(body: Stone, law: Law, seeds: int) -> list[dict[str, Any]]:
-    ours = jnp.array([paper.RESTITUTION, paper.FRICTION])
-    once = eqx.filter_jit(_ends)
+    ours, step = jnp.array([paper.RESTITUTION, paper.FRICTION]), jnp.array(STEP)
     nominal = released(paper.INCLINATION)
-    ends, forward = cpu_seconds(lambda: once(body, law, ours, STEP, nominal), seeds)
-    halved = once(body, law, ours, STEP / 2, nominal)
-    jacobian = eqx.filter_jit(lambda p, state: jax.jacfwd(lambda q: _ends(body, law, q, STEP, state))(p))
-    _, derived = cpu_seconds(lambda: jacobian(ours, nominal), seeds)
+    ends, forward = cpu_seconds(lambda: _ends(body, law, ours, step, nominal), seeds)
+    halved = _ends(body, law, ours, step / 2, nominal)
+    _, derived = cpu_seconds(lambda: _derivative(body, law, ours, step, nominal), seeds)
     cases = Cases.of(tumbled(BATCH, seed=0))
     found, batch = cpu_seconds(lambda: outcomes(body, law, cases), max(1, seeds // 5))
-    typical, worst = _errors(once, jacobian, body, law)
+    typical, worst = _errors(body, law)
     name = law.__name__
     label = f"one {name} collision of 2.5 s"
     return [
@@ -63,29 +61,29 @@ def _of_law(body: Stone, law: Law, seeds: int) -> list[dict[str, Any]]:
     ]
 
 
-def _ends(body: Stone, law: Law, p: Float[Array, "2"], step, state: PairState) -> Float[Array, "26"]:
+@eqx.filter_jit
+def _ends(body: Stone, law: Law, p: Float[Array, "2"], step, state: PairState) -> Float[Array, "27"]:
     """CoR_E, and positions, velocities and attitudes of both at 2.5 s, for restitution and friction."""
     found = collide(Pair(body, body, law(*p, step)), state, jnp.array([0.0, paper.DURATION]), throw=False)
     last = jax.tree.map(lambda x: x[-1], (found.states.first, found.states.second))
     return jnp.concatenate([found.energy_restitution[None], *jax.tree.leaves(last)])
 
 
-def _errors(once, jacobian, body: Stone, law: Law) -> tuple[float, float]:
+@eqx.filter_jit
+def _derivative(body: Stone, law: Law, p: Float[Array, "2"], step, state: PairState) -> Float[Array, "27 2"]:
+    return jax.jacfwd(lambda q: _ends(body, law, q, step, state))(p)
+
+
+def _errors(body: Stone, law: Law) -> tuple[float, float]:
     """Median and largest over releases of |derivative - central difference| over the largest derivative."""
-    p, states = jnp.array([paper.RESTITUTION, FRICTION]), tumbled(DERIVED, seed=1)
+    p, step, states = jnp.array([paper.RESTITUTION, FRICTION]), jnp.array(STEP), tumbled(DERIVED, seed=1)
     errors = []
     for i in range(DERIVED):
         state = jax.tree.map(lambda x, i=i: x[i], states)
-        exact = np.asarray(jacobian(p, state))
-        differences = np.stack(
-            [
-                np.asarray(once(body, law, p + h, STEP, state) - once(body, law, p - h, STEP, state))
-                / (2 * CHANGE)
-                for h in CHANGE * jnp.eye(2)
-            ],
-            axis=1,
-        )
-        errors.append((np.abs(exact - differences).max(axis=0) / np.abs(exact).max(axis=0)).max())
+        exact = np.asarray(_derivative(body, law, p, step, state))
+        for j, h in enumerate(CHANGE * jnp.eye(2)):
+            ahead, behind = (np.asarray(_ends(body, law, p + s * h, step, state)) for s in (1, -1))
+            errors.append(np.abs(exact[:, j] - (ahead - behind) / (2 * CHANGE)).max() / np.abs(exact).max())
     return float(np.median(errors)), float(np.max(errors))
 
 
