@@ -2,5 +2,16 @@
 
 from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
+from difsim.body.stone import Edges, Stone
 
-__all__ = ["AbstractGear", "CentralDamper", "Flywheel", "Lander", "MaxwellLegs", "RigidBody", "RigidState"]
+__all__ = [
+    "AbstractGear",
+    "CentralDamper",
+    "Edges",
+    "Flywheel",
+    "Lander",
+    "MaxwellLegs",
+    "RigidBody",
+    "RigidState",
+    "Stone",
+]

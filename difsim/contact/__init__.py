@@ -13,6 +13,7 @@ from difsim.contact.friction import (
 )
 from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
 from difsim.contact.impact import AbstractImpact, Hold, Impulse, Newton, Stronge, hold
+from difsim.contact.moreau import simultaneous
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
@@ -72,4 +73,5 @@ __all__ = [
     "effective_modulus",
     "effective_radius",
     "hold",
+    "simultaneous",
 ]

@@ -6,6 +6,12 @@ from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight
 from difsim.dynamics.hard import AbstractHardModel, Meeting, Phase
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
+from difsim.dynamics.pair import AbstractPairLaw, Bout, Pair, PairState, Record
+from difsim.dynamics.pair_compliant import CompliantPair
+from difsim.dynamics.pair_flight import coasted
+from difsim.dynamics.pair_hard import HardPair
+from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
+from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, touches
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
 from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
 
@@ -13,27 +19,44 @@ __all__ = [
     "AbstractHardModel",
     "AbstractImpactModel",
     "AbstractModel",
+    "AbstractPairLaw",
+    "AbstractPairNormal",
     "Accounts",
     "Approach",
     "Backward",
     "Bouncer",
+    "Bout",
     "Burst",
+    "Calibrated",
+    "CompliantPair",
     "Flight",
     "FlightState",
+    "Given",
     "HardBody",
+    "HardPair",
     "HardState",
     "Hopper",
     "HopperState",
     "InertialFlight",
     "Meeting",
+    "Nearby",
+    "Pair",
+    "PairState",
     "Phase",
     "PointState",
+    "Record",
+    "SmoothPair",
     "Touchdown",
     "TouchdownState",
+    "Touches",
     "TwoBallState",
     "TwoBalls",
     "Wheeled",
     "WheeledState",
+    "coasted",
+    "least_gap",
+    "nearby",
     "to_body",
     "to_inertial",
+    "touches",
 ]

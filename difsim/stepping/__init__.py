@@ -1,5 +1,6 @@
 """Stepping: solve, derivatives, events with restart, step guard, status, ledgers."""
 
+from difsim.stepping.collision import Collision, collide
 from difsim.stepping.derivatives import Transition, transition
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact
@@ -13,6 +14,7 @@ __all__ = [
     "AbstractMethod",
     "Checkpointed",
     "Coast",
+    "Collision",
     "Events",
     "FixedSteps",
     "Sensitivities",
@@ -23,6 +25,7 @@ __all__ = [
     "ToContact",
     "Transition",
     "Validity",
+    "collide",
     "raise_unless_ok",
     "settle",
     "simulate",

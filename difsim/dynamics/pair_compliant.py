@@ -1,0 +1,96 @@
+"""Hard contact of a pair with compliance and cohesion: an elastic gap, rigid friction."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from difsim import safe
+from difsim.contact import damping
+from difsim.dynamics.pair import AbstractPairLaw
+from difsim.dynamics.pair_hard import delassus
+from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.typing import Scalar, number, require
+
+_POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
+
+
+class CompliantPair(AbstractPairLaw):
+    """Stones whose contact gives way along the normal, and holds or slips across it.
+
+    At each feature, from the time when it touched first until it parts,
+
+        F_n = δ/C + c δ' ≥ -F_c,    |F_t| ≤ μ (F_n + F_c),    no slip where that holds it.
+
+    It parts where the stretch -δ goes beyond C F_c: to break it costs ½ C F_c², and stones that are slower than
+    that stay together. The damper c gives `restitution` without cohesion. Leapfrog steps; friction, a set-valued
+    force, is found as an impulse in each step, by Gauss-Seidel sweeps over the features. No tangential compliance.
+
+    **Arguments:** `compliance` C > 0, m/N; `restitution` e in (0, 1]; `friction` μ ≥ 0; `cohesion` F_c ≥ 0, N a
+    feature; `step` s; `max_steps`. **Raises:** `ValueError` otherwise.
+    **Source:** Tasora et al., in paper 001's ref. 20, in the limit of small steps; Gilabert, Roux & Castellanos,
+    Phys. Rev. E 75 (2007) 011303, for the elastic pull-off.
+    """
+
+    compliance: Scalar = number()
+    restitution: Scalar = number()
+    friction: Scalar = number()
+    cohesion: Scalar = number()
+    step: Scalar = number()
+    max_steps: int = eqx.field(static=True, default=20_000)
+
+    def __check_init__(self):
+        e = self.restitution
+        require(self.compliance > 0, f"CompliantPair: compliance = {self.compliance} m/N must be positive")
+        require((e > 0) & (e <= 1), f"CompliantPair: restitution = {e} must be in (0, 1]")
+        require(self.friction >= 0, f"CompliantPair: friction = {self.friction} must not be negative")
+        require(self.cohesion >= 0, f"CompliantPair: cohesion = {self.cohesion} N must not be negative")
+        require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
+
+    def bout(self, pair, state, nearby, record):
+        h, k = self.step, 1 / self.compliance
+        mass = effective_mass(pair, state, nearby)
+        c = damping.clipped_ratio(self.restitution) * damping.critical(k, mass)
+        stretch = self.compliance * self.cohesion
+
+        def advance(state, bonded):
+            middle = pair.coasted(state, h / 2)
+            here = pressed(pair, middle, nearby)
+            bonded = jnp.where(here.depth > 0, 1.0, jnp.where(here.depth < -stretch, 0.0, bonded))
+            pull = k * here.depth + c * here.rate
+            force = jnp.where(bonded > 0, jnp.where(pull > -self.cohesion, pull, -self.cohesion), 0.0)
+            pushed = _struck(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
+            bound = self.friction * h * jnp.where(bonded > 0, force + self.cohesion, 0.0)
+            _, most = jax.lax.top_k(bound, min(_POINTS, bound.shape[0]))
+            points, normals = here.touches.point[most], here.touches.normal[most]
+            held = _hold(pair, pushed, points, normals, bound[most])
+            after = pair.coasted(_struck(pair, pushed, points, held), h / 2)
+            return after, bonded, here, force
+
+        bonded = jnp.zeros(jax.eval_shape(lambda: pressed(pair, state, nearby)).depth.shape)
+        return stepped(pair, state, nearby, record, advance, bonded, h, self.max_steps, stretch)
+
+
+def _struck(pair, state, points, impulses):
+    return jax.lax.scan(lambda s, at: (pair.struck(s, *at), None), state, (points, impulses))[0]
+
+
+def _hold(pair, state, points, normals, bounds):
+    """Friction impulses [M, 3] N s that stop the slip of points, as far as the bounds [M] N s let them."""
+    response = delassus(pair, state, points)
+    blocks = jnp.einsum("iaib->iab", response)
+    # No less than the greatest response in the tangent plane.
+    loose = jnp.trace(blocks, axis1=1, axis2=2) - jnp.einsum("ia,iab,ib->i", normals, blocks, normals)
+    velocities = jax.vmap(lambda x: pair.relative_velocity(state, x))(points)
+
+    def point(i, impulses):
+        n, j = normals[i], i
+        u = velocities[j] + jnp.tensordot(response[j], impulses, axes=2)
+        side = impulses[j] - (u - jnp.dot(n, u) * n) / loose[j]
+        size = safe.norm(side)
+        side = jnp.where(size > bounds[j], bounds[j] * safe.unit(side), side)
+        return impulses.at[j].set(side)
+
+    def sweep(_, impulses):
+        return jax.lax.fori_loop(0, len(normals), point, impulses)
+
+    return jax.lax.fori_loop(0, _SWEEPS, sweep, jnp.zeros_like(points))

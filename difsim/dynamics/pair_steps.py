@@ -1,0 +1,110 @@
+"""Contact of a pair that takes time: equal steps from touch until the surfaces have parted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import safe
+from difsim.dynamics.pair import Bout, Pair, PairState, Record
+from difsim.dynamics.pair_touch import Nearby, Touches, touches
+from difsim.typing import Scalar
+
+
+class Pressed(eqx.Module):
+    """The features of a contact now: `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M]
+    m, negative where nothing touches; `rate` [M] m/s, at which it grows."""
+
+    touches: Touches
+    u: Float[Array, "M 3"]
+    depth: Float[Array, " M"]
+    rate: Float[Array, " M"]
+
+    @property
+    def slip(self) -> Float[Array, "M 3"]:
+        """u without its part along the normal."""
+        n = self.touches.normal
+        return self.u - jnp.sum(self.u * n, axis=1)[:, None] * n
+
+
+def pressed(pair: Pair, state: PairState, near: Nearby) -> Pressed:
+    """The features that are `near`, as they are now."""
+    found = touches(pair, state, near)
+    u = jax.vmap(lambda x: pair.relative_velocity(state, x))(found.point)
+    # Edges that do not cross have no gap; a depth of -1 m touches as little.
+    depth = jnp.where(jnp.isfinite(found.gap), -found.gap, -1.0)
+    return Pressed(found, u, depth, -jnp.sum(found.slope * u, axis=1))
+
+
+def effective_mass(pair: Pair, state: PairState, near: Nearby) -> Scalar:
+    """1/(n̂·W n̂) kg, the mass that an impulse along the normal moves at the feature that touches."""
+    found = touches(pair, state, near)
+    one = jnp.argmin(found.gap)
+    n = found.normal[one]
+    return 1 / (n @ pair.response(state, found.point[one]) @ n)
+
+
+def stepped(
+    pair: Pair,
+    state: PairState,
+    near: Nearby,
+    record: Record,
+    advance: Callable[[PairState, Any], tuple[PairState, Any, Pressed, Float[Array, " M"]]],
+    memory: Any,
+    step: Scalar,
+    max_steps: int,
+    reach: Scalar,
+) -> tuple[Bout, Record]:
+    """Go on by `advance` until every feature has a gap above `reach` m, or the last wanted time is past.
+
+    **Arguments:** `advance(state, memory)`: both one `step` s later, and how the features were pressed before it,
+    with normal forces [M] N; `memory`, whatever the law remembers.
+    """
+
+    def goes_on(now):
+        return now["touching"]
+
+    def go(now):
+        before = now["state"]
+        state, memory, was, push = advance(before, now["memory"])
+        push = jnp.abs(push)
+        return {
+            "state": state,
+            "memory": memory,
+            "count": now["count"] + 1,
+            "touching": jnp.any(was.depth > -reach),
+            "push": now["push"] + jnp.sum(push),
+            "place": now["place"] + push @ was.touches.point,
+            "along": now["along"] + push @ was.touches.normal,
+            "record": now["record"].passed(now["count"] * step, before, state, step),
+        }
+
+    found = touches(pair, state, near)
+    one = jnp.argmin(found.gap)
+    # A push so small that any other outweighs it: for a contact without a force.
+    tiny = jnp.asarray(jnp.finfo(step.dtype).tiny, step.dtype)
+    start = {
+        "state": state,
+        "memory": memory,
+        "count": jnp.asarray(0),
+        "touching": jnp.asarray(True),
+        "push": tiny,
+        "place": tiny * found.point[one],
+        "along": tiny * found.normal[one],
+        "record": record,
+    }
+    end = jax.lax.while_loop(goes_on, go, start)
+    duration = end["count"] * step
+    free = pair.second.body.mass * (state.second.velocity + duration * pair.gravity)
+    bout = Bout(
+        state=end["state"],
+        duration=duration,
+        impulse=pair.second.body.mass * end["state"].second.velocity - free,
+        point=end["place"] / end["push"],
+        normal=safe.unit(end["along"]),
+        unfinished=end["touching"] & (duration < record.times[-1]),
+    )
+    return bout, end["record"]

@@ -1,0 +1,269 @@
+"""A collision of two irregular bodies: free flight to touch, contact by the pair's law, and on.
+
+Touch is found by conservative advancement: nothing closes a gap faster than a bound on the closing speed, so the
+flight goes on by gap/bound. Near the surface steps get no shorter than `_REACH`; where one ends inside, touch lies
+within it, and the root of the gap is found. Touch is then an implicit function of all that led to it, and is
+differentiated as such; the search is not.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from difsim import rotation, safe
+from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, touches
+from difsim.stepping.status import Status, raise_unless_ok
+from difsim.typing import Scalar, Vec3, as_float, is_known
+
+_REACH = 0.01  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 2e-5 of it
+_STEPS = 1000  # of one flight
+_ROOT = 1e-13  # of the radius: the gap that is left at touch
+
+
+class Collision(eqx.Module):
+    """How two bodies met.
+
+    `times` [T] s and `states` there; of each contact, in order, the time of touch `contact_times` [I] s (inf for
+    those that did not happen), `points` [I, 3] m, unit `normals` [I, 3] from the first body to the second and
+    `impulses` [I, 3] N s on the second; `contacts`, their number; `status`.
+
+    `energy_restitution`, the kinetic energy after the last contact over that before the first, in the frame of the
+    states; `energy_restitution_cm`, the same in the frame of the common centre of mass; `normal_restitution`, the
+    speed of parting over that of approach after the first contact, along its normal, of the material that touched.
+    """
+
+    times: Float[Array, " T"]
+    states: PairState
+    contact_times: Float[Array, " I"]
+    points: Float[Array, "I 3"]
+    normals: Float[Array, "I 3"]
+    impulses: Float[Array, "I 3"]
+    contacts: Int[Array, ""]
+    energy_restitution: Scalar
+    energy_restitution_cm: Scalar
+    normal_restitution: Scalar
+    status: Int[Array, ""]
+
+    @property
+    def contact_time(self) -> Scalar:
+        """Time of the first touch, s."""
+        return self.contact_times[..., 0]
+
+    @property
+    def point(self) -> Vec3:
+        """Where they touch first, m."""
+        return self.points[..., 0, :]
+
+    @property
+    def normal(self) -> Vec3:
+        """Normal of the first contact, from the first body to the second."""
+        return self.normals[..., 0, :]
+
+    @property
+    def impulse(self) -> Vec3:
+        """Impulse of the first contact on the second body, N s."""
+        return self.impulses[..., 0, :]
+
+    @property
+    def ok(self) -> Array:
+        return self.status == Status.OK
+
+
+def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool = True) -> Collision:
+    """Fly two bodies from `state` at `times[0]` to the last of the times, through at most `contacts` contacts.
+
+    Derivatives by anything but the meshes are forward ones (`jax.jacfwd`, `jax.jvp`); it may be batched by `vmap`,
+    or faster on a CPU by `jax.lax.map`.
+
+    The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
+    IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
+    many steps, NOT_FINITE.
+
+    **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
+    the status is not OK (inside `jit` nothing can be raised: read the status).
+    **Raises:** `ValueError` for times that do not increase, no contacts, and bodies that overlap at the start.
+    """
+    times = as_float(times)
+    if times.ndim != 1 or times.shape[0] < 2:
+        raise ValueError(f"collide: times must be a vector of at least two times, got shape {times.shape}")
+    if is_known(times) and not (np.diff(np.asarray(times)) > 0).all():
+        raise ValueError(f"collide: times must increase; they are {times}")
+    if contacts < 1:
+        raise ValueError(f"collide: contacts = {contacts} must be at least 1")
+    result = _collide(pair, state, times, contacts)
+    if is_known(result.status):
+        if throw and result.status == Status.INSIDE:
+            raise ValueError(
+                f"collide: the bodies overlap at the start, with their centres at {state.first.position} and "
+                f"{state.second.position} m: start them apart"
+            )
+        if throw:
+            raise_unless_ok(result.status)
+    return result
+
+
+class _Search(eqx.Module):
+    """A flight so far: time and state, those one step before, the gap, steps taken, and whether it `hit`."""
+
+    t: Scalar
+    state: PairState
+    t_before: Scalar
+    gap: Scalar
+    steps: Int[Array, ""]
+    hit: Array
+
+
+@eqx.filter_jit
+def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Collision:
+    state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)
+    flat, unravel = ravel_pytree(state)
+    fixed_pair = jax.lax.stop_gradient(pair)
+
+    def arc(carry, count):
+        t, state, alive, recorded, status = carry
+        found = _search(fixed_pair, *jax.lax.stop_gradient((t, state, times[-1])), count == 0, alive)
+        status = jnp.maximum(status, jnp.where(found.steps >= _STEPS, int(Status.STEP_LIMIT), int(Status.OK)))
+        inside = found.hit & (found.steps == 1) & (count == 0)
+        status = jnp.where(inside, int(Status.INSIDE), status)
+        # What follows the last contact is a flight like any other, and must not end in one more.
+        status = jnp.where(found.hit & (count == contacts), jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
+        hit = found.hit & ~inside & (count < contacts)
+
+        def contact():
+            near = nearby(fixed_pair, found.state)
+            dt = _touch(pair, state, t, near, found)
+            touched = pair.coasted(state, dt)
+            record = Record(times - (t + dt), recorded)
+            bout, record = pair.law.bout(pair, touched, near, record)
+            return t + dt, touched, bout, record.states
+
+        def none():
+            zero = jnp.zeros(3, flat.dtype)
+            duration = jnp.zeros_like(t)
+            return t, state, Bout(state, duration, zero, zero, zero, jnp.asarray(False)), recorded
+
+        touch, touched, bout, recorded = jax.lax.cond(hit, contact, none)
+        status = jnp.maximum(status, jnp.where(bout.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
+        after = touch + bout.duration
+        return (after, bout.state, hit, recorded, status), (touch, touched, bout, after, hit)
+
+    nowhere = jnp.full((times.shape[0], flat.size), jnp.nan, flat.dtype)
+    begin = (times[0], state, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
+    (_, last, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
+    touch, touched, bouts, after, happened = jax.tree.map(lambda x: x[:-1], out)
+    missed = (status == int(Status.OK)) & ~happened[0]
+    status = jnp.where(missed, int(Status.NO_CONTACT), status)
+
+    starts = jnp.concatenate([times[:1], jnp.where(happened, after, jnp.inf)])
+    arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, bouts.state)
+    during = jnp.any(jax.vmap(lambda time: (time >= touch) & (time < after) & happened)(times), axis=1)
+    states = _sampled(pair, times, starts, arcs)
+    states = jnp.where(during[:, None], recorded, states)
+    status = jnp.where(jnp.all(jnp.isfinite(states)), status, int(Status.NOT_FINITE))
+
+    first = jax.tree.map(lambda x: x[0], (touched, bouts))
+    before = first[0]
+    return Collision(
+        times=times,
+        states=jax.vmap(unravel)(states),
+        contact_times=jnp.where(happened, touch, jnp.inf),
+        points=bouts.point,
+        normals=bouts.normal,
+        impulses=bouts.impulse,
+        contacts=jnp.sum(happened),
+        energy_restitution=safe.divide(pair.kinetic_energy(last), pair.kinetic_energy(before)),
+        energy_restitution_cm=safe.divide(pair.kinetic_energy_cm(last), pair.kinetic_energy_cm(before)),
+        normal_restitution=_normal_restitution(pair, *first),
+        status=status,
+    )
+
+
+def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, begins: Array, alive: Array) -> _Search:
+    """Fly on until the bodies overlap, or will not meet any more, or the time is up.
+
+    Where the flight `begins` the first step is none: it finds the gap. After a contact the gap is 0.
+    """
+    speed = pair.closing_bound(state)
+    reach = _REACH * jnp.minimum(pair.first.radius, pair.second.radius)
+
+    def goes_on(now: _Search):
+        apart = now.state.second.position - now.state.first.position
+        way = now.state.second.velocity - now.state.first.velocity
+        gone = (safe.norm(apart) > pair.first.radius + pair.second.radius) & (apart @ way >= 0)
+        return alive & ~now.hit & ~gone & (now.t < end) & (now.steps < _STEPS) & jnp.isfinite(now.gap)
+
+    def step(now: _Search):
+        # Bodies without relative motion never meet: the step is infinite, and cut off.
+        dt = jnp.where(begins & (now.steps == 0), 0.0, jnp.maximum(now.gap, reach) / speed)
+        dt = jnp.minimum(dt, end - now.t)
+        state = pair.coasted(now.state, dt)
+        gap = least_gap(pair, state, reach)
+        return _Search(jnp.minimum(now.t + dt, end), state, now.t, gap, now.steps + 1, gap < 0)
+
+    start = _Search(t, state, t, jnp.zeros_like(t), jnp.asarray(0), jnp.asarray(False))
+    return jax.lax.while_loop(goes_on, step, start)
+
+
+def _touch(pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search) -> Scalar:
+    """The time s from `state` at t to touch, within the last step of a search; differentiable."""
+
+    def gap_at(dt, pair, state):
+        there = pair.coasted(state, dt)
+        features = touches(pair, there, near)
+        one = jnp.argmin(features.gap)
+        rate = features.slope[one] @ pair.relative_velocity(there, features.point[one])
+        return features.gap[one], rate
+
+    fixed = jax.lax.stop_gradient((pair, state))
+    low, high = jax.lax.stop_gradient((found.t_before - t, found.t - t))
+    small = _ROOT * jnp.minimum(fixed[0].first.radius, fixed[0].second.radius)
+
+    def goes_on(now):
+        count, _, _, _, gap, _ = now
+        return (count == 0) | ((count < 60) & (jnp.abs(gap) > small))
+
+    def step(now):
+        count, dt, low, high, gap, rate = now
+        guess = dt - gap / rate
+        dt = jnp.where((rate < 0) & (guess > low) & (guess < high), guess, 0.5 * (low + high))
+        gap, rate = gap_at(dt, *fixed)
+        return count + 1, dt, jnp.where(gap > 0, dt, low), jnp.where(gap > 0, high, dt), gap, rate
+
+    # A first guess that no rate is known for: the end of the step, by way of high - 0/(-1).
+    start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high))
+    _, dt, _, _, gap, rate = jax.lax.while_loop(goes_on, step, start)
+    # One Newton step whose value is 0: the derivative of the implicit function.
+    now, _ = gap_at(dt, pair, state)
+    return dt - safe.divide(now - gap, rate)
+
+
+def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
+    """The flights at the wanted times, each from the last start or the last time before it."""
+
+    def sample(carry, time):
+        t, state = carry
+        k = jnp.sum(starts <= time) - 1
+        fresh = starts[k] >= t
+        t = jnp.where(fresh, starts[k], t)
+        state = jax.tree.map(lambda new, old: jnp.where(fresh, new[k], old), arcs, state)
+        state = pair.coasted(state, time - t)
+        return (time, state), ravel_pytree(state)[0]
+
+    first = jax.tree.map(lambda x: x[0], arcs)
+    return jax.lax.scan(sample, (times[0], first), times)[1]
+
+
+def _normal_restitution(pair: Pair, before: PairState, bout: Bout) -> Scalar:
+    """-n̂·u after over n̂·u before, of the two material points that were at the point of touch."""
+
+    def speed(was, now):
+        local = rotation.inverse_rotate(was.attitude, bout.point - was.position)
+        return bout.normal @ was.velocity_at(bout.point), bout.normal @ now.velocity_at(now.point(local))
+
+    (first, first_after), (second, second_after) = map(
+        speed, (before.first, before.second), (bout.state.first, bout.state.second)
+    )
+    return -safe.divide(second_after - first_after, second - first)
