@@ -12,7 +12,7 @@ from experiments.cobbles.arcs import images
 from experiments.cobbles.montecarlo import Sample, World, times
 from experiments.cobbles.paper import PHANTOM
 from experiments.cobbles.paper_estimation import MONTE_CARLO, PIXEL_NOISE
-from experiments.style import BLACK, BLUE, GREY, ORANGE, PALE, STYLE
+from experiments.style import BLACK, BLUE, GREY, ORANGE, STYLE
 
 ARC_COLOURS = (BLUE, ORANGE)
 
@@ -22,21 +22,19 @@ def energy_ratios(path: Path, disturbed: dict[tuple[int, float], Sample], truth:
     with plt.rc_context(STYLE):
         figure, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
         ax.axhline(float(truth.energy_ratio), color=GREY, linewidth=0.8, zorder=0)
-        ax.text(8.55, float(truth.energy_ratio), " truth", va="center", color=GREY)
+        ax.text(8.65, float(truth.energy_ratio), "truth", va="bottom", color=GREY)
         for i, (which, pixel) in enumerate(disturbed):
             made = disturbed[which, pixel]
             ratio = np.asarray(made.energy_ratio)[np.asarray(made.converged)]
-            ax.plot(np.full(ratio.size, i - 0.12), ratio, ".", color=PALE, markersize=2, zorder=0)
             ax.errorbar(i - 0.12, ratio.mean(), 3 * ratio.std(), fmt="o", color=BLUE, markersize=4)
             _, mean, sigma = MONTE_CARLO[which][PIXEL_NOISE.index(pixel)]
             ax.errorbar(i + 0.12, mean, 3 * sigma, fmt="s", color=ORANGE, markersize=4)
         ax.set_xticks(range(len(disturbed)), [f"{pixel:g}" for _, pixel in disturbed])
         for which in (1, 2, 3):
-            ax.text(3 * which - 2, -0.2, f"scenario {which}", transform=ax.get_xaxis_transform(), ha="center")
+            ax.text(3 * which - 2, -0.24, f"px, scenario {which}", transform=ax.get_xaxis_transform(), ha="center")
         ax.text(0.01, 0.03, "ours: mean, 3 σ of the samples", color=BLUE, transform=ax.transAxes)
         ax.text(0.45, 0.03, "paper: Tables 14 to 16", color=ORANGE, transform=ax.transAxes)
-        ax.set(xlim=(-0.5, 9.4), ylabel="CoR_E", title="Energetic restitution, all of Table 13")
-        ax.set_xlabel("noise of pixels, px", labelpad=14)
+        ax.set(xlim=(-0.5, 9.4), ylabel="CoR_E", title="Energetic restitution with every error of Table 13")
         figure.savefig(path)
         plt.close(figure)
 
