@@ -17,14 +17,16 @@ from experiments.agilkia.run import run as run_agilkia
 from experiments.benchmarks.run import Benchmark
 from experiments.benchmarks.run import run as run_benchmark
 from experiments.cache import CACHE
+from experiments.cobbles.run import Cobbles
+from experiments.cobbles.run import run as run_cobbles
 from experiments.hopper.run import Hopper
 from experiments.hopper.run import run as run_hopper
 
 
 def main() -> None:
     """Read the command line, set float64 and the compilation cache, run."""
-    studies = {"agilkia": Agilkia, "hopper": Hopper, "benchmark": Benchmark}
-    runs = {Agilkia: run_agilkia, Hopper: run_hopper, Benchmark: run_benchmark}
+    studies = {"agilkia": Agilkia, "hopper": Hopper, "cobbles": Cobbles, "benchmark": Benchmark}
+    runs = {Agilkia: run_agilkia, Hopper: run_hopper, Cobbles: run_cobbles, Benchmark: run_benchmark}
     options = tyro.extras.subcommand_cli_from_dict(studies, prog="difsim")
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))

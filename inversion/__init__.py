@@ -18,6 +18,7 @@ from .identifiability import profiles as profiles
 from .leastsq import Fit as Fit
 from .leastsq import Stops as Stops
 from .leastsq import fit as fit
+from .leastsq import levenberg_marquardt as levenberg_marquardt
 from .observe import Observation as Observation
 from .observe import Observations as Observations
 from .outcome import Calls as Calls
@@ -27,6 +28,8 @@ from .parameters import Discrete as Discrete
 from .parameters import Fixed as Fixed
 from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
+from .problem import AbstractProblem as AbstractProblem
+from .problem import Evaluation as Evaluation
 from .problem import Problem as Problem
 from .smoothed import Smoothed as Smoothed
 from .smoothed import pathwise_gradient as pathwise_gradient

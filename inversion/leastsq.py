@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from difsim.typing import Scalar, number
 
 from .outcome import Calls, Status
-from .problem import Problem, strong
+from .problem import AbstractProblem, Problem, strong
 from .sweeps import map_batched
 
 
@@ -52,7 +52,7 @@ class Search(eqx.Module):
     history: Float[Array, " iterations_and_start"]
 
 
-def levenberg_marquardt(problem: Problem, x: Float[Array, " n"], stops: Stops) -> Search:
+def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: Stops) -> Search:
     """min |r(x)|^2 from x: (J^T J + lambda 1) dx = -J^T r, lambda by the gain ratio.
 
     The damping is the identity, not diag(J^T J): x is already scaled by the prior, and a column that vanishes
@@ -66,7 +66,7 @@ def levenberg_marquardt(problem: Problem, x: Float[Array, " n"], stops: Stops) -
 
     def linearise(x):
         """dr/ds: in s rather than x, where it would vanish at a bound."""
-        return jax.jacfwd(lambda s: problem.evaluate(s).residual)(problem.fold(x))
+        return problem.linearise(problem.fold(x))
 
     def normal(search):
         """J^T J and J^T r in x; what is held has a zero column."""

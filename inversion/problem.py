@@ -1,5 +1,6 @@
 """An inversion: parameters with priors, a simulator, and data."""
 
+import abc
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,7 +32,30 @@ def strong(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf, tree)
 
 
-class Problem(eqx.Module):
+class AbstractProblem(eqx.Module):
+    """What Levenberg-Marquardt needs of a problem: r(s) with s = fold(x), and which unknowns may move."""
+
+    free_mask: eqx.AbstractVar[Bool[Array, " n"]]
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int:
+        """Length of the residual."""
+
+    @abc.abstractmethod
+    def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Scaled s of the unbounded x, number by number."""
+
+    @abc.abstractmethod
+    def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
+        """One simulation at the scaled s."""
+
+    @abc.abstractmethod
+    def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
+        """The derivative dr/ds of the residual at the scaled s."""
+
+
+class Problem(AbstractProblem):
     """Parameters, a simulator and data: r(x) of the unknowns, whose sum of squares a fit makes smallest.
 
     misfit = sum over data of (predicted - observed)^2 / sigma^2 + sum over Gaussian priors of s^2.
@@ -162,6 +186,10 @@ class Problem(eqx.Module):
         residual = jnp.where(ok, residual, jnp.nan)
         misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
         return Evaluation(residual, misfit, ok, predictions)
+
+    def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
+        """dr/ds by forward mode; NaN where the simulation failed."""
+        return jax.jacfwd(lambda s: self.evaluate(s).residual)(s)
 
     def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:
         """Whitened residuals, data first, then Gaussian priors; NaN where the simulation failed."""

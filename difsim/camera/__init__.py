@@ -1,0 +1,6 @@
+"""Cameras: a pinhole with radial distortion, what it sees, and calibrations read from files."""
+
+from difsim.camera.files import read_json, read_opencv, write_json
+from difsim.camera.pinhole import Camera, looking_at
+
+__all__ = ["Camera", "looking_at", "read_json", "read_opencv", "write_json"]

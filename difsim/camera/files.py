@@ -1,0 +1,165 @@
+"""Calibrations of cameras from files: OpenCV's YAML, and a plain JSON."""
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import yaml
+
+from difsim import rotation
+from difsim.camera.pinhole import Camera
+
+REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
+OPTIONAL = {"rate": 0}
+UNIT = {"fx": "px", "fy": "px", "cx": "px", "cy": "px", "rotation": "rad", "translation": "m", "size": "px"}
+MATRICES = ("camera_matrix", "K")
+DISTORTIONS = ("distortion_coefficients", "dist_coeffs", "D")
+ROTATIONS = ("rvec", "R")  # a rotation vector or a matrix
+TRANSLATIONS = ("tvec", "T")
+FURTHEST = 100.0  # m: a camera in a laboratory is nearer than this to the origin; millimetres are not
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without code, and with OpenCV's matrices."""
+
+
+for _tag in ("opencv-matrix", "opencv-nd-matrix"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", lambda loader, node: loader.construct_mapping(node, True))
+
+
+def read_opencv(path: str | PathLike) -> Camera:
+    """The camera of a calibration that OpenCV's FileStorage, its calibration sample or ROS wrote as YAML.
+
+    Read are `camera_matrix` (K), `distortion_coefficients` (dist_coeffs, D) as (k₁, k₂, p₁, p₂[, k₃]),
+    `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m; without a pose the camera is
+    the frame.
+    **Raises:** ValueError for missing or misshapen entries, for skew, and for distortion that `Camera` does not
+    have (tangential, rational, thin prism); FileNotFoundError.
+    """
+    text = Path(path).read_text()
+    # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
+    try:
+        content = yaml.load(text, _Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path}: no YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: no calibration: give camera_matrix, distortion and size of the image")
+    try:
+        k = _entry(content, MATRICES, (9,)).reshape(3, 3)
+        if not np.array_equal(k[[0, 1, 2, 2, 2], [1, 0, 0, 1, 2]], [0, 0, 0, 0, 1]):
+            raise ValueError(f"camera_matrix {k.tolist()} is not [fx 0 cx; 0 fy cy; 0 0 1] (no skew)")
+        d = np.zeros(14)
+        given = _entry(content, DISTORTIONS, (4, 5, 8, 12, 14))
+        d[: given.size] = given
+        if d[[2, 3, *range(5, 14)]].any():
+            raise ValueError(
+                f"distortion {given.tolist()} has more than k1, k2 and k3: calibrate with CALIB_ZERO_TANGENT_DIST"
+            )
+        posed = any(name in content for name in ROTATIONS + TRANSLATIONS)
+        turn, shift = np.zeros(3), np.zeros(3)
+        if posed:
+            turn, shift = _entry(content, ROTATIONS, (3, 9)), _entry(content, TRANSLATIONS, (3,))
+        size = [float(_entry(content, (name,), (1,))[0]) for name in ("image_width", "image_height")]
+        return _camera(
+            {
+                "fx": k[0, 0],
+                "fy": k[1, 1],
+                "cx": k[0, 2],
+                "cy": k[1, 2],
+                "radial": d[[0, 1, 4]],
+                "rotation": _vector(turn),
+                "translation": shift,
+                "size": size,
+            }
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def read_json(path: str | PathLike) -> dict[str, Camera]:
+    """The cameras of a file {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3], "rotation":
+    [3], "translation": [3], "size": [2], "rate": ...}}}, by name: the arguments of `Camera`, in px, rad and m.
+
+    Other keys beside "cameras" are left to who wrote them.
+    **Raises:** ValueError for missing, unknown, misshapen or non-finite entries; FileNotFoundError.
+    """
+    try:
+        content = json.loads(Path(path).read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
+    table = content.get("cameras") if isinstance(content, dict) else None
+    if not isinstance(table, dict) or not table:
+        raise ValueError(f'{path}: no cameras: give {{"cameras": {{NAME: {{"fx": ...}}}}}}')
+    found = {}
+    for name, entry in table.items():
+        try:
+            if not isinstance(entry, dict):
+                raise ValueError(f"{entry!r} is not a table of {sorted(REQUIRED)}")
+            found[name] = _camera(entry)
+        except ValueError as error:
+            raise ValueError(f"{path}: camera {name!r}: {error}") from None
+    return found
+
+
+def write_json(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
+    """Write what `read_json` reads; `further` are other keys of the file."""
+    names = (*REQUIRED, *OPTIONAL)
+    table = {
+        key: {n: np.asarray(getattr(camera, n)).tolist() for n in names if np.isfinite(getattr(camera, n)).all()}
+        for key, camera in cameras.items()
+    }
+    Path(path).write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
+
+
+def _camera(entry: Mapping[str, Any]) -> Camera:
+    missing, unknown = sorted(REQUIRED.keys() - entry), sorted(entry.keys() - REQUIRED - OPTIONAL.keys())
+    if missing or unknown:
+        raise ValueError(f"missing {missing}, unknown {unknown}: give {sorted(REQUIRED)}, perhaps rate")
+    values = {}
+    for name, value in entry.items():
+        try:
+            array = np.asarray(value, float)
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
+        shape = (REQUIRED | OPTIONAL)[name]
+        if array.shape != ((shape,) if shape else ()) or not np.isfinite(array).all():
+            raise ValueError(f"{name} = {value!r}: give {shape or 1} finite numbers in {UNIT.get(name, '1')}")
+        values[name] = array
+    if np.abs(values["translation"]).max() > FURTHEST:
+        raise ValueError(f"translation = {values['translation'].tolist()} m is beyond {FURTHEST:g} m: in mm?")
+    if np.linalg.norm(values["rotation"]) > 2 * np.pi:
+        raise ValueError(f"rotation = {values['rotation'].tolist()} rad is more than a turn: in degrees?")
+    return Camera(**values)
+
+
+def _entry(content: Mapping[str, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
+    """The flat numbers under the first of `names` that is there."""
+    found = next((name for name in names if name in content), None)
+    if found is None:
+        raise ValueError(f"no {' or '.join(names)}: there are {sorted(map(str, content))}")
+    value = content[found]
+    value = value.get("data") if isinstance(value, dict) else value
+    try:
+        array = np.asarray(value, float).ravel()
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.size not in sizes or not np.isfinite(array).all():
+        raise ValueError(f"{found} = {value!r}: give {' or '.join(map(str, sizes))} finite numbers")
+    return array
+
+
+def _vector(turn: np.ndarray) -> np.ndarray:
+    """A rotation vector [3] rad, of itself or of a matrix [9]."""
+    if turn.size == 3:
+        return turn
+    matrix = turn.reshape(3, 3)
+    near = rotation.nearest_rotation(matrix)
+    # 1e-4: matrices are printed with five digits or more.
+    if np.abs(near - matrix).max() > 1e-4 or np.linalg.det(near) < 0:
+        raise ValueError(f"R = {matrix.tolist()} is not a rotation")
+    return np.asarray(rotation.to_rotation_vector(rotation.from_matrix(jnp.asarray(near))))

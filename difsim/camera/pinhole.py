@@ -1,0 +1,160 @@
+"""A pinhole camera with radial distortion: where a point is in the image, and whether it is there at all."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float
+
+from difsim import rotation, safe
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require
+
+Vector = ArrayLike | Sequence[float | int]
+# Where the growth of the image radius is looked at between the axis and a point: a cubic in ρ² has at most two
+# turns, which cannot hide between nine points of what a lens does.
+FRACTIONS = np.linspace(0.0, 1.0, 9)
+
+
+class Camera(eqx.Module):
+    """A pinhole with three radial terms; every number of it can be differentiated.
+
+    r_C = R(φ) r_N + t,  (a, b) = (x_C, y_C)/z_C,  ρ² = a² + b²,  d = 1 + w₁ρ² + w₂ρ⁴ + w₃ρ⁶,
+    (u, v) = (f_x d a + c_x, f_y d b + c_y).
+
+    x runs to the right of the image, y down, z forward. OpenCV's projectPoints with D = (w₁, w₂, 0, 0, w₃).
+
+    **Arguments:** `fx`, `fy`: focal lengths px; `cx`, `cy`: principal point px; `radial` [3]: w₁, w₂, w₃;
+    `rotation` [3] rad: rotation vector φ from the frame to the camera (OpenCV's rvec); `translation` [3] m: t,
+    the origin of the frame as the camera has it; `size` [2] px: width and height of the image, by default
+    without end; `rate` 1/s: frames a second, by default unknown (infinite).
+    **Raises:** ValueError for a focal length, size or rate that is not positive, and for wrong shapes.
+    **Source:** Zhang, IEEE Trans. PAMI 22, 1330 (2000).
+    """
+
+    fx: Scalar = number()
+    fy: Scalar = number()
+    cx: Scalar = number()
+    cy: Scalar = number()
+    radial: Vec3 = number()
+    rotation: Vec3 = number()
+    translation: Vec3 = number()
+    size: Vec2 = number(default=(np.inf, np.inf))
+    rate: Scalar = number(default=np.inf)
+
+    def __check_init__(self):
+        for name, shape in (("radial", 3), ("rotation", 3), ("translation", 3), ("size", 2)):
+            found = getattr(self, name).shape
+            require(found == (shape,), f"Camera: {name} has shape {found}: give ({shape},)")
+        for name in ("fx", "fy", "size", "rate"):
+            value = getattr(self, name)
+            require(not is_known(value) or np.all(value > 0), f"Camera: {name} = {value} must be positive")
+
+    @classmethod
+    def from_field_of_view(
+        cls,
+        field: Vector,
+        size: Vector,
+        radial: Vector,
+        rotation: Vector,
+        translation: Vector,
+        rate: float = np.inf,
+    ) -> "Camera":
+        """The camera whose image is `field` [2] rad wide and high, its axis in the middle of the image.
+
+        f = size / (2 tan(field/2)), without distortion. **Raises:** ValueError for angles out of (0, π).
+        """
+        field, size = as_float(field), as_float(size)
+        require((field > 0) & (field < jnp.pi), f"Camera: field of view {field} rad must be between 0 and pi")
+        fx, fy = size / 2 / jnp.tan(field / 2)
+        return cls(fx, fy, size[0] / 2, size[1] / 2, radial, rotation, translation, size, rate)
+
+    @property
+    def field_of_view(self) -> Vec2:
+        """Angles [2] rad that width and height of the image take at the axis, without distortion."""
+        return 2 * jnp.arctan(self.size / 2 / jnp.stack([self.fx, self.fy]))
+
+    @property
+    def matrix(self) -> Mat3:
+        """R: components in the frame to components in the camera."""
+        return rotation.to_matrix(rotation.from_rotation_vector(self.rotation))
+
+    @property
+    def position(self) -> Vec3:
+        """The centre of projection in the frame, -Rᵀ t, in m."""
+        return -self.matrix.T @ self.translation
+
+    def project(self, points: Float[Array, "*n 3"]) -> Float[Array, "*n 2"]:
+        """Pixels [..., 2] of points [..., 3] m of the frame.
+
+        A point in the plane of the pinhole (z_C = 0) is given the principal point, and one behind the camera its
+        mirror image: ask `sees` whether there is an image.
+        """
+        return jnp.vectorize(lambda p: self._image(self._plane(p)), signature="(i)->(j)")(points)
+
+    def sees(self, points: Float[Array, "*n 3"]) -> Bool[Array, "*n"]:
+        """Whether points [..., 3] m are in front of the camera and within its image.
+
+        Far off the axis the polynomial of the distortion turns round and would fold the outside into the image:
+        a point is seen only where the radius in the image grows all the way from the axis to it.
+        """
+        return jnp.vectorize(self._sees, signature="(i)->()")(points)
+
+    def faces(self, points: Float[Array, "*n 3"], centre: Vec3) -> Bool[Array, "*n"]:
+        """Whether points [..., 3] m lie on the side of their own body, about `centre` [3], that is turned here.
+
+        (r - r_centre)·(r_camera - r_centre) > 0. The rule printed in the paper (an angle below 90° between the
+        directions from the camera to marker and centre) holds for every marker of a body in the image.
+        """
+        towards = self.position - centre
+        return jnp.vectorize(lambda p: (p - centre) @ towards > 0, signature="(i)->()")(points)
+
+    def frames(self, start: float, end: float) -> np.ndarray:
+        """On the host: times s of the frames in [start, end], the first at `start`.
+
+        **Raises:** ValueError where the rate is unknown or the interval is empty.
+        """
+        rate = float(self.rate)
+        if not (np.isfinite(rate) and end > start):
+            raise ValueError(f"Camera: frames from {start} to {end} s at {rate} 1/s: give a rate, end > start")
+        return start + np.arange(int((end - start) * rate * (1 + 1e-12)) + 1) / rate  # 1e-12: the end counts
+
+    def _plane(self, point: Vec3) -> Vec3:
+        """(a, b, z_C): the point on the plane at unit distance, and its depth m."""
+        q = rotation.from_rotation_vector(self.rotation)
+        x, y, z = rotation.rotate(q, point) + self.translation
+        return jnp.stack([safe.divide(x, z), safe.divide(y, z), z])
+
+    def _image(self, plane: Vec3) -> Vec2:
+        a, b, _ = plane
+        s = a * a + b * b
+        w1, w2, w3 = self.radial
+        d = 1 + s * (w1 + s * (w2 + s * w3))
+        return jnp.stack([self.fx * d * a + self.cx, self.fy * d * b + self.cy])
+
+    def _sees(self, point: Vec3) -> Bool[Array, ""]:
+        plane = self._plane(point)
+        s = (plane[0] ** 2 + plane[1] ** 2) * FRACTIONS
+        w1, w2, w3 = self.radial
+        growth = 1 + s * (3 * w1 + s * (5 * w2 + s * (7 * w3)))  # d(ρ d)/dρ
+        image = self._image(plane)
+        return (plane[2] > 0) & jnp.all(growth > 0) & jnp.all((image >= 0) & (image < self.size))
+
+
+def looking_at(position: Vector, target: Vector, up: Vector) -> tuple[Vec3, Vec3]:
+    """Rotation vector [3] rad and translation [3] m of a camera at `position` [3] m that looks at `target` [3] m.
+
+    `up` [3]: the direction that is upwards in the image, of any length.
+    **Raises:** ValueError where up is along the line of sight, or target and position are one point.
+    """
+    position, target, up = (jnp.asarray(v, float) for v in (position, target, up))
+    forward = safe.unit(target - position)
+    right = jnp.cross(forward, up)
+    require(
+        not is_known(right) or safe.norm(right) > 1e-6 * safe.norm(up),
+        f"looking_at: from {position} to {target} with up = {up}: give another target, or an up across the view",
+    )
+    right = safe.unit(right)
+    matrix = jnp.stack([right, jnp.cross(forward, right), forward])
+    return rotation.to_rotation_vector(rotation.from_matrix(matrix)), -matrix @ position

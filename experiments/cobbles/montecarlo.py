@@ -1,0 +1,267 @@
+"""Monte Carlo of the two-arc estimate: the disturbances of Table 13, four fits a sample, and what they say of
+CoR_E.
+
+The world is the study's truth; what a fit takes as known (cameras, markers, mass, inertia) has errors. Each fit is
+given two covariances: of the noise of pixels alone, as in the paper, and with the errors of all that it takes as
+known ("considered": Tapley, Schutz and Born, Statistical orbit determination (2004), sec. 6.4).
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.body import RigidBody
+from difsim.typing import Scalar, number
+from experiments.cobbles.arcs import (
+    ArcFit,
+    ArcProblem,
+    Known,
+    Tracks,
+    coast,
+    fit_arc,
+    images,
+    kinetic_energy,
+    to_state,
+    to_vector,
+    visible,
+)
+from experiments.cobbles.cameras import half_widths, miscalibrated, scenario
+from experiments.cobbles.markers import chosen
+from experiments.cobbles.paper_estimation import ACCELERATION, ARCS, BOX, EPOCHS, INERTIA_ERROR, MASS_ERROR
+from experiments.cobbles.stones import Cobble
+from experiments.cobbles.truth import flown
+from inversion import Status, map_batched
+
+STARTS = 4  # at most, from one guess after another
+ACCEPTABLE = 25.0  # px, rms of a fit: calibrations of Table 13 leave up to 10, a wrong attitude hundreds
+ENDED = [s for s in Status if s.converged]
+
+
+class Disturbances(eqx.Module):
+    """Standard deviations of what is not known: `pixel` px, `marker` m, `acceleration` m/s², `mass` and `inertia`
+    as shares (of the mass, of the largest moment); `calibration`: share of Table 13's errors of the cameras."""
+
+    pixel: Scalar = number()
+    marker: Scalar = number()
+    calibration: Scalar = number(default=0.0)
+    mass: Scalar = number(default=0.0)
+    inertia: Scalar = number(default=0.0)
+    acceleration: Scalar = number(default=0.0)
+
+
+def table_13(pixel: float, marker: float) -> Disturbances:
+    """Every row of Table 13."""
+    return Disturbances(pixel, marker, 1.0, MASS_ERROR, INERTIA_ERROR, ACCELERATION)
+
+
+class World(eqx.Module):
+    """The truth of a scenario: what is known, without error, of each body, its states [arc][body] at the arcs'
+    starts, and which markers are seen then."""
+
+    known: tuple[Known, Known]
+    states: tuple[Float[Array, "2 12"], Float[Array, "2 12"]]
+    seen: tuple[Array, Array]
+
+    @property
+    def energy_ratio(self) -> Scalar:
+        """CoR_E of the truth, in the laboratory frame."""
+        return energy_ratio(self.states, tuple(k.body for k in self.known))
+
+
+def times(arc: int) -> np.ndarray:
+    """Instants s of the measurements: Table 8 and the text."""
+    return np.linspace(*ARCS[arc], EPOCHS[arc])
+
+
+def world(which: int, stone: Cobble) -> World:
+    """The truth as scenario `which` sees it, of two equal cobbles with the same seven markers."""
+    body = RigidBody(stone.mass, np.diag(stone.inertia))
+    known = Known(scenario(which), body, chosen(stone.mesh.vertices))
+    truth = eqx.filter_jit(flown)(body, ARCS[1][0])
+    states = tuple(jnp.stack([to_vector(s) for s in pair]) for pair in truth)
+    see = jax.jit(lambda xs, t: jax.vmap(lambda x: visible(known, x, t))(xs))
+    return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))
+
+
+def energy_ratio(states, bodies: tuple[RigidBody, RigidBody]) -> Scalar:
+    """CoR_E of states [arc][body, 12]: kinetic energy of both after over before, in the laboratory frame."""
+    before, after = (sum(kinetic_energy(b, x) for b, x in zip(bodies, xs, strict=True)) for xs in states)
+    return after / before
+
+
+class Sample(eqx.Module):
+    """One sample: errors of the states [arc, body, 12], in standard deviations squared with both covariances
+    (`nees`, of 12, and of position and spin alone, 3 each: [arc, body, (all, position, spin)]), rms of the way
+    [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations, starts [arc, body]; CoR_E
+    and its standard deviation as the fit states it."""
+
+    error: Array
+    sigma: Array
+    nees: Array
+    nees_noise: Array
+    way: Array
+    residual: Array
+    status: Array
+    iterations: Array
+    starts: Array
+    energy_ratio: Scalar
+    energy_ratio_sigma: Scalar
+
+    @property
+    def converged(self) -> Array:
+        """Whether all four searches ended by themselves, with a residual that is no wrong minimum's."""
+        ended = sum(self.status == int(s) for s in ENDED) > 0
+        return jnp.all(ended & (self.residual <= ACCEPTABLE), axis=(-2, -1))
+
+
+def spread(known: Known, d: Disturbances) -> Known:
+    """Standard deviations of the errors of `known`, number by number, in its own structure."""
+    widths = jax.tree.map(lambda w: d.calibration * w / jnp.sqrt(3.0), half_widths(known.rig))  # of a uniform
+    inertia = d.inertia * jnp.max(jnp.diag(known.body.inertia)) * jnp.eye(3)
+    markers = jnp.broadcast_to(d.marker, known.markers.shape)
+    return eqx.tree_at(
+        lambda k: (k.rig, k.body.mass, k.body.inertia, k.markers),
+        known,
+        (widths, d.mass * known.body.mass, inertia, markers),
+    )
+
+
+def mistaken(known: Known, rig, d: Disturbances, key: Array) -> Known:
+    """What a fit takes as known of a body: the common, mistaken cameras, and markers, mass and moments in
+    error."""
+    mass, inertia, marker = jax.random.split(key, 3)
+    s = spread(known, d)
+    body = RigidBody(
+        known.body.mass + s.body.mass * jax.random.normal(mass),
+        known.body.inertia + s.body.inertia * jax.random.normal(inertia, (3, 3)),
+    )
+    return Known(rig, body, known.markers + s.markers * jax.random.normal(marker, s.markers.shape))
+
+
+def considered(fit: ArcFit, problem: ArcProblem) -> tuple[Known, Array]:
+    """dx/dc [12, ...] of the estimate by all that is taken as known, and by the random acceleration."""
+    none = jnp.zeros((problem.tracks.times.size - 1, 3))
+    _, pull = jax.vjp(lambda known, a: problem.residual(fit.x, known, a), problem.known, none)
+    return jax.vmap(lambda column: pull(-column))(fit.gain.T)
+
+
+def covariance(fit: ArcFit, slope: tuple[Known, Array], known: Known, d: Disturbances) -> Array:
+    """Covariance [12, 12] of the estimate by the noise of pixels and by all that is considered."""
+    push = jnp.broadcast_to(d.acceleration, slope[1].shape[1:])
+    return fit.covariance + _squared(slope[0], spread(known, d)) + _squared(slope[1], push)
+
+
+def _squared(tree_s, tree_sigma) -> Array:
+    """Σ over leaves of S σ² Sᵀ [12, 12]."""
+
+    def one(s, sigma):
+        weighed = (s * sigma[None]).reshape(s.shape[0], -1)
+        return weighed @ weighed.T
+
+    return sum(jax.tree.leaves(jax.tree.map(one, tree_s, tree_sigma)))
+
+
+def _distances(error: Array, covariance: Array) -> Array:
+    """Squared distances in σ: of all 12 numbers, of the position, of the spin."""
+
+    def one(part):
+        c, e = covariance[part, part], error[part]
+        scale = jnp.sqrt(jnp.diag(c))
+        return (e / scale) @ jnp.linalg.solve(c / scale[:, None] / scale[None, :], e / scale)
+
+    return jnp.stack([one(slice(0, 12)), one(slice(0, 3)), one(slice(9, 12))])
+
+
+def sample(truth: World, d: Disturbances, key: Array) -> Sample:
+    """Disturb, measure, fit four arcs from random guesses in the box of Table 9, and compare with the truth."""
+    key, calibration = jax.random.split(key)
+    rig = miscalibrated(truth.known[0].rig, d.calibration, calibration)
+    keys = jax.random.split(key, 2)
+    known = [mistaken(k, rig, d, key) for k, key in zip(truth.known, keys, strict=True)]
+    bodies, worlds = (jax.tree.map(lambda *a: jnp.stack(a), *pair) for pair in (known, truth.known))
+
+    def arc(which):
+        t = jnp.asarray(times(which))
+
+        def one(row):
+            x, seen, mine, real, key = row
+            push, pixel, guess = jax.random.split(key, 3)
+            acceleration = d.acceleration * jax.random.normal(push, (t.size - 1, 3))
+            pixels = images(real, x, t, acceleration)
+            pixels = pixels + d.pixel * jax.random.normal(pixel, pixels.shape)
+            problem = ArcProblem(mine, Tracks(t, pixels, seen), d.pixel, jnp.inf, x, jnp.asarray(BOX[which]))
+            starts = jax.random.uniform(guess, (STARTS, 12), minval=-1.0, maxval=1.0)
+            fit = fit_arc(problem, starts, ACCEPTABLE / d.pixel)
+            by_known, by_push = considered(fit, problem)
+            total = covariance(fit, (by_known, by_push), mine, d)
+            error = fit.x - x
+            estimated, true = coast(mine.body, to_state(fit.x), t), coast(real.body, to_state(x), t, acceleration)
+            way = jnp.stack(
+                [
+                    jnp.sqrt(jnp.mean(jnp.sum((getattr(estimated, n) - getattr(true, n)) ** 2, axis=1)))
+                    for n in ("position", "spin")
+                ]
+            )
+            return fit, by_known, by_push, error, total, way
+
+        row_keys = jax.random.split(jax.random.fold_in(key, which), 2)
+        return jax.lax.map(one, (truth.states[which], truth.seen[which], bodies, worlds, row_keys))
+
+    found = (arc(0), arc(1))
+    fits = [arc[0] for arc in found]
+    slopes = [[jax.tree.map(lambda leaf, b=b: leaf[b], arc[1:3]) for b in (0, 1)] for arc in found]
+    error, total, way = (jnp.stack([arc[i] for arc in found]) for i in (3, 4, 5))
+    noise = jnp.stack([f.covariance for f in fits])
+    estimate = tuple(f.x for f in fits)
+    ratio = energy_ratio(estimate, tuple(k.body for k in known))
+    return Sample(
+        error=error,
+        sigma=jnp.sqrt(jax.vmap(jax.vmap(jnp.diag))(total)),
+        nees=jax.vmap(jax.vmap(_distances))(error, total),
+        nees_noise=jax.vmap(jax.vmap(_distances))(error, noise),
+        way=way,
+        residual=jnp.stack([f.rms for f in fits]) * d.pixel,
+        status=jnp.stack([f.status for f in fits]),
+        iterations=jnp.stack([f.iterations for f in fits]),
+        starts=jnp.stack([f.starts for f in fits]),
+        energy_ratio=ratio,
+        energy_ratio_sigma=ratio_sigma(estimate, known, noise, slopes, d),
+    )
+
+
+def ratio_sigma(estimate, known: list[Known], noise: Array, slopes, d: Disturbances) -> Scalar:
+    """Standard deviation of CoR_E: the errors of the cameras are common to all four fits, those of a body to two.
+
+    **Arguments:** `estimate`: states [arc][body, 12]; `noise` [arc, body, 12, 12]: their covariances by the noise
+    of pixels; `slopes` [arc][body]: what `considered` gives.
+    """
+    cases = [(arc, body) for arc in (0, 1) for body in (0, 1)]
+    by_state, direct = jax.grad(energy_ratio, argnums=(0, 1))(estimate, tuple(k.body for k in known))
+    variance = sum(by_state[a][b] @ noise[a, b] @ by_state[a][b] for a, b in cases)
+
+    # dCoR_E/dc through each fit.
+    through = {
+        (a, b): jax.tree.map(lambda s, g=by_state[a][b]: jnp.tensordot(g, s, axes=1), slopes[a][b])
+        for a, b in cases
+    }
+    add = lambda *trees: jax.tree.map(lambda *leaves: sum(leaves), *trees)  # noqa: E731
+    of_body = [add(through[0, b][0], through[1, b][0]) for b in (0, 1)]
+    widths = [spread(k, d) for k in known]
+    terms = [(add(of_body[0].rig, of_body[1].rig), widths[0].rig)]
+    for b in (0, 1):
+        terms.append((add(of_body[b].body, direct[b]), widths[b].body))
+        terms.append((of_body[b].markers, widths[b].markers))
+    for case in cases:
+        push = through[case][1]
+        terms.append((push, jnp.broadcast_to(d.acceleration, push.shape)))
+    for slope, width in terms:
+        variance += sum(jax.tree.leaves(jax.tree.map(lambda g, s: jnp.sum((g * s) ** 2), slope, width)))
+    return jnp.sqrt(variance)
+
+
+@eqx.filter_jit
+def samples(truth: World, d: Disturbances, keys: Array) -> Sample:
+    """`sample` of every key [N, 2] in one compiled call."""
+    return map_batched(lambda key: sample(truth, d, key), keys)
