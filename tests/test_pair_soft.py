@@ -1,13 +1,14 @@
 """Contact of a pair that takes time: smooth, and hard with compliance and cohesion. From the instant of touch."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import LinearClipped, Sharp, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, Record, SmoothPair, nearby
+from difsim.dynamics import Calibrated, CompliantPair, Given, Pair, PairState, Record, SmoothPair, nearby
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
