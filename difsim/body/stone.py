@@ -25,7 +25,7 @@ class Edges(eqx.Module):
     n̂·wing ≤ 0 for both; `lengths` [E] m of the pieces.
     """
 
-    nodes: Int[Array, "E 2"]
+    nodes: Int[Array, "E 2"] = eqx.field(converter=jnp.asarray)
     wings: Float[Array, "E 2 3"] = number()
     lengths: Float[Array, " E"] = number()
 
@@ -36,8 +36,8 @@ class Stone(eqx.Module):
     Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` touch
     nothing: they tell which piece of a long edge is near.
 
-    **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none for
-    a round solid); `marks` [L, 3] m inside long edges. `radius` m, the farthest point's, follows. Make it of a
+    **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none
+    for a round solid); `marks` [L, 3] m inside long edges. `radius` m, the farthest point's, follows. Make it of a
     mesh by `from_mesh`. **Raises:** `ValueError` for points that are no [N, 3], or edges that end in no node.
     """
 

@@ -60,8 +60,8 @@ def stepped(
 ) -> tuple[Bout, Record]:
     """Go on by `advance` until every feature has a gap above `reach` m, or the last wanted time is past.
 
-    **Arguments:** `advance(state, memory)`: both one `step` s later, and how the features were pressed before it,
-    with normal forces [M] N; `memory`, whatever the law remembers.
+    **Arguments:** `advance(state, memory)`: both one `step` s later, and how the features are pressed in it, with
+    normal forces [M] N; `memory`, whatever the law remembers.
     """
 
     def goes_on(now):

@@ -15,6 +15,7 @@ from difsim.body import RigidState, Stone
 from difsim.typing import Scalar, Vec3
 
 POINTS, EDGES = 32, 12  # of each stone, that a contact follows: the nearest ones
+_ANGLE = 1e-9  # rad: faces on each other have edges that cross along both
 
 
 class Touches(eqx.Module):
@@ -95,16 +96,15 @@ def nearby(pair, state) -> Nearby:
 def least_gap(pair, state, resolution: Scalar) -> Scalar:
     """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m.
 
-    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for the edges, then that
-    of points and edges.
+    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for
+    the edges, then that of points and edges.
     """
     apart = safe.norm(state.second.position - state.first.position) - pair.first.radius - pair.second.radius
 
     def surfaces():
         stones, gaps = (pair.first, pair.second), _gaps(pair, state)
         bounds = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
-        # Marks of long edges touch nothing.
-        points = _least(*(near[: stone.points.shape[0]] for stone, near in zip(stones, gaps, strict=True)))
+        points = _least(*(_touching(*of) for of in zip(stones, gaps, strict=True)))
         edges = _least(*bounds)
 
         def crossings():
@@ -114,6 +114,13 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
         return jnp.minimum(points, jax.lax.cond(edges > resolution, lambda: edges, crossings))
 
     return jax.lax.cond(apart > resolution, lambda: apart, surfaces)
+
+
+def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
+    """The gaps without those of marks, which touch nothing; but one deep inside tells of edges that crossed."""
+    deepest = jnp.max(stone.edges.lengths, initial=0.0)
+    is_mark = jnp.arange(gaps.shape[0]) >= stone.points.shape[0]
+    return jnp.where(is_mark & (gaps > -deepest), jnp.inf, gaps)
 
 
 def _least(*gaps: Float[Array, " N"]) -> Scalar:
@@ -146,11 +153,12 @@ def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, 
 
     one = jax.vmap(jax.vmap(_crossing, in_axes=(None, None, 0, 0)), in_axes=(0, 0, None, None))
     pairs = one(*edges(a, of_a), *edges(b, of_b))
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), pairs)
+    return Touches(*(x.reshape(-1, *x.shape[2:]) for x in pairs))
 
 
-def _crossing(ends_a, wings_a, ends_b, wings_b) -> Touches:
-    """Two edges: they touch where their lines are nearest, if that lies within both and n̂ is normal to both.
+def _crossing(ends_a, wings_a, ends_b, wings_b) -> tuple[Scalar, Vec3, Vec3]:
+    """Gap, n̂ and place of two edges: they touch where their lines are nearest, if that lies within both and n̂ is
+    normal to both.
 
     The gap is n̂·(c_b - c_a), negative once the edges have passed through each other.
     """
@@ -171,7 +179,7 @@ def _crossing(ends_a, wings_a, ends_b, wings_b) -> Touches:
     crosses = (
         ~parallel
         & (s >= 0) & (s <= 1) & (t >= 0) & (t <= 1)
-        & jnp.all(wings_a @ n <= 0) & jnp.all(wings_b @ n >= 0)
+        & jnp.all(wings_a @ n <= _ANGLE) & jnp.all(wings_b @ n >= -_ANGLE)
         & ((gap > 0) | (gap**2 < size))
     )  # fmt: skip
-    return Touches(jnp.where(crosses, gap, jnp.inf), n, 0.5 * (on_a + on_b))
+    return jnp.where(crosses, gap, jnp.inf), n, 0.5 * (on_a + on_b)

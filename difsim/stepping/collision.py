@@ -18,7 +18,7 @@ from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, ne
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, as_float, is_known
 
-_REACH = 0.01  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 2e-5 of it
+_REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
 _ROOT = 1e-13  # of the radius: the gap that is left at touch
 
@@ -93,6 +93,8 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
         raise ValueError(f"collide: times must increase; they are {times}")
     if contacts < 1:
         raise ValueError(f"collide: contacts = {contacts} must be at least 1")
+    # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
+    pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
     result = _collide(pair, state, times, contacts)
     if is_known(result.status):
         if throw and result.status == Status.INSIDE:
@@ -118,7 +120,6 @@ class _Search(eqx.Module):
 
 @eqx.filter_jit
 def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Collision:
-    state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
 

@@ -30,7 +30,8 @@ REMEDY = {
     Status.PAST_VALIDITY: "contacts magnify a small change so much that the derivative says nothing: end earlier, "
     "fit arc by arc, or smooth it (inversion.smoothed_gradient)",
     Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
-    Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` allows: raise it, or end earlier",
+    Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` or `collide(contacts=...)` allow: raise it, or "
+    "end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
     Status.INSIDE: "the flight starts inside the body, or on its surface and moving into it: start outside",
     Status.SEVERAL_POINTS: "a second point of the body went into the ground: hard contact holds one; "

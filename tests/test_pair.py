@@ -1,0 +1,180 @@
+"""Two stones that collide: closed forms, conservation, several points, edges, derivatives, bad input."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_stone import box_mesh
+
+from difsim import rotation
+from difsim.body import RigidBody, RigidState, Stone
+from difsim.contact import Newton, simultaneous
+from difsim.dynamics import HardPair, Pair, PairState, coasted, least_gap
+from difsim.shape import Box
+from difsim.stepping import Status, collide
+
+SIDE = 0.1
+TIMES = jnp.linspace(0.0, 1.0, 11)
+# Frictionless or not, along one line or not: the same shapes, and so one compilation.
+BOX = Stone.from_mesh(box_mesh((SIDE,) * 3), mass=1.0, shape=Box((SIDE / 2,) * 3))
+BIG = Stone.from_mesh(box_mesh((2 * SIDE,) * 3), mass=1.0, shape=Box((SIDE,) * 3))
+
+
+def boxes(restitution=0.6, friction=0.0) -> Pair:
+    return Pair(BOX, BOX, HardPair(Newton(restitution, friction, turns=0)))
+
+
+def turned(*axis_angle) -> jax.Array:
+    return rotation.from_rotation_vector(jnp.array(axis_angle, float))
+
+
+def ridge(along) -> jax.Array:
+    """The attitude of a box with an edge on top, parallel to x or y."""
+    return turned(np.pi / 4, 0, 0) if along == "x" else turned(0, np.pi / 4, 0)
+
+
+def body(position, velocity, attitude=(1.0, 0, 0, 0), spin=(0.0, 0, 0)) -> RigidState:
+    return RigidState(position, velocity, attitude, spin)
+
+
+def crossed(height=0.3, speed=1.0, aside=(0.003, 0.004)) -> PairState:
+    """The lower edge of the second box comes down across the upper edge of the first, far from all corners."""
+    return PairState(
+        body((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), ridge("x")),
+        body((*aside, height), (0.0, 0.0, -speed), ridge("y")),
+    )
+
+
+def test_free_rotation_returns_after_its_period_and_keeps_what_it_must():
+    top = RigidBody(1.0, np.diag([1.0, 2.0, 3.0]))
+    start = body((0.0, 0, 0), (1.0, 0, 0), spin=(0.02, 1.0, 0.01))
+    fly = jax.jit(lambda dt, state=start: coasted(top, state, jnp.array([0.0, 0.0, -2.0]), dt))
+    end = fly(jnp.asarray(2 * 20.752016850))  # the period of the polhode, by the elliptic integral K
+    np.testing.assert_allclose(end.spin, start.spin, atol=2e-8)
+    np.testing.assert_allclose(
+        rotation.rotate(end.attitude, top.inertia @ end.spin), [0.02, 2.0, 0.03], atol=1e-11
+    )
+    spinning = 0.5 * start.spin @ top.inertia @ start.spin
+    np.testing.assert_allclose(0.5 * end.spin @ top.inertia @ end.spin, spinning, rtol=1e-13)
+    there = fly(jnp.asarray(3.0))
+    back = fly(jnp.asarray(-3.0), there)
+    np.testing.assert_allclose(back.spin, start.spin, atol=1e-12)
+    np.testing.assert_allclose(back.position, start.position, atol=1e-12)
+    np.testing.assert_allclose(back.attitude, start.attitude, atol=1e-12)
+
+
+def test_crossed_edges_touch_where_and_when_they_cross():
+    c = collide(boxes(0.6), crossed(aside=(0.0, 0.0)), TIMES)
+    assert int(c.contacts) == 1
+    np.testing.assert_allclose(c.contact_time, 0.3 - np.sqrt(2) * SIDE, atol=1e-9)
+    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(c.point, [0, 0, SIDE / np.sqrt(2)], atol=1e-9)
+    np.testing.assert_allclose(c.normal_restitution, 0.6, atol=1e-9)
+    # Equal masses, in line: ½ (1 + e²) of the energy is left in the laboratory, e² in the other frame.
+    np.testing.assert_allclose(c.energy_restitution, 0.5 * (1 + 0.36), atol=1e-9)
+    np.testing.assert_allclose(c.energy_restitution_cm, 0.36, atol=1e-9)
+    np.testing.assert_allclose(c.states.second.velocity[-1], [0, 0, -0.2], atol=1e-9)
+    after = 1.0 - float(c.contact_time)
+    np.testing.assert_allclose(c.states.first.position[-1], [0, 0, -0.8 * after], atol=1e-9)
+
+
+def test_points_alone_miss_the_edges():
+    bare = Stone(BOX.body, BOX.points, BOX.shape)
+    sunk = crossed(height=np.sqrt(2) * SIDE - 0.002)
+    gap = jax.jit(least_gap)
+    np.testing.assert_allclose(gap(boxes(), sunk, jnp.asarray(1e-3)), -0.002, atol=1e-12)
+    assert gap(Pair(bare, bare, boxes().law), sunk, jnp.asarray(1e-3)) > 0.02
+
+
+def test_momentum_and_angular_momentum_are_kept_and_energy_falls():
+    pair = boxes(0.7, 0.5)
+    start = PairState(
+        body((0.0, 0.01, 0.0), (0.1, 0.2, 0.3), turned(0.3, 0.5, 0.1), (0.5, -1.0, 2.0)),
+        body((0.02, 0.0, 0.35), (0.0, 0.1, -0.9), turned(-0.4, 0.2, 0.8), (1.0, 0.3, -0.4)),
+    )
+    c = collide(pair, start, TIMES, throw=False)
+    assert c.contacts >= 1 and c.status in (Status.OK, Status.IMPACT_LIMIT)
+    for kept in (pair.momentum, pair.angular_momentum):
+        values = jax.vmap(kept)(c.states)
+        np.testing.assert_allclose(values, np.broadcast_to(values[0], values.shape), atol=1e-13)
+    assert c.energy_restitution_cm < 1
+    energies = jax.vmap(pair.kinetic_energy)(c.states)
+    assert np.all(np.diff(energies) < 1e-13)
+
+
+def test_faces_that_meet_squarely_rebound_as_one_point_would():
+    start = PairState(body((0.0, 0, 0), (0.0, 0, 0.0)), body((0.0, 0.0, 0.4), (0.0, 0, -1.0)))
+    c = collide(Pair(BOX, BIG, boxes(0.6, 0.3).law), start, TIMES)
+    np.testing.assert_allclose(c.contact_time, 0.4 - 1.5 * SIDE, atol=1e-9)
+    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(c.states.second.velocity[-1], [0, 0, -0.2], atol=1e-9)
+    np.testing.assert_allclose(c.states.second.spin[-1], 0, atol=1e-9)
+    np.testing.assert_allclose(c.energy_restitution, 0.68, atol=1e-9)
+
+
+def test_a_face_on_a_part_of_a_face_turns_both():
+    start = PairState(body((0.0, 0, 0), (0.0, 0, 0.0)), body((0.02, 0.03, 0.4), (0.0, 0, -1.0)))
+    c = collide(boxes(0.6), start, TIMES)
+    # The common part of the faces is off both centres: the blow turns the boxes, and takes less energy.
+    np.testing.assert_allclose(c.contact_time, 0.3, atol=1e-9)
+    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
+    assert 0.68 < c.energy_restitution < 1
+    assert abs(float(c.states.second.spin[-1, 0])) > 0.1
+
+
+def end_of(p):
+    """Of two crossed edges: height of the first box at the end, time of touch, energy, impulse along x."""
+    z1, z2, v, u, e, μ, slide = p
+    state = PairState(
+        body(jnp.stack([0.0, 0.0, z1]), jnp.stack([0.0, 0.0, u]), ridge("x")),
+        body(jnp.stack([0.0, 0.0, z2]), jnp.stack([slide, 0.0, -v]), ridge("y")),
+    )
+    c = collide(boxes(e, μ), state, TIMES, throw=False)
+    return jnp.stack([c.states.first.position[-1, 2], c.contact_time, c.energy_restitution, c.impulse[0]])
+
+
+@pytest.mark.slow
+def test_derivatives_are_those_of_the_closed_form_and_of_differences():
+    along = jax.jit(lambda at, way: jax.jvp(end_of, (at,), (way,))[1])
+
+    def jacobian(at):
+        return jnp.stack([along(at, way) for way in jnp.eye(7)], axis=1)
+
+    # Equal masses and e = 1: the first box takes over the second's flight, less the way between the centres.
+    exact = jacobian(jnp.array([0.0, 0.3, 1.0, 0.0, 1.0, 0.0, 0.0]))
+    wait = 0.3 - np.sqrt(2) * SIDE
+    np.testing.assert_allclose(exact[0, :4], [0, 1, -1, 0], atol=1e-8)
+    np.testing.assert_allclose(exact[1, :4], [-1, 1, -wait, -wait], atol=1e-8)
+    at = jnp.array([0.0, 0.3, 1.0, 0.1, 0.6, 0.2, 0.4])
+    steps = 1e-5 * jnp.eye(7)
+    differences = jnp.stack([(end_of(at + d) - end_of(at - d)) / 2e-5 for d in steps], axis=1)
+    np.testing.assert_allclose(jacobian(at), differences, atol=1e-7)
+
+
+def test_several_points_that_do_not_touch_get_nothing():
+    rng = np.random.default_rng(0)
+    masses = rng.uniform(1, 2, 3)
+    response = np.einsum("i,ij,ab->iajb", 1 / masses, np.eye(3), np.eye(3))
+    normals = np.eye(3)[[2, 2, 2]]
+    velocities = np.array([[0.0, 0, -1.0], [3.0, 0, -1.0], [0.0, 0, -1.0]])
+    found = simultaneous(*map(jnp.asarray, (response, normals, velocities, [1.0, 1.0, 0.0], 0.5, 0.1)))
+    expected = masses[:, None] * np.array([[0, 0, 1.5], [-0.15, 0, 1.5], [0, 0, 0]])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_miss_an_overlap_and_wrong_times_are_told():
+    away = crossed(speed=-1.0)
+    assert collide(boxes(), away, TIMES, throw=False).status == Status.NO_CONTACT
+    with pytest.raises(RuntimeError, match="NO_CONTACT"):
+        collide(boxes(), away, TIMES)
+    with pytest.raises(ValueError, match="overlap"):
+        collide(boxes(), crossed(height=0.1), TIMES)
+    broken = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
+    assert collide(boxes(), broken, TIMES, throw=False).status == Status.NOT_FINITE
+    with pytest.raises(ValueError, match="increase"):
+        collide(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
+    with pytest.raises(ValueError, match="at least 1"):
+        collide(boxes(), crossed(), TIMES, contacts=0)
+    with pytest.raises(ValueError, match="together"):
+        HardPair(Newton(0.5), together=-1.0)

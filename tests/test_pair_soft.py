@@ -1,0 +1,123 @@
+"""Contact of a pair that takes time: smooth, and hard with compliance and cohesion. From the instant of touch."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.body import RigidBody, RigidState, Stone
+from difsim.contact import LinearClipped, Sharp, TangentialSpring
+from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, Record, SmoothPair, nearby
+from difsim.shape import Sphere
+
+R, MASS = 0.05, 1.0
+BALL = Stone(RigidBody(MASS, np.eye(3) * 0.4 * MASS * R**2), [[0, 0, R], [0, 0, -R]], Sphere((0.0, 0, 0), R))
+K = 1e5
+DURATION = np.pi * np.sqrt(MASS / 2 / K)
+
+
+def smooth(e=0.6, friction=0.5, exponent=1.0, step=DURATION / 200, stiffness=K) -> Pair:
+    # Both balls touch with a point at one place: two springs side by side.
+    law = SmoothPair(Calibrated(e, stiffness / 2, exponent), TangentialSpring(friction, 2 / 7 * K / 2), 0.0, step)
+    return Pair(BALL, BALL, law)
+
+
+def touching(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
+    return PairState(
+        RigidState((0.0, 0, 0), (0.1, 0.0, 0.2), (1.0, 0, 0, 0), spin),
+        RigidState((0.0, 0, 2 * R), (0.1 + slide, 0.0, 0.2 - speed), (1.0, 0, 0, 0), (0.0, 0, 0)),
+    )
+
+
+@eqx.filter_jit
+def bout(pair, state):
+    record = Record(jnp.array([0.0, DURATION / 2, 10 * DURATION]), jnp.full((3, 26), jnp.nan))
+    return pair.law.bout(pair, state, nearby(pair, state), record)
+
+
+def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
+    after, record = bout(smooth(0.6), touching())
+    # Two dampers, each for the whole mass on half the stiffness: together √2 times as strong as one for both.
+    both = LinearClipped.from_restitution(0.6, K / 2, MASS / 2, Sharp()).damping * 2
+    expected = LinearClipped(K, both, Sharp()).restitution(MASS / 2)
+    u = after.state.second.velocity[2] - after.state.first.velocity[2]
+    np.testing.assert_allclose(u, expected, rtol=2e-4)
+    assert DURATION < after.duration < 1.3 * DURATION and not after.unfinished
+    np.testing.assert_allclose(after.normal, [0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(after.point[:2], 0, atol=1e-3)
+    # At half time they are closest: on their way between the states before and after.
+    assert -1 < record.states[1, 13 + 5] - record.states[1, 5] < u
+
+
+def test_smooth_contact_keeps_momentum_and_angular_momentum():
+    pair, start = smooth(0.7, 0.3), touching(slide=0.5, spin=(3.0, 2.0, -1.0))
+    after, _ = bout(pair, start)
+    np.testing.assert_allclose(pair.momentum(after.state), pair.momentum(start), atol=1e-12)
+    np.testing.assert_allclose(pair.angular_momentum(after.state), pair.angular_momentum(start), atol=1e-9)
+    np.testing.assert_allclose(
+        after.impulse, MASS * (after.state.second.velocity - start.second.velocity), atol=1e-12
+    )
+    # It slides throughout: |P_t| = μ P_n.
+    np.testing.assert_allclose(np.linalg.norm(after.impulse[:2]), 0.3 * after.impulse[2], rtol=0.02)
+    assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(start)
+
+
+def test_smooth_contact_converges_in_its_step():
+    start = touching(slide=0.1)
+    u = [bout(smooth(0.6, 0.5, step=DURATION / n), start)[0].impulse for n in (50, 100, 800)]
+    assert np.max(np.abs(u[1] - u[2])) < 2e-3 * np.max(np.abs(u[2]))
+    assert np.max(np.abs(u[1] - u[2])) < np.max(np.abs(u[0] - u[2]))
+
+
+def compliant(cohesion=0.0, e=1.0, friction=0.5, step=DURATION / 200) -> Pair:
+    return Pair(BALL, BALL, CompliantPair(2 / K, e, friction, cohesion, step))
+
+
+def test_compliance_alone_is_elastic_and_sets_the_duration():
+    after, _ = bout(compliant(), touching())
+    u = after.state.second.velocity[2] - after.state.first.velocity[2]
+    np.testing.assert_allclose(u, 1.0, rtol=1e-3)
+    np.testing.assert_allclose(after.duration, DURATION, rtol=0.02)
+
+
+def test_cohesion_takes_its_work_and_holds_what_is_slower():
+    # Two bonds of ½ C F² each against ½ (m/2) u².
+    F = 60.0
+    work = 2 * 0.5 * (2 / K) * F**2
+    escape = np.sqrt(2 * work / (MASS / 2))
+    after, _ = bout(compliant(F), touching(2 * escape))
+    u = after.state.second.velocity[2] - after.state.first.velocity[2]
+    np.testing.assert_allclose(u, np.sqrt(3) * escape, rtol=0.01)
+    held, _ = bout(compliant(F, e=0.5), touching(0.9 * escape))
+    assert held.duration >= 10 * DURATION and not held.unfinished
+    assert abs(float(held.state.second.velocity[2] - held.state.first.velocity[2])) < 1e-3 * escape
+
+
+def test_rigid_friction_slides_and_sticks():
+    pair = compliant(friction=0.1)
+    after, _ = bout(pair, touching(slide=2.0))
+    np.testing.assert_allclose(-after.impulse[0], 0.1 * after.impulse[2], rtol=1e-9)
+    # A solid ball that sticks: 2/7 of the slip's momentum.
+    stuck, _ = bout(pair, touching(slide=0.01))
+    np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
+    for state in (after.state, stuck.state):
+        assert pair.kinetic_energy_cm(state) < pair.kinetic_energy_cm(touching(slide=2.0))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: smooth(step=0.0), "step"),
+        (lambda: smooth(e=1.2), "restitution"),
+        (
+            lambda: SmoothPair(Given(LinearClipped(1.0, 0.0, Sharp())), TangentialSpring(0.5, 1.0), -1.0, 1.0),
+            "lag",
+        ),
+        (lambda: compliant(cohesion=-1.0), "cohesion"),
+        (lambda: compliant(e=0.0), "restitution"),
+        (lambda: compliant(friction=-0.1), "friction"),
+    ],
+)
+def test_wrong_numbers_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
