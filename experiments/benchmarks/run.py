@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import tyro
 
-from experiments.benchmarks import agilkia, cobbles, contact, gradients, gravity, shapes
+from experiments.benchmarks import agilkia, cobbles, cobbles_estimation, contact, gradients, gravity, shapes
 from experiments.records import provenance, write_json
 
 
@@ -15,10 +15,13 @@ from experiments.records import provenance, write_json
 class Benchmark:
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
-    name: tyro.conf.Positional[Literal["agilkia", "cobbles", "contact", "gradients", "gravity", "shapes"]]
+    name: tyro.conf.Positional[
+        Literal["agilkia", "cobbles", "cobbles-estimation", "contact", "gradients", "gravity", "shapes"]
+    ]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
-    objective. cobbles: collisions of two irregular stones and their derivatives, without a peer. contact: the
-    bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names. gradients:
+    objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
+    cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives. contact:
+    the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names. gradients:
     derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
     distance queries against libigl."""
@@ -34,6 +37,7 @@ def run(options: Benchmark) -> None:
     benchmarks = {
         "agilkia": agilkia,
         "cobbles": cobbles,
+        "cobbles-estimation": cobbles_estimation,
         "contact": contact,
         "gradients": gradients,
         "gravity": gravity,

@@ -177,7 +177,7 @@ class ArcProblem(AbstractProblem):
             q, _ = spun(known.body, rotation.from_mrp(turn[:3]), turn[3:], tracks.times)
             return jax.vmap(lambda q: jax.vmap(lambda m: rotation.rotate(q, m))(known.markers))(q)
 
-        points = arms(x[6:]) + (x[:3] + since[:, None] * x[3:6])[:, None]
+        points = arms(x[6:]) + (x[None, :3] + since[:, None] * x[None, 3:6])[:, None]
         by_turn = jax.jacfwd(arms)(x[6:])
 
         def by_place(camera, pixels, seen):
@@ -247,4 +247,3 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
 def kinetic_energy(body: RigidBody, x: State12) -> Scalar:
     """½ m v² + ½ ω·I ω, J."""
     return 0.5 * body.mass * x[3:6] @ x[3:6] + 0.5 * x[9:] @ body.inertia @ x[9:]
-

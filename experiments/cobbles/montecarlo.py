@@ -1,4 +1,5 @@
-"""Monte Carlo of the two-arc estimate: the disturbances of Table 13, four fits a sample, and what they say of CoR_E.
+"""Monte Carlo of the two-arc estimate: the disturbances of Table 13, four fits a sample, and what they say of
+CoR_E.
 
 The world is the study's truth; what a fit takes as known (cameras, markers, mass, inertia) has errors. Each fit is
 given two covariances: of the noise of pixels alone, as in the paper, and with the errors of all that it takes as
@@ -39,8 +40,8 @@ ENDED = [s for s in Status if s.converged]
 
 
 class Disturbances(eqx.Module):
-    """Standard deviations of what is not known: `pixel` px, `marker` m, `acceleration` m/s², `mass` and `inertia` as
-    shares (of the mass, of the largest moment); `calibration`: share of Table 13's errors of the cameras."""
+    """Standard deviations of what is not known: `pixel` px, `marker` m, `acceleration` m/s², `mass` and `inertia`
+    as shares (of the mass, of the largest moment); `calibration`: share of Table 13's errors of the cameras."""
 
     pixel: Scalar = number()
     marker: Scalar = number()
@@ -78,14 +79,14 @@ def world(which: int, stone: Cobble) -> World:
     """The truth as scenario `which` sees it, of two equal cobbles with the same seven markers."""
     body = RigidBody(stone.mass, np.diag(stone.inertia))
     known = Known(scenario(which), body, chosen(stone.mesh.vertices))
-    truth = flown(body, ARCS[1][0])
+    truth = eqx.filter_jit(flown)(body, ARCS[1][0])
     states = tuple(jnp.stack([to_vector(s) for s in pair]) for pair in truth)
     see = jax.jit(lambda xs, t: jax.vmap(lambda x: visible(known, x, t))(xs))
     return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))
 
 
-def energy_ratio(states: tuple[Float[Array, "2 12"], Float[Array, "2 12"]], bodies) -> Scalar:
-    """CoR_E: kinetic energy of both bodies after over before, in the laboratory frame."""
+def energy_ratio(states, bodies: tuple[RigidBody, RigidBody]) -> Scalar:
+    """CoR_E of states [arc][body, 12]: kinetic energy of both after over before, in the laboratory frame."""
     before, after = (sum(kinetic_energy(b, x) for b, x in zip(bodies, xs, strict=True)) for xs in states)
     return after / before
 
@@ -93,8 +94,8 @@ def energy_ratio(states: tuple[Float[Array, "2 12"], Float[Array, "2 12"]], bodi
 class Sample(eqx.Module):
     """One sample: errors of the states [arc, body, 12], in standard deviations squared with both covariances
     (`nees`, of 12, and of position and spin alone, 3 each: [arc, body, (all, position, spin)]), rms of the way
-    [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations, starts [arc, body]; CoR_E and
-    its standard deviation as the fit states it."""
+    [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations, starts [arc, body]; CoR_E
+    and its standard deviation as the fit states it."""
 
     error: Array
     sigma: Array
@@ -128,7 +129,8 @@ def spread(known: Known, d: Disturbances) -> Known:
 
 
 def mistaken(known: Known, rig, d: Disturbances, key: Array) -> Known:
-    """What a fit takes as known of a body: the common, mistaken cameras, and markers, mass and moments in error."""
+    """What a fit takes as known of a body: the common, mistaken cameras, and markers, mass and moments in
+    error."""
     mass, inertia, marker = jax.random.split(key, 3)
     s = spread(known, d)
     body = RigidBody(
@@ -143,6 +145,12 @@ def considered(fit: ArcFit, problem: ArcProblem) -> tuple[Known, Array]:
     none = jnp.zeros((problem.tracks.times.size - 1, 3))
     _, pull = jax.vjp(lambda known, a: problem.residual(fit.x, known, a), problem.known, none)
     return jax.vmap(lambda column: pull(-column))(fit.gain.T)
+
+
+def covariance(fit: ArcFit, slope: tuple[Known, Array], known: Known, d: Disturbances) -> Array:
+    """Covariance [12, 12] of the estimate by the noise of pixels and by all that is considered."""
+    push = jnp.broadcast_to(d.acceleration, slope[1].shape[1:])
+    return fit.covariance + _squared(slope[0], spread(known, d)) + _squared(slope[1], push)
 
 
 def _squared(tree_s, tree_sigma) -> Array:
@@ -172,7 +180,7 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
     rig = miscalibrated(truth.known[0].rig, d.calibration, calibration)
     keys = jax.random.split(key, 2)
     known = [mistaken(k, rig, d, key) for k, key in zip(truth.known, keys, strict=True)]
-    bodies, worlds = jax.tree.map(lambda *a: jnp.stack(a), *known), jax.tree.map(lambda *a: jnp.stack(a), *truth.known)
+    bodies, worlds = (jax.tree.map(lambda *a: jnp.stack(a), *pair) for pair in (known, truth.known))
 
     def arc(which):
         t = jnp.asarray(times(which))
@@ -187,11 +195,7 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
             starts = jax.random.uniform(guess, (STARTS, 12), minval=-1.0, maxval=1.0)
             fit = fit_arc(problem, starts, ACCEPTABLE / d.pixel)
             by_known, by_push = considered(fit, problem)
-            total = (
-                fit.covariance
-                + _squared(by_known, spread(mine, d))
-                + _squared(by_push, jnp.broadcast_to(d.acceleration, acceleration.shape))
-            )
+            total = covariance(fit, (by_known, by_push), mine, d)
             error = fit.x - x
             estimated, true = coast(mine.body, to_state(fit.x), t), coast(real.body, to_state(x), t, acceleration)
             way = jnp.stack(
@@ -205,10 +209,10 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
         row_keys = jax.random.split(jax.random.fold_in(key, which), 2)
         return jax.lax.map(one, (truth.states[which], truth.seen[which], bodies, worlds, row_keys))
 
-    first, second = arc(0), arc(1)
-    both = lambda i: jnp.stack([first[i], second[i]])  # noqa: E731
-    fits = (first[0], second[0])
-    error, total, way = both(3), both(4), both(5)
+    found = (arc(0), arc(1))
+    fits = [arc[0] for arc in found]
+    slopes = [[jax.tree.map(lambda leaf, b=b: leaf[b], arc[1:3]) for b in (0, 1)] for arc in found]
+    error, total, way = (jnp.stack([arc[i] for arc in found]) for i in (3, 4, 5))
     noise = jnp.stack([f.covariance for f in fits])
     estimate = tuple(f.x for f in fits)
     ratio = energy_ratio(estimate, tuple(k.body for k in known))
@@ -223,33 +227,37 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
         iterations=jnp.stack([f.iterations for f in fits]),
         starts=jnp.stack([f.starts for f in fits]),
         energy_ratio=ratio,
-        energy_ratio_sigma=_ratio_sigma(estimate, known, noise, (first[1:3], second[1:3]), d),
+        energy_ratio_sigma=ratio_sigma(estimate, known, noise, slopes, d),
     )
 
 
-def _ratio_sigma(estimate, known: list[Known], noise: Array, by, d: Disturbances) -> Scalar:
-    """Standard deviation of CoR_E: the errors of the cameras are common to all four fits, those of a body to two."""
-    bodies = tuple(k.body for k in known)
-    slope, direct = jax.grad(energy_ratio, argnums=(0, 1))(estimate, bodies)
-    variance = sum(slope[a][b] @ noise[a, b] @ slope[a][b] for a in (0, 1) for b in (0, 1))
+def ratio_sigma(estimate, known: list[Known], noise: Array, slopes, d: Disturbances) -> Scalar:
+    """Standard deviation of CoR_E: the errors of the cameras are common to all four fits, those of a body to two.
 
-    def along(tree, a, b):
-        return jax.tree.map(lambda s: jnp.tensordot(slope[a][b], s[b], axes=1), tree)
+    **Arguments:** `estimate`: states [arc][body, 12]; `noise` [arc, body, 12, 12]: their covariances by the noise
+    of pixels; `slopes` [arc][body]: what `considered` gives.
+    """
+    cases = [(arc, body) for arc in (0, 1) for body in (0, 1)]
+    by_state, direct = jax.grad(energy_ratio, argnums=(0, 1))(estimate, tuple(k.body for k in known))
+    variance = sum(by_state[a][b] @ noise[a, b] @ by_state[a][b] for a, b in cases)
 
-    per_body = [jax.tree.map(jnp.add, along(by[0][0], 0, b), along(by[1][0], 1, b)) for b in (0, 1)]
-    per_body = [
-        eqx.tree_at(lambda k: k.body, p, jax.tree.map(jnp.add, p.body, direct[b])) for b, p in enumerate(per_body)
-    ]
-    rig = jax.tree.map(jnp.add, per_body[0].rig, per_body[1].rig)
-    spreads = [spread(k, d) for k in known]
-    terms = [(rig, spreads[0].rig)]
-    terms += [((p.body, p.markers), (s.body, s.markers)) for p, s in zip(per_body, spreads, strict=True)]
-    for slopes, sigmas in terms:
-        variance += sum(
-            jnp.sum((g * s) ** 2) for g, s in zip(jax.tree.leaves(slopes), jax.tree.leaves(sigmas), strict=True)
-        )
-    for a in (0, 1):
-        variance += sum(jnp.sum((along(by[a][1], a, b) * d.acceleration) ** 2) for b in (0, 1))
+    # dCoR_E/dc through each fit.
+    through = {
+        (a, b): jax.tree.map(lambda s, g=by_state[a][b]: jnp.tensordot(g, s, axes=1), slopes[a][b])
+        for a, b in cases
+    }
+    add = lambda *trees: jax.tree.map(lambda *leaves: sum(leaves), *trees)  # noqa: E731
+    of_body = [add(through[0, b][0], through[1, b][0]) for b in (0, 1)]
+    widths = [spread(k, d) for k in known]
+    terms = [(add(of_body[0].rig, of_body[1].rig), widths[0].rig)]
+    for b in (0, 1):
+        terms.append((add(of_body[b].body, direct[b]), widths[b].body))
+        terms.append((of_body[b].markers, widths[b].markers))
+    for case in cases:
+        push = through[case][1]
+        terms.append((push, jnp.broadcast_to(d.acceleration, push.shape)))
+    for slope, width in terms:
+        variance += sum(jax.tree.leaves(jax.tree.map(lambda g, s: jnp.sum((g * s) ** 2), slope, width)))
     return jnp.sqrt(variance)
 
 

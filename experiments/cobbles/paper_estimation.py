@@ -18,8 +18,8 @@ MASS_ERROR = 0.05  # of the mass
 INERTIA_ERROR = 0.05  # of the largest moment
 ACCELERATION = 1e-4 * G0
 
-# Tables 10 to 12: rms of position (1e-4 m) and spin (rad/s); rows first arc body 1, 2, second arc body 1, 2; columns
-# 1, 2 and 3 px. The paper prints the same numbers in Tables 10 and 11.
+# Tables 10 to 12: rms of position (1e-4 m) and spin (rad/s); rows first arc body 1, 2, second arc body 1, 2;
+# columns 1, 2 and 3 px. The paper prints the same numbers in Tables 10 and 11.
 POSITION_RMS = {
     1: [[6.0596, 5.4501, 6.9741], [7.8178, 5.6320, 19.551], [7.8990, 9.5734, 6.9574], [5.0795, 15.153, 11.985]],
     3: [[5.5584, 17.164, 10.826], [23.172, 12.521, 16.706], [10.470, 12.211, 7.1583], [13.222, 12.703, 12.497]],

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from experiments.cobbles import collision, impact
+import tyro
+
+from experiments.cobbles import collision, estimation, impact
 from experiments.cobbles.stones import cobble
 from experiments.records import provenance, write_json
 
-StageName = Literal["collision", "impact", "all"]
+StageName = Literal["collision", "estimate", "impact", "all"]
 
 
 @dataclass
@@ -17,8 +19,9 @@ class Cobbles:
     """Two irregular stones that collide in microgravity: the collision, and what it tells of the contact."""
 
     stage: StageName = "collision"
-    """"collision": states, energies, restitution, and how they converge; "impact": one fit through the impact,
-    from the pixels of cameras; "all": each into a folder of its own."""
+    """"collision": states, energies, restitution, and how they converge; "estimate": the motion before and after
+    from the pixels of cameras, as in the paper, or from --tracks; "impact": one fit through the impact, from the
+    pixels of cameras; "all": each into a folder of its own."""
     shape: str = "generated"
     """Both stones: "generated" (from --seed), "bennu" (the asteroid's shape, under DIFSIM_DATA), or a mesh file
     with vertices in m."""
@@ -26,15 +29,32 @@ class Cobbles:
     """Folder for summary.json, result.nc and the pictures (results/cobbles/STAGE)."""
     seed: int = 5
     """Which stone is generated."""
+    tracks: Path | None = None
+    """Tracked markers of an experiment (stage estimate), with --calibration and two --mesh: see the README."""
+    calibration: Path | None = None
+    """Cameras, arcs, masses and markers of the experiment, as JSON."""
+    mesh: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Surface of a body of the experiment, closed, in m; twice, in the order of the calibration's bodies."""
     quick: bool = False
     """A smoke test: a coarser table of the distance and fewer cases. Its answer is not to be quoted."""
 
+    def __post_init__(self):
+        if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
+            raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
 
-STAGES = {"collision": collision.run, "impact": impact.run}
+
+STAGES = {"collision": collision.run, "estimate": estimation.run, "impact": impact.run}
 
 
 def run(options: Cobbles) -> None:
     """Run one stage or all; a stage writes its tables and pictures, and hands back what it found."""
+    if options.tracks:
+        out = options.out or Path("results/cobbles/tracks")
+        found = estimation.run_estimate(options.tracks, options.calibration, options.mesh, out)
+        print(
+            f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in {out}/estimate.json"
+        )
+        return
     stone = cobble(options.shape, options.seed)
     for stage in STAGES if options.stage == "all" else (options.stage,):
         out = options.out or Path("results/cobbles")

@@ -79,4 +79,3 @@ def _at(body: RigidBody, state: RigidState, after: float) -> RigidState:
 def energy(body: RigidBody, states: tuple[RigidState, RigidState]) -> Scalar:
     """Kinetic energy of both in the laboratory frame, J."""
     return body.kinetic_energy(states[0]) + body.kinetic_energy(states[1])
-

@@ -1,0 +1,262 @@
+"""`difsim cobbles --stage estimate`: how well cameras tell the motion of the cobbles, and CoR_E; and a user's
+tracks."""
+
+import json
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from scipy.stats import chi2
+from tqdm import tqdm
+
+from experiments.cobbles import estimation_pictures
+from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
+from experiments.cobbles.cameras import stacked
+from experiments.cobbles.first_guess import BOX, WRONG, first_guess, fit_unknown
+from experiments.cobbles.montecarlo import (
+    Disturbances,
+    Sample,
+    World,
+    considered,
+    covariance,
+    energy_ratio,
+    ratio_sigma,
+    samples,
+    table_13,
+    world,
+)
+from experiments.cobbles.paper_estimation import (
+    MAP_MARKER,
+    MAP_PIXEL,
+    MARKER_NOISE,
+    MONTE_CARLO,
+    PIXEL_NOISE,
+    POSITION_RMS,
+    SPIN_RMS,
+)
+from experiments.cobbles.stones import Cobble, cobble
+from experiments.cobbles.tracks_file import read_experiment, read_tracks
+from inversion import Status
+
+SCENARIOS = (1, 2, 3)
+NAMES = ("position", "velocity", "mrp", "spin")
+UNITS = ("m", "m/s", "1", "rad/s")
+# Of a χ² with 12 and 3 degrees of freedom: the share that a right covariance holds.
+HOLDS = {"all_95": chi2.ppf(0.95, 12), "position_3_sigma": 9.0, "spin_3_sigma": 9.0}
+EXPECTED = {"all_95": 0.95, "position_3_sigma": float(chi2.cdf(9.0, 3)), "spin_3_sigma": float(chi2.cdf(9.0, 3))}
+OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
+
+
+def run(out: Path, quick: bool, stone: Cobble | None = None) -> dict[str, Any]:
+    """Tables 10 to 12 (noise of pixels and markers), 14 to 16 (all of Table 13) and Figs 17, 18, beside the
+    paper's; writes estimation.nc and the pictures, and returns the summary."""
+    out.mkdir(parents=True, exist_ok=True)
+    stone = stone or cobble("generated", 5)
+    count, many = (20, 20) if quick else (100, 1000)
+    noise, disturbed = {}, {}
+    truth = {which: world(which, stone) for which in SCENARIOS}
+    cases = [(which, pixel) for which in SCENARIOS for pixel in PIXEL_NOISE]
+    for i, (which, pixel) in enumerate(tqdm(cases, desc="Monte Carlo")):
+        keys = jax.random.split(jax.random.PRNGKey(i), count)
+        disturbed[which, pixel] = samples(truth[which], table_13(pixel, MARKER_NOISE), keys)
+        noise[which, pixel] = samples(truth[which], Disturbances(pixel, MARKER_NOISE), keys)
+    most = samples(truth[2], table_13(3.0, MARKER_NOISE), jax.random.split(jax.random.PRNGKey(99), many))
+    accuracy = accuracy_map(truth[2], count)
+    summary = {
+        "energy_ratio": float(truth[1].energy_ratio),
+        "seen": {w: [np.asarray(s.sum((1, 3))).tolist() for s in truth[w].seen] for w in SCENARIOS},
+        "rms": {w: {p: _rms(noise[w, p], w, k) for k, p in enumerate(PIXEL_NOISE)} for w in SCENARIOS},
+        "monte_carlo": {
+            w: {p: _row(disturbed[w, p], truth[w], MONTE_CARLO[w][k]) for k, p in enumerate(PIXEL_NOISE)}
+            for w in SCENARIOS
+        },
+        "scenario_2_at_3_px": _row(most, truth[2], MONTE_CARLO[2][2]),
+    }
+    result = _dataset(disturbed, accuracy)
+    result.attrs["summary"] = json.dumps(summary)
+    result.to_netcdf(out / "estimation.nc", engine="h5netcdf")
+    estimation_pictures.energy_ratios(out / "energy_ratio.png", disturbed, truth[1])
+    estimation_pictures.ellipsoids(out / "ellipsoids.png", most)
+    estimation_pictures.accuracy(out / "accuracy.png", accuracy)
+    estimation_pictures.in_the_images(out / "images.png", truth[2])
+    _print(summary)
+    return summary
+
+
+def accuracy_map(truth: World, count: int) -> xr.Dataset:
+    """Figs 17 and 18: mean residual, and spread of the estimates of body 1 on the second arc, over the noise of
+    markers and pixels; `count` samples of Table 13 a cell."""
+    rows = []
+    for marker in tqdm(MAP_MARKER, desc="accuracy map"):
+        for pixel in MAP_PIXEL:
+            made = samples(truth, table_13(pixel, marker), jax.random.split(jax.random.PRNGKey(7), count))
+            good = np.asarray(made.converged)
+            error = np.asarray(made.error)[good, 1, 0]
+            rows.append((np.asarray(made.residual)[good].mean(), error.std(axis=0), good.mean()))
+    shape = len(MAP_MARKER), len(MAP_PIXEL)
+    residual, deviation, converged = (np.array(column) for column in zip(*rows, strict=True))
+    dims = ("marker", "pixel")
+    return xr.Dataset(
+        {
+            "residual": (dims, residual.reshape(shape), {"units": "px"}),
+            "deviation": ((*dims, "component"), deviation.reshape(*shape, 12), {"units": "m, m/s, 1, rad/s"}),
+            "converged": (dims, converged.reshape(shape)),
+        },
+        coords={"marker": list(MAP_MARKER), "pixel": list(MAP_PIXEL)},
+    )
+
+
+def _rms(made: Sample, which: int, column: int) -> dict[str, Any]:
+    """Median and 90 % range of the rms of the way over the repeats, beside the paper's one draw."""
+    way = np.asarray(made.way)[np.asarray(made.converged)]
+    table = {"converged": float(np.mean(made.converged))}
+    for i, (name, paper) in enumerate((("position", POSITION_RMS), ("spin", SPIN_RMS))):
+        low, middle, high = np.percentile(way[..., i], [5, 50, 95], axis=0).reshape(3, 4)
+        theirs = np.array(paper[which])[:, column] * (1e-4 if name == "position" else 1.0)
+        table[name] = [
+            {"arc": k // 2 + 1, "body": k % 2 + 1, "median": m, "5_percent": a, "95_percent": b, "paper": t}
+            for k, (m, a, b, t) in enumerate(zip(middle, low, high, theirs.tolist(), strict=True))
+        ]
+    return table
+
+
+def _row(made: Sample, truth: World, paper: tuple[float, float, float]) -> dict[str, Any]:
+    """A row of Tables 14 to 16, and whether the covariances tell the truth."""
+    good = np.asarray(made.converged)
+    nees, bare = np.asarray(made.nees)[good], np.asarray(made.nees_noise)[good]
+    ratio, stated = np.asarray(made.energy_ratio)[good], np.asarray(made.energy_ratio_sigma)[good]
+    error = (ratio - float(truth.energy_ratio)) / stated
+    limits, residual = np.array(list(HOLDS.values())), np.asarray(made.residual)[good]
+    return {
+        "samples": int(good.size),
+        "converged": float(good.mean()),
+        "failed": int((~good).sum()),
+        "needed_another_start": int(np.any(np.asarray(made.starts) > 1, axis=(1, 2)).sum()),
+        "energy_ratio": float(ratio.mean()),
+        "sigma": float(ratio.std(ddof=1)),
+        "sigma_stated": float(stated.mean()),
+        "truth_within_3_sigma": float(np.mean(np.abs(error) < 3)),
+        "paper": dict(zip(("converged", "energy_ratio", "sigma"), paper, strict=True)),
+        "nees_over_12": (nees[..., 0].mean(axis=0) / 12).tolist(),
+        "holds": dict(zip(HOLDS, np.mean(nees <= limits, axis=(0, 1, 2)).tolist(), strict=True)),
+        "holds_noise_alone": dict(zip(HOLDS, np.mean(bare <= limits, axis=(0, 1, 2)).tolist(), strict=True)),
+        "should_hold": EXPECTED,
+        "residual_px": {"median": float(np.median(residual)), "greatest": float(residual.max())},
+    }
+
+
+def _dataset(disturbed: dict[tuple[int, float], Sample], accuracy: xr.Dataset) -> xr.Dataset:
+    """Every sample of the Monte Carlo, and the map."""
+
+    def stacked_field(name):
+        return np.array([[np.asarray(getattr(disturbed[w, p], name)) for p in PIXEL_NOISE] for w in SCENARIOS])
+
+    dims = ("scenario", "noise", "sample")
+    table = {
+        "energy_ratio": (dims, stacked_field("energy_ratio")),
+        "converged": (dims, stacked_field("converged")),
+    }
+    table["error"] = ((*dims, "arc", "body", "component"), stacked_field("error"), {"units": "m, m/s, 1, rad/s"})
+    table["nees"] = ((*dims, "arc", "body", "part"), stacked_field("nees"))
+    return xr.Dataset(table, coords={"scenario": list(SCENARIOS), "noise": list(PIXEL_NOISE)}).merge(
+        accuracy.rename({"converged": "map_converged"})
+    )
+
+
+def _print(summary: dict[str, Any]) -> None:
+    print(f"\nCoR_E of the truth: {summary['energy_ratio']:.4f}")
+    print("scenario px   converged (paper)   CoR_E (paper)     sigma (paper)     stated   95 % ellipsoid holds")
+    for which, rows in summary["monte_carlo"].items():
+        for pixel, row in rows.items():
+            p = row["paper"]
+            ratios = f"{row['energy_ratio']:.4f} ({p['energy_ratio']:.4f})   {row['sigma']:.4f} ({p['sigma']:.4f})"
+            share = f"{row['converged']:.3f} ({p['converged']:.2f})"
+            print(
+                f"{which:>8} {pixel:g}    {share}      {ratios}   {row['sigma_stated']:.4f}   "
+                f"{row['holds']['all_95']:.3f}"
+            )
+
+
+def run_estimate(
+    tracks: str | PathLike,
+    calibration: str | PathLike,
+    meshes: Sequence[str | PathLike],
+    out: Path,
+    errors: Disturbances | None = None,
+) -> dict[str, Any]:
+    """The motion of two bodies before and after their impact, and CoR_E, from a user's tracked markers.
+
+    **Arguments:** the files, see tracks_file.py; `out`: folder for estimate.json; `errors`: standard deviations of
+    what is not known, by default 1 px and .67 mm of marker placement; the calibration is then taken as exact.
+    **Returns:** states with standard deviations, CoR_E with its own, residuals by camera.
+    **Raises:** ValueError for faulty files, and for tracks that no motion fits.
+    """
+    errors = errors or Disturbances(1.0, MARKER_NOISE)
+    experiment = read_experiment(calibration, list(meshes))
+    measured = read_tracks(tracks, experiment)
+    cameras = list(experiment.cameras.values())
+    rig = stacked(cameras)
+    known = [Known(rig, body, markers) for body, markers in experiment.bodies.values()]
+    fits: list[list] = [[], []]
+    slopes: list[list] = [[], []]
+    table = []
+    for b, name in enumerate(experiment.bodies):
+        for a, (arc, track) in enumerate(zip(experiment.arcs, measured[name], strict=True)):
+            where = f"{tracks}: body {name!r}, arc {arc[0]:g} to {arc[1]:g} s"
+            try:
+                guess = first_guess(cameras, track)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from None
+            problem = ArcProblem(known[b], track, errors.pixel, OUTLIER, guess, BOX)
+            fit = fit_unknown(problem)
+            slope = eqx.filter_jit(considered)(fit, problem)
+            if not (float(fit.rms) <= WRONG and Status(int(fit.status)).converged):
+                raise ValueError(
+                    f"{where}: no motion fits: rms {float(fit.rms) * float(errors.pixel):.1f} px, "
+                    f"{Status(int(fit.status)).name}: check the calibration, the markers' names and the arcs"
+                )
+            fits[a].append(fit)
+            slopes[a].append(slope)
+            total = covariance(fit, slope, known[b], errors)
+            table.append(_state(name, a, problem, fit, np.sqrt(np.diag(total)), list(experiment.cameras)))
+    estimate = tuple(jnp.stack([f.x for f in arc]) for arc in fits)
+    noise = jnp.stack([jnp.stack([f.covariance for f in arc]) for arc in fits])
+    found = {
+        "energy_ratio": float(energy_ratio(estimate, tuple(k.body for k in known))),
+        "energy_ratio_sigma": float(ratio_sigma(estimate, known, noise, slopes, errors)),
+        "states": table,
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "estimate.json").write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def _state(name: str, arc: int, problem: ArcProblem, fit: ArcFit, sigma: np.ndarray, cameras: list[str]) -> dict:
+    """One fitted state, for the report."""
+    seen = np.asarray(problem.tracks.seen)
+    residual = np.asarray(problem.residual(fit.x, problem.known, None)).reshape(*seen.shape, 2)
+    pixel = float(problem.sigma)
+    by_camera = {
+        camera: pixel * float(np.sqrt(np.mean(residual[:, i][seen[:, i]] ** 2))) if seen[:, i].any() else None
+        for i, camera in enumerate(cameras)
+    }
+    x = np.asarray(fit.x).reshape(4, 3).tolist()
+    values = {
+        f"{quantity}, {unit}": {"value": x[i], "sigma": sigma.reshape(4, 3)[i].tolist()}
+        for i, (quantity, unit) in enumerate(zip(NAMES, UNITS, strict=True))
+    }
+    return {
+        "body": name,
+        "arc": arc + 1,
+        "time_s": float(problem.tracks.times[0]),
+        "images": int(seen.sum()),
+        "rms_px": pixel * float(fit.rms),
+        "rms_px_by_camera": by_camera,
+        **values,
+    }
