@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+from os import PathLike
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -74,7 +76,7 @@ class Stone(eqx.Module):
         count: int = 0,
         spacing: float | None = None,
         shape: AbstractSDF | None = None,
-        cache: str | None = None,
+        cache: str | PathLike | None = None,
     ) -> "Stone":
         """On the host: the stone that a closed mesh bounds, at uniform density.
 
