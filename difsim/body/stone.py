@@ -1,7 +1,6 @@
 """A stone: a rigid body with a surface, as points, edges and a signed distance."""
 
 from itertools import pairwise
-
 from os import PathLike
 
 import equinox as eqx
