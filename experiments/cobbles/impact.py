@@ -225,6 +225,11 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
         {k: ("inclination", [float(row[k]) for row in rows]) for k in names},
         coords={"inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"})},
     )
+    # Two arcs know nothing of e: it follows from CoR_E by the slope that the collision has.
+    result["two_arcs_restitution_sigma"] = (
+        result["two_arcs_energy_ratio_sigma"] / result["energy_ratio_by_restitution"]
+    )
+    names.append("two_arcs_restitution_sigma")
     nominal = paper.INCLINATIONS.index(paper.INCLINATION)
     keys = jax.random.split(jax.random.PRNGKey(0), 4 if quick else FITS)
     found = fits(body, known, cases[paper.INCLINATION], rows[nominal]["start_covariance"], sigma, keys)
