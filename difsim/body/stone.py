@@ -1,6 +1,7 @@
 """A stone: a rigid body with a surface, as points, edges and a signed distance."""
 
 from itertools import pairwise
+from os import PathLike
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -74,7 +75,7 @@ class Stone(eqx.Module):
         count: int = 0,
         spacing: float | None = None,
         shape: AbstractSDF | None = None,
-        cache: str | None = None,
+        cache: str | PathLike | None = None,
     ) -> "Stone":
         """On the host: the stone that a closed mesh bounds, at uniform density.
 

@@ -65,7 +65,8 @@ def stepped(
     """
 
     def goes_on(now):
-        return now["touching"]
+        in_time = (now["count"] < max_steps) & (now["count"] * step < record.times[-1])
+        return now["touching"] & in_time
 
     def go(now):
         before = now["state"]

@@ -20,9 +20,9 @@ class Benchmark:
     ]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
-    cobbles-estimation: fits of arcs to the pixels of markers against scipy's with numerical derivatives. contact:
-    the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names. gradients:
-    derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
+    cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives.
+    contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
+    gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
     distance queries against libigl."""
     out: Path = Path("results/benchmark")

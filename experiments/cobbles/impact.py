@@ -80,12 +80,15 @@ class ThroughImpact(AbstractProblem):
 def flown(body: Stone, known: Known, theta: Float[Array, "26"]) -> tuple[Float[Array, "2 T C M 2"], Scalar]:
     """Pixels of all markers, seen or not, and CoR_E in the laboratory frame."""
     found = _collided(body, theta)
+    return _images(known, found.states), found.energy_restitution
 
+
+def _images(known: Known, states: PairState) -> Float[Array, "2 T C M 2"]:
     def one(path: RigidState):
         points = places(known.markers, path)
         return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(known.rig), 0, 1)
 
-    return jnp.stack([one(found.states.first), one(found.states.second)]), found.energy_restitution
+    return jnp.stack([one(states.first), one(states.second)])
 
 
 def _collided(body: Stone, theta: Float[Array, "26"]):
@@ -123,8 +126,8 @@ def truth(body: Stone, known: Known, theta: Float[Array, "26"]) -> Case:
 
     seen = jnp.stack([visible(found.states.first), visible(found.states.second)])
     within = jnp.stack([times <= found.contact_time - DROPPED, times >= found.contact_time + DROPPED])
-    pixels, _ = flown(body, known, theta)
-    return Case(theta, found.contact_time, arcs, seen, seen[None] & within[:, None, :, None, None], pixels)
+    seen_arcs = seen[None] & within[:, None, :, None, None]
+    return Case(theta, found.contact_time, arcs, seen, seen_arcs, _images(known, found.states))
 
 
 @eqx.filter_jit
@@ -222,6 +225,11 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
         {k: ("inclination", [float(row[k]) for row in rows]) for k in names},
         coords={"inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"})},
     )
+    # Two arcs know nothing of e: it follows from CoR_E by the slope that the collision has.
+    result["two_arcs_restitution_sigma"] = (
+        result["two_arcs_energy_ratio_sigma"] / result["energy_ratio_by_restitution"]
+    )
+    names.append("two_arcs_restitution_sigma")
     nominal = paper.INCLINATIONS.index(paper.INCLINATION)
     keys = jax.random.split(jax.random.PRNGKey(0), 4 if quick else FITS)
     found = fits(body, known, cases[paper.INCLINATION], rows[nominal]["start_covariance"], sigma, keys)

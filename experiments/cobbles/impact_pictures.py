@@ -18,12 +18,15 @@ def draw(result: xr.Dataset, folder: Path) -> None:
         ratio, fits = figure.subplots(1, 2)
         angles = result["inclination"].values
         ratio.semilogy(angles, result["two_arcs_energy_ratio_sigma"], "s-", color=ORANGE, label="CoR_E, two arcs")
+        ratio.semilogy(angles, result["two_arcs_restitution_sigma"], "s--", color=ORANGE, label="e, two arcs")
         ratio.semilogy(angles, result["energy_ratio_sigma"], "o-", color=BLUE, label="CoR_E, through the impact")
-        ratio.semilogy(angles, result["restitution_sigma"], "o--", color=BLACK, label="e, through the impact")
-        ratio.set(xlabel="α [deg]", ylabel="standard deviation", title="predicted, pixels of 1 px", xticks=angles)
+        ratio.semilogy(angles, result["restitution_sigma"], "o--", color=BLUE, label="e, through the impact")
+        ratio.set(xlabel="α [deg]", ylabel="standard deviation", title="predicted, at 1 px", xticks=angles)
         ratio.legend(frameon=False)
         e, sigma = result["fit"].values[:, 24], result["fit_sigma"].values[:, 24]
         fits.errorbar(np.arange(len(e)), e, yerr=1.96 * sigma, fmt="o", color=BLUE, markersize=3, linewidth=0.8)
         fits.axhline(float(result["truth"][24]), color=BLACK, linewidth=0.8)
-        fits.set(xlabel="fit", ylabel="e", title="nominal case: fits to noisy pixels, ± 1.96 σ; line: truth")
+        fits.set(
+            xticks=[], xlabel="fit", ylabel="e", title="nominal case: fits to noisy pixels, ± 1.96 σ; line: truth"
+        )
         figure.savefig(folder / "impact.png")
