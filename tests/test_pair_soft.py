@@ -13,7 +13,7 @@ from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
 BALL = Stone(RigidBody(MASS, np.eye(3) * 0.4 * MASS * R**2), [[0, 0, R], [0, 0, -R]], Sphere((0.0, 0, 0), R))
-K = 1e5
+K = 1e9  # so short a contact that nothing turns or slides away in it
 DURATION = np.pi * np.sqrt(MASS / 2 / K)
 
 
@@ -55,6 +55,12 @@ def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
     assert -1 < record.states[1, 13 + 5] - record.states[1, 5] < u
 
 
+def assert_slid_throughout(after, friction, rtol):
+    """|P_t| = μ P_n."""
+    push = after.impulse @ after.normal
+    np.testing.assert_allclose(np.linalg.norm(after.impulse - push * after.normal), friction * push, rtol=rtol)
+
+
 def test_smooth_contact_keeps_momentum_and_angular_momentum():
     pair, start = smooth(0.7, 0.1), touching(slide=3.0, spin=(3.0, 2.0, -1.0))
     after, _ = bout(pair, start)
@@ -63,8 +69,7 @@ def test_smooth_contact_keeps_momentum_and_angular_momentum():
     np.testing.assert_allclose(
         after.impulse, MASS * (after.state.second.velocity - start.second.velocity), atol=1e-12
     )
-    # It slides throughout: |P_t| = μ P_n.
-    np.testing.assert_allclose(np.linalg.norm(after.impulse[:2]), 0.1 * after.impulse[2], rtol=0.02)
+    assert_slid_throughout(after, 0.1, rtol=0.02)  # the spring takes a while to load
     assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(start)
 
 
@@ -86,10 +91,9 @@ def test_compliance_alone_is_elastic_and_sets_the_duration():
     np.testing.assert_allclose(after.duration, DURATION, rtol=0.02)
 
 
-@pytest.mark.slow
 def test_cohesion_takes_its_work_and_holds_what_is_slower():
     # Two bonds of ½ C F² each against ½ (m/2) u².
-    F = 60.0
+    F = 6000.0
     work = 2 * 0.5 * (2 / K) * F**2
     escape = np.sqrt(2 * work / (MASS / 2))
     after, _ = bout(compliant(F), touching(2 * escape))
@@ -101,13 +105,13 @@ def test_cohesion_takes_its_work_and_holds_what_is_slower():
 
 def test_rigid_friction_slides_and_sticks():
     pair = compliant(friction=0.1)
-    after, _ = bout(pair, touching(slide=2.0))
-    np.testing.assert_allclose(-after.impulse[0], 0.1 * after.impulse[2], rtol=1e-9)
+    slid, _ = bout(pair, touching(slide=2.0))
+    assert_slid_throughout(slid, 0.1, rtol=1e-3)
     # A solid ball that sticks: 2/7 of the slip's momentum.
     stuck, _ = bout(pair, touching(slide=0.01))
     np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
-    for state in (after.state, stuck.state):
-        assert pair.kinetic_energy_cm(state) < pair.kinetic_energy_cm(touching(slide=2.0))
+    for after, slide in ((slid, 2.0), (stuck, 0.01)):
+        assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching(slide=slide))
 
 
 @pytest.mark.parametrize(
