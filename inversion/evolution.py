@@ -67,7 +67,7 @@ def differential_evolution(
         raise ValueError(f"crossover {crossover} must be in [0, 1] and weight {weight} in (0, 2]")
     key, first = jax.random.split(key)
     members = latin_hypercube(first, population, len(problem.names)).astype(problem.held.dtype)
-    costs = _first(problem, objective, members, batch_size)
+    costs = _unplaced(_first(problem, objective, members, batch_size))
     failed = int(np.sum(~np.isfinite(costs)))
     history, status, since = [float(costs.min())], Status.RUNNING, 0
     with tqdm(total=max_generations, disable=not progress, desc="differential evolution") as bar:
@@ -80,8 +80,8 @@ def differential_evolution(
                 status = Status.LIMIT
             else:
                 key, this = jax.random.split(key)
-                members, costs, lost = _generation(
-                    problem, objective, this, members, costs, crossover, weight, batch_size
+                members, costs, lost = _unplaced(
+                    _generation(problem, objective, this, members, costs, crossover, weight, batch_size)
                 )
                 failed += int(lost)
                 history.append(float(costs.min()))
@@ -120,6 +120,11 @@ def confidence(samples: Float[np.ndarray, "samples ..."], z: float = 1.96) -> tu
         raise ValueError(f"confidence: a spread needs at least two samples, got shape {samples.shape}")
     half = z * samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
+
+
+def _unplaced(arrays):
+    """By way of the host: arrays that remember which devices they were spread over would be compiled for again."""
+    return jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), arrays)
 
 
 def _cost(problem: Problem, objective: Objective | None, u: Float[Array, " n"]) -> Scalar:
