@@ -140,17 +140,20 @@ def profile(
     grid: Sequence[float] | np.ndarray | None = None,
     points: int = 21,
     stops: Stops | None = None,
+    candidates: Sequence[Mapping[str, float]] = (),
 ) -> Profile:
     """The misfit at each value of one parameter, the others fitted again: the likelihood without linearising.
 
     Two chains walk from the fit upwards and downwards at once, each value starting from its neighbour's
-    solution; one compiled call. A profile below the fit's own misfit shows that the fit was a local one.
+    solution, or from a candidate's where that is better there; one compiled call. A profile below the fit's own
+    misfit shows that the fit was a local one.
 
     **Arguments:** `name`: a free parameter; `grid`: its values, ascending, or None for `points` within four
-    standard deviations of the fit and within the prior's range (all of it where the deviation is infinite).
+    standard deviations of the fit and within the prior's range (all of it where the deviation is infinite);
+    `candidates`: values of all parameters, such as the solutions of a tree: a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
-    return profiles(problem, fit, {name: grid}, points, stops)[name]
+    return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
 
 
 def profiles(
@@ -159,10 +162,11 @@ def profiles(
     grids: Mapping[str, Sequence[float] | np.ndarray | None],
     points: int = 21,
     stops: Stops | None = None,
+    candidates: Sequence[Mapping[str, float]] = (),
 ) -> dict[str, Profile]:
     """`profile` of several parameters in one compiled call, their chains dealt out over the devices.
 
-    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None.
+    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; the others as there.
     **Returns:** name -> Profile. **Raises:** as `profile`.
     """
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
@@ -170,7 +174,7 @@ def profiles(
     for name, v in values.items():
         rows += [v[v >= fit.values[name]], v[v < fit.values[name]][::-1]]
         index += 2 * [problem.names.index(name)]
-    x = jnp.asarray(problem.unfold(problem.scaled(fit.values)))
+    x = jnp.stack([problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)])
     # A NaN is skipped: chains of any length share one shape.
     chains = np.full((len(rows), max(v.size for v in values.values())), np.nan)
     for chain, row in zip(chains, rows, strict=True):
@@ -241,20 +245,30 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
 @eqx.filter_jit
 def _walk(
     problem: Problem,
-    x: Float[Array, " n"],
+    x: Float[Array, "starts n"],
     chains: Float[Array, "chains points"],
     index: Int[Array, " chains"],
     stops: Stops,
 ):
-    """Misfit [chains, points] along chains of held values of parameters by their index, and calls [chains, 3]."""
+    """Misfit [chains, points] along chains of held values of parameters by their index, and calls [chains, 3].
+
+    A chain begins at `x[0]`; the other rows are candidates.
+    """
+    candidates = x[1:]
 
     def point(i, carry, value):
         def solve():
             mask, held = problem.free_mask.at[i].set(False), problem.held.at[i].set(value)
             there = eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held))
-            found = levenberg_marquardt(there, carry, stops)
+            start, screened = carry, jnp.zeros(3, int)
+            if candidates.shape[0]:
+                starts = jnp.concatenate([carry[None], candidates])
+                misfits = jax.vmap(lambda x: there.evaluate(there.fold(x)).misfit)(starts)
+                start = starts[jnp.argmin(misfits)]
+                screened = jnp.stack([misfits.size, 0, jnp.sum(~jnp.isfinite(misfits))])
+            found = levenberg_marquardt(there, start, stops)
             # A failed neighbour is no place to start from: keep the last valid one.
-            return jnp.where(jnp.isfinite(found.misfit), found.x, carry), (found.misfit, found.calls)
+            return jnp.where(jnp.isfinite(found.misfit), found.x, carry), (found.misfit, found.calls + screened)
 
         def skip():
             return carry, (jnp.array(jnp.inf, x.dtype), jnp.zeros(3, int))
@@ -263,7 +277,7 @@ def _walk(
 
     def chain(row):
         values, i = row
-        _, (misfit, calls) = jax.lax.scan(partial(point, i), x, values)
+        _, (misfit, calls) = jax.lax.scan(partial(point, i), x[0], values)
         return misfit, calls.sum(axis=0)
 
     return map_batched(chain, (chains, index))

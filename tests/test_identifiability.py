@@ -89,6 +89,23 @@ def test_profile_ends_where_the_simulator_does(key):
     np.testing.assert_allclose(found.interval, [0.8 - 0.1 * np.sqrt(3.84), 0.8 + 0.1 * np.sqrt(3.84)], rtol=1e-6)
 
 
+def test_a_profile_begins_from_candidates_where_they_are_better(key):
+    # Two valleys along q, with a ridge between: at q = 0 the misfit is (3 p)^2, at q = 1 it is 0.
+    def predict(p):
+        return {"ridge": 40 * p["q"] * (1 - p["q"]), "slope": 3 * p["p"] * (1 - p["q"])}, jnp.asarray(True)
+
+    zero = {name: Observation(0.0, 1.0) for name in ("ridge", "slope")}
+    bounds = {"p": Bounded(0.0, 1.0), "q": Bounded(-0.5, 1.5)}
+    problem = Problem(bounds, predict, Observations(zero))
+    fit = inversion.fit(problem, key=key, starts=0, keep=1, guesses=[{"p": 0.1, "q": 0.01}])
+    grid = np.linspace(0.05, 0.95, 10)
+    alone = inversion.profile(problem, fit, "p", grid)
+    np.testing.assert_allclose(alone.misfit, (3 * grid) ** 2, atol=0.1)
+    there = inversion.profile(problem, fit, "p", grid, candidates=[{"p": 0.1, "q": 0.99}])
+    np.testing.assert_allclose(there.misfit[5:], 0, atol=1e-6)
+    assert alone.interval[1] < 0.75 and there.interval[1] is None
+
+
 def test_an_interval_holds_every_valley_of_its_profile():
     """Values beyond a ridge that the data do not exclude are not excluded by the ridge."""
     problem, grid = rank_deficient(), np.linspace(0.0, 1.0, 101)

@@ -125,7 +125,8 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
         grids = {name: _grid(problem, name) for name in PROFILED}
-        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS))
+        own = [n.values for n in leaves if n.assignment["scenario"] == scenario]
+        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own))
     enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
     return Answer(
