@@ -265,6 +265,7 @@ def test_angular_momentum_with_the_wheel_inside_a_tumbling_body():
     assert np.abs(L - L[0]).max() < 1e-8 * np.linalg.norm(L[0])
 
 
+@pytest.mark.slow
 def test_the_rundown_time_has_the_right_derivative():
     """After the run-down the spin does not know how long it took: the jump of the torque must not be lost."""
 

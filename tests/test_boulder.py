@@ -130,6 +130,7 @@ def test_beyond_the_ends_there_is_no_contact(hip, foot):
     check_finite(boulder().edge_energy, hip, foot, K)
 
 
+@pytest.mark.slow
 def test_slipping_off_the_end_is_smooth_and_conservative():
     hip, foot = jnp.array([0.1, 0.0, 1.05]), jnp.array([1.5, 0.0, -0.35])
     weights = [

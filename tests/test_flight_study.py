@@ -44,6 +44,7 @@ def test_the_descent_lands_and_finds_its_way_back(tmp_path):
     assert (tmp_path / "descent.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_the_next_contact_and_its_derivative_by_the_rebound():
     velocity = 0.25 * UP + jnp.array([0.05, 0.1, -0.05])
 

@@ -218,6 +218,7 @@ def test_wrong_touchdowns_are_refused():
         Touchdown(*parts, 0.0, onset=0.0)
 
 
+@pytest.mark.slow
 def test_float32_keeps_its_precision(default):
     """States stay float32; velocity and spin are right to 1e-3 of the velocity (tolerance 1e-5)."""
     model, state = single(build(P0))
