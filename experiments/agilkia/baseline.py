@@ -171,7 +171,7 @@ def restarts(problem: Problem, search, seeds: range, checkpoint: Checkpoint, nam
     )
 
 
-def jacobian_cost(problem: Problem, repeats: int = 15) -> float:
+def jacobian_cost(problem: Problem, repeats: int = 9) -> float:
     """CPU time of one simulation with all sensitivities over one without, as the search runs them.
 
     CPU time, in turns, and medians: other work on the machine stretches the wall clock of the longer one more.
