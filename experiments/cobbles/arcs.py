@@ -106,13 +106,22 @@ def images(
     known: Known, x: State12, times: Float[Array, " T"], acceleration: Float[Array, "intervals 3"] | None = None
 ) -> Float[Array, "T C M 2"]:
     """Pixels of all markers in all cameras, whether seen or not."""
-    points = places(known.markers, coast(known.body, to_state(x), times, acceleration))
-    return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(known.rig), 0, 1)
+    return images_along(known, coast(known.body, to_state(x), times, acceleration))
 
 
 def visible(known: Known, x: State12, times: Float[Array, " T"]) -> Bool[Array, "T C M"]:
     """Which markers are in the image and on the near side of their own body. The other body hides nothing here."""
-    path = coast(known.body, to_state(x), times)
+    return visible_along(known, coast(known.body, to_state(x), times))
+
+
+def images_along(known: Known, path: RigidState) -> Float[Array, "T C M 2"]:
+    """`images` of the states of any path."""
+    points = places(known.markers, path)
+    return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(known.rig), 0, 1)
+
+
+def visible_along(known: Known, path: RigidState) -> Bool[Array, "T C M"]:
+    """`visible` of the states of any path."""
     points = places(known.markers, path)
 
     def one(camera):
@@ -245,5 +254,5 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
 
 
 def kinetic_energy(body: RigidBody, x: State12) -> Scalar:
-    """½ m v² + ½ ω·I ω, J."""
-    return 0.5 * body.mass * x[3:6] @ x[3:6] + 0.5 * x[9:] @ body.inertia @ x[9:]
+    """Of the body in the state x, J."""
+    return body.kinetic_energy(to_state(x))

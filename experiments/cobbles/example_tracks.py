@@ -14,6 +14,7 @@ from difsim.mesh import TriMesh, simplify
 from experiments.cobbles.arcs import images
 from experiments.cobbles.cameras import scenario
 from experiments.cobbles.montecarlo import World, times, world
+from experiments.cobbles.paper import PHANTOM
 from experiments.cobbles.paper_estimation import ARCS
 from experiments.cobbles.stones import cobble
 from experiments.cobbles.tracks_file import write_tracks
@@ -35,7 +36,7 @@ def rows(truth: World, rng: np.random.Generator) -> list[tuple]:
             pixels = pixels + PIXEL * rng.standard_normal(pixels.shape)
             pixels += SLIP * (rng.random(pixels.shape[:3]) < SLIPPED)[..., None]
             kept = np.asarray(truth.seen[arc][b]) & (rng.random(pixels.shape[:3]) > MISSING)
-            kept &= ((pixels > 0) & (pixels < [1920, 1080])).all(axis=-1)
+            kept &= ((pixels > 0) & (pixels < PHANTOM)).all(axis=-1)
             found += [
                 (t[k], CAMERAS[c], body, str(m + 1), *pixels[k, c, m])
                 for k, c, m in zip(*np.nonzero(kept), strict=True)

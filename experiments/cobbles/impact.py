@@ -15,12 +15,21 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float
 
-from difsim.body import RigidState, Stone
+from difsim.body import Stone
 from difsim.dynamics import Pair, PairState
 from difsim.stepping import collide
 from difsim.typing import Scalar, number
 from experiments.cobbles import impact_pictures, paper
-from experiments.cobbles.arcs import Known, State12, images, kinetic_energy, places, to_state, to_vector
+from experiments.cobbles.arcs import (
+    Known,
+    State12,
+    images,
+    images_along,
+    kinetic_energy,
+    to_state,
+    to_vector,
+    visible_along,
+)
 from experiments.cobbles.cameras import scenario
 from experiments.cobbles.laws import hard
 from experiments.cobbles.markers import chosen
@@ -84,11 +93,7 @@ def flown(body: Stone, known: Known, theta: Float[Array, "26"]) -> tuple[Float[A
 
 
 def _images(known: Known, states: PairState) -> Float[Array, "2 T C M 2"]:
-    def one(path: RigidState):
-        points = places(known.markers, path)
-        return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(known.rig), 0, 1)
-
-    return jnp.stack([one(states.first), one(states.second)])
+    return jnp.stack([images_along(known, path) for path in (states.first, states.second)])
 
 
 def _collided(body: Stone, theta: Float[Array, "26"]):
@@ -119,12 +124,7 @@ def truth(body: Stone, known: Known, theta: Float[Array, "26"]) -> Case:
     back = pair.coasted(last, -times[-1])
     arcs = jnp.stack([theta[:24].reshape(2, 12), jnp.stack([to_vector(back.first), to_vector(back.second)])])
 
-    def visible(path: RigidState):
-        points = places(known.markers, path)
-        one = lambda c: c.sees(points) & jax.vmap(c.faces)(points, path.position)  # noqa: E731
-        return jnp.moveaxis(jax.vmap(one)(known.rig), 0, 1)
-
-    seen = jnp.stack([visible(found.states.first), visible(found.states.second)])
+    seen = jnp.stack([visible_along(known, path) for path in (found.states.first, found.states.second)])
     within = jnp.stack([times <= found.contact_time - DROPPED, times >= found.contact_time + DROPPED])
     seen_arcs = seen[None] & within[:, None, :, None, None]
     return Case(theta, found.contact_time, arcs, seen, seen_arcs, _images(known, found.states))

@@ -26,9 +26,9 @@ from difsim.body import RigidBody
 from difsim.camera import Camera, read_json
 from difsim.mesh import TriMesh, load, signed_distance
 from experiments.cobbles.arcs import Tracks
+from experiments.cobbles.stones import SIZES
 
 COLUMNS = ("time_s", "camera", "body", "marker", "u_px", "v_px")
-SIZES = (0.02, 0.5)  # m: longest sides that a cobble may have
 OFF_SURFACE = 5e-3  # m: a marker is no further from the scanned surface; its own size is 2 mm
 SHOWN = 8  # faulty rows named in one message
 

@@ -7,13 +7,13 @@ of contact is off the line of centres by LEVER, which sets the cobbles spinning 
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 
 from difsim.body import RigidBody, RigidState
 from difsim.rotation import inverse_rotate
 from difsim.typing import Scalar, Vec3
 from experiments.cobbles.arcs import coast
-from experiments.cobbles.paper import ATTITUDES, INCLINATION, POSITIONS, RESTITUTION, SPEED
+from experiments.cobbles.nominal import released
+from experiments.cobbles.paper import INCLINATION, RESTITUTION
 
 IMPACT = 0.85  # s: the middle of the .4 s that the paper leaves out
 LEVER = (0.0, 0.003, 0.0045)  # m: 5.4 mm, at which CoR_E is the paper's .846 for alpha = 60 deg
@@ -24,16 +24,6 @@ class Flown(NamedTuple):
 
     released: tuple[RigidState, RigidState]
     rebounding: tuple[RigidState, RigidState]
-
-
-def released(inclination: float = INCLINATION, speed: float = SPEED) -> tuple[RigidState, RigidState]:
-    """Table 4; the part of the velocities across the line of centres is along -y."""
-    along, across = speed * np.cos(np.radians(inclination)), speed * np.sin(np.radians(inclination))
-    velocities = [[along, -across, 0.0], [-along, -across, 0.0]]
-    first, second = (
-        RigidState(r, v, q, np.zeros(3)) for r, v, q in zip(POSITIONS, velocities, ATTITUDES, strict=True)
-    )
-    return first, second
 
 
 def struck(
@@ -60,7 +50,8 @@ def struck(
 
 def flown(body: RigidBody, start: float, inclination: float = INCLINATION) -> Flown:
     """The truth of two equal cobbles; `start` s: when the second arc begins."""
-    before = released(inclination)
+    release = released(inclination)
+    before = (release.first, release.second)
     at_impact = [_at(body, state, IMPACT) for state in before]
     normal = at_impact[0].position - at_impact[1].position
     normal = normal / jnp.linalg.norm(normal)
@@ -74,8 +65,3 @@ def _at(body: RigidBody, state: RigidState, after: float) -> RigidState:
     """The state `after` s later; 50 steps."""
     path = coast(body, state, jnp.linspace(0.0, after, 51))
     return RigidState(path.position[-1], path.velocity[-1], path.attitude[-1], path.spin[-1])
-
-
-def energy(body: RigidBody, states: tuple[RigidState, RigidState]) -> Scalar:
-    """Kinetic energy of both in the laboratory frame, J."""
-    return body.kinetic_energy(states[0]) + body.kinetic_energy(states[1])
