@@ -220,8 +220,7 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, c
     # The fit itself is a point of the profile, and usually between those of the grid.
     own = float(q.scaled(jnp.asarray(fit.values[name], float)))
     there = np.searchsorted(s, own)
-    ends = _crossings(np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
-    interval = tuple(None if end is None else float(q.physical(jnp.asarray(end, float))) for end in ends)
+    interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
     return Profile(name, values, misfit, float(best), interval, Calls(*counts.sum(axis=0).tolist()))
 
 
@@ -237,8 +236,7 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
     misfit, best = np.min([p.misfit for p in profiles], axis=0), min(p.best for p in profiles)
     q = problem.parameters[first.name]
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
-    ends = _crossings(s, misfit - best)
-    interval = tuple(None if end is None else float(q.physical(jnp.asarray(end))) for end in ends)
+    interval = _interval(q, s, misfit - best)
     return Profile(first.name, first.grid, misfit, best, interval, sum((p.calls for p in profiles), Calls()))
 
 
@@ -302,6 +300,14 @@ def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndar
     if not (np.isfinite(lower) and np.isfinite(upper)):
         raise ValueError(f"profile: {name!r} has no finite standard deviation: give a grid")
     return np.asarray(jax.vmap(q.physical)(jnp.linspace(lower, upper, points)))
+
+
+def _interval(unknown, s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
+    """Physical values of `_crossings`."""
+    lower, upper = (
+        None if end is None else float(unknown.physical(jnp.asarray(end))) for end in _crossings(s, rise)
+    )
+    return lower, upper
 
 
 def _crossings(s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
