@@ -3,8 +3,15 @@
 import os
 import sys
 
-# Each core of the CPU as a device, before jax starts: batches are shared out over devices.
-os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={os.cpu_count() or 1}")
+# Before jax starts: each core of the CPU as a device, since batches are shared out over devices; and an adaptive
+# solve as one compiled function. XLA by itself runs it as hundreds of calls a step, five times slower: it compiles
+# a loop whole only where a turn touches less than 1 kB (ours: some 100 kB) and has no library's matrix product.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    f"--xla_force_host_platform_device_count={os.cpu_count() or 1} "
+    "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=4000000 "
+    "--xla_disable_hlo_passes=dot-library-rewriter",
+)
 # Failures are statuses here. Equinox's own run-time checks would be callbacks to the host, and a program with
 # callbacks is never kept in the compilation cache: every run would compile for two minutes again.
 os.environ.setdefault("EQX_ON_ERROR", "off")
