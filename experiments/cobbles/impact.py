@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float
 
-from difsim.dynamics import Pair
+from difsim.dynamics import Pair, PairState
 from difsim.typing import Scalar
 from experiments.cobbles import impact_pictures, paper
 from experiments.cobbles.arcs import Known, State12, kinetic_energy, to_vector
@@ -61,9 +61,9 @@ class Case(eqx.Module):
     hidden: Scalar
 
 
-def theta_of(known: Setup, inclination: float) -> Float[Array, " k"]:
-    """The nominal θ: Tables 3 and 4, and the prior's compliance."""
-    state = released(inclination)
+@eqx.filter_jit
+def theta_of(known: Setup, state: PairState) -> Float[Array, " k"]:
+    """θ of a release, with the contact of Table 3 and the prior's compliance."""
     contact = jnp.array([paper.RESTITUTION, paper.FRICTION])
     return jnp.concatenate([to_vector(state.first), to_vector(state.second), contact, known.centre[26:]])
 
@@ -173,8 +173,8 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
     sigma = jnp.asarray(PIXEL)
     cases = {}
     for angle in paper.INCLINATIONS:
-        theta = theta_of(known, angle)
-        cases[angle] = case_of(known, theta, sensitivity(known, theta, jnp.asarray(TIMES)))
+        theta = theta_of(known, released(angle))
+        cases[angle] = case_of(known, theta, sensitivity(body, known.law, theta, jnp.asarray(TIMES)))
     rows = [told(known, case, sigma) | {"contact_time": case.moved.contact_time} for case in cases.values()]
     names = [k for k in rows[0] if np.ndim(rows[0][k]) == 0]
     result = xr.Dataset(
@@ -190,7 +190,8 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
     start = rows[paper.INCLINATIONS.index(paper.INCLINATION)]["start_covariance"]
     found = fits(known, nominal, start, sigma, jax.random.split(jax.random.PRNGKey(0), 4 if quick else FITS))
     result = result.assign({k: (("sample", "unknown")[: np.ndim(v)], np.asarray(v)) for k, v in found.items()})
-    result["other_sigma"] = ("inclination", "other"), np.array([row["other_sigma"] for row in rows])
+    if unknowns:
+        result["other_sigma"] = ("inclination", "other"), np.array([row["other_sigma"] for row in rows])
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
     impact_pictures.draw(result, out)

@@ -27,7 +27,7 @@ def in_the_way(
         apart = eye + nearest * way
         half = jnp.sqrt(jnp.maximum(other.radius**2 - apart @ apart, 0.0)) / length
         share = jnp.clip(nearest + half * (2 * SAMPLES - 1), 0.0, 1.0)
-        return jnp.any(jax.vmap(other.shape.distance)(eye + share[:, None] * way) < 0)
+        return jnp.any(jax.vmap(other.shape.distance)(eye[None] + share[:, None] * way[None]) < 0)
 
     over_markers = jax.vmap(hidden, in_axes=(None, 0, None, None))
     over_cameras = jax.vmap(over_markers, in_axes=(0, None, None, None))

@@ -31,6 +31,7 @@ STATES = 24  # numbers of both states, before them
 PRIOR = (0.5, 0.5)  # of friction, mean and standard deviation: where the contact sticks, nothing else tells it
 COMPLIANCE = (-np.log(STIFFNESS), 0.7)  # of ln C, C in m/N: known to a factor of 2
 STEP = 5e-5  # s, in a contact of 2 ms
+Law = Callable[[Array], AbstractPairLaw]  # of θ
 
 
 def rigid(theta: Float[Array, "26"]) -> AbstractPairLaw:
@@ -62,7 +63,7 @@ class Setup(eqx.Module):
     view: View
     spread: View
     loose: tuple[int, ...] = eqx.field(static=True)
-    law: Callable[[Array], AbstractPairLaw] = eqx.field(static=True)
+    law: Law = eqx.field(static=True)
     centre: Float[Array, " k"] = number()
     width: Float[Array, " k"] = number()
 
@@ -95,10 +96,10 @@ def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns:
     return Setup(stone, view, spread, loose, compliant, np.append(centre, mean), np.append(width, sigma))
 
 
-def met(known: Setup, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Collision:
-    """How the stones meet."""
+def met(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Collision:
+    """How two such stones meet."""
     state = PairState(to_state(theta[:12]), to_state(theta[12:24]))
-    return collide(Pair(known.stone, known.stone, known.law(theta)), state, times, contacts=2, throw=False)
+    return collide(Pair(stone, stone, law(theta)), state, times, contacts=2, throw=False)
 
 
 def images(view: View, path: PairState) -> Float[Array, "2 T C M 2"]:
@@ -133,11 +134,11 @@ class Sensitivity(eqx.Module):
 
 
 @eqx.filter_jit
-def sensitivity(known: Setup, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Sensitivity:
+def sensitivity(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Sensitivity:
     """The motion through the impact, and its derivatives."""
 
     def flown(theta):
-        found = met(known, theta, times)
+        found = met(stone, law, theta, times)
         return (found.states, found.energy_restitution), (found.contact_time, found.contacts)
 
     def pushed(direction):
@@ -202,13 +203,16 @@ class ThroughImpact(AbstractPixels):
 
     def residual_at(self, s: Float[Array, "k + n"]) -> Float[Array, " rows"]:
         theta, errors = self.physical(s)
-        pixels = images(self.known.off(errors), met(self.known, theta, self.times).states)
+        pixels = images(self.known.off(errors), met(self.known.stone, self.known.law, theta, self.times).states)
         error = jnp.where(self.seen[..., None], (pixels - self.measured) / self.sigma, 0.0)
         return jnp.concatenate([error.ravel(), self.known.prior(theta, errors)])
 
     def linearise(self, s: Float[Array, "k + n"]) -> Float[Array, "rows k+n"]:
         theta, errors = self.physical(s)
-        j = columns(self.known, errors, sensitivity(self.known, theta, self.times)) / self.sigma
+        j = (
+            columns(self.known, errors, sensitivity(self.known.stone, self.known.law, theta, self.times))
+            / self.sigma
+        )
         j = jnp.where(self.seen[..., None, None], j, 0.0).reshape(-1, self.count)
         j = jnp.concatenate([j, jnp.diag(jnp.concatenate([1 / self.known.width, jnp.ones_like(errors)]))])
-        return j * jnp.concatenate([self.scale, jnp.ones_like(errors)])
+        return j * jnp.concatenate([self.scale, jnp.ones_like(errors)])[None]
