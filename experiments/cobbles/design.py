@@ -56,7 +56,7 @@ APART = 0.015  # m: markers are no nearer to each other
 TURN, BORDER = 0.05, 20.0
 STEP = 1e-4  # of central differences, rad/s and rad
 DRAWS = 24  # releases that are tried before the descent: which points touch changes by jumps
-# Evaluations of a descent: where the release is free, each takes up to 14 flights, and σ is rough (see the README).
+# Evaluations of a descent: where the release is free, each takes up to 14 flights, and σ is rough (README).
 MOST, MOST_RELEASES = 60, 15
 FAILED = 10.0  # ln σ of a design without one impact
 GROUPS = ("cameras", "markers", "spin", "inclination")
