@@ -9,7 +9,8 @@ import pytest
 from difsim.shape import Box
 from experiments.cobbles import design
 from experiments.cobbles.cameras import SCENARIOS, scenario
-from experiments.cobbles.design import Place, crowding, descended, on_surface, paper_design, placed, slopes
+from experiments.cobbles.design import descended, paper_design
+from experiments.cobbles.design_model import APART, Place, crowding, on_surface, placed, slopes
 from experiments.cobbles.through import setup
 from tests.collision_toy import RADIUS, ball, moved, theta
 
@@ -82,7 +83,7 @@ def test_a_descent_stays_within_its_bounds_and_is_sharper(place, start, motion):
 
 def test_markers_on_one_another_are_pushed_apart():
     markers = np.zeros((2, 2, 3))
-    markers[:, 1, 0] = (0.5 * design.APART, 2 * design.APART)
+    markers[:, 1, 0] = (0.5 * APART, 2 * APART)
     value, slope = jax.value_and_grad(crowding)(jnp.asarray(markers))
     assert float(value) == pytest.approx(0.25)
     assert slope[0, 1, 0] < 0 < slope[0, 0, 0] and not np.asarray(slope[1]).any()
