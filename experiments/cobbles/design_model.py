@@ -1,4 +1,4 @@
-"""What a design of the experiment tells of restitution: ln σ(e) of a fit through the impact, and its derivatives."""
+"""What a design of the experiment tells of restitution: ln σ(e) of a fit through the impact, and its slopes."""
 
 import equinox as eqx
 import jax

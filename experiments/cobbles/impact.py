@@ -190,6 +190,7 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
     start = rows[paper.INCLINATIONS.index(paper.INCLINATION)]["start_covariance"]
     found = fits(known, nominal, start, sigma, jax.random.split(jax.random.PRNGKey(0), 4 if quick else FITS))
     result = result.assign({k: (("sample", "unknown")[: np.ndim(v)], np.asarray(v)) for k, v in found.items()})
+    result["truth"] = "unknown_of_motion", np.asarray(nominal.theta)
     if unknowns:
         result["other_sigma"] = ("inclination", "other"), np.array([row["other_sigma"] for row in rows])
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
