@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from experiments.style import BLUE, GREEN, GREY, ORANGE, STYLE
 
 COLOURS = {1: BLUE, 2: ORANGE, 3: GREEN}
-SIDES = ((0, 1, "x", "y"), (2, 1, "z", "y"))
 
 
 def draw(result: xr.Dataset, folder: Path) -> None:
@@ -28,18 +27,14 @@ def draw(result: xr.Dataset, folder: Path) -> None:
 
 
 def _cameras(axis, result: xr.Dataset) -> None:
-    """On their walls, with lines to what they look at: hollow as in the paper, filled as designed."""
+    """On their walls, with lines to what they look at: hollow as in the paper, filled as designed by all."""
     for i, which in enumerate(result["scenario"].values):
         for name, filled in (("paper", False), ("all", True)):
             for x, y, u, v in result["cameras"].sel(scenario=which, design=name).values:
                 face = COLOURS[which] if filled else "white"
                 axis.plot([x, u], [y, v], "-" if filled else ":", color=COLOURS[which], linewidth=0.8)
                 axis.plot(x, y, "o", color=COLOURS[which], markerfacecolor=face, markersize=9 - 2 * i)
-        axis.plot([], [], "o", color=COLOURS[which], label=f"scenario {which}")
-    axis.set(
-        xlabel="x [m]", ylabel="y [m]", aspect="equal", title="cameras and where they look; hollow: the paper's"
-    )
-    axis.legend(frameon=False, loc="center")
+    axis.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="cameras, where they look; hollow: paper")
 
 
 def _sigma(axis, result: xr.Dataset) -> None:
@@ -48,7 +43,7 @@ def _sigma(axis, result: xr.Dataset) -> None:
         row = result.sel(scenario=which)
         axis.semilogy(names, row["restitution"], "o-", color=COLOURS[which], label=f"scenario {which}")
         axis.semilogy(names, row["uncalibrated"], "s--", color=COLOURS[which], markersize=4)
-    axis.set(title="σ(e) at 1 px by what is free; dashed: calibration and markers unknown", ylabel="σ(e)")
+    axis.set(title="σ(e) by what is free; dashed: calibration, markers unknown", ylabel="σ(e)")
     axis.legend(frameon=False)
 
 
@@ -59,6 +54,4 @@ def _markers(axis, result: xr.Dataset, which: int) -> None:
         for body, symbol in zip(places, ("o", "^"), strict=True):
             size = 30 + body[:, 2]  # nearer to us is larger
             axis.scatter(body[:, 0], body[:, 1], s=np.maximum(size, 5), marker=symbol, color=colour, alpha=0.7)
-    axis.set(
-        xlabel="x [mm]", ylabel="y [mm]", aspect="equal", title=f"markers, scenario {which}; grey: as in the study"
-    )
+    axis.set(xlabel="x [mm]", ylabel="y [mm]", aspect="equal", title=f"markers, scenario {which}; grey: before")

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float
+from scipy.stats import chi2
 
 from difsim.dynamics import Pair, PairState
 from difsim.typing import Scalar
@@ -226,6 +227,7 @@ def _judge(result: xr.Dataset, case: Case) -> dict[str, Any]:
         "told_within_1_96_sigma": float(held[:, told].mean()),
         "nees_median": float(np.median(result["nees"].values[good])),
         "nees_degrees": len(told),
+        "ellipsoid_95_holds": float((result["nees"].values[good] < chi2.ppf(0.95, len(told))).mean()),
         "friction_scatter": float(fit[:, FRICTION].std(ddof=1)),
         "compliance_ln_sigma": float(np.median(sigma[:, 26])) if case.theta.size > 26 else None,
     }
