@@ -69,6 +69,7 @@ def test_a_ball_hides_what_is_behind_it_and_nothing_else(rig):
     np.testing.assert_array_equal(found[0, 0], [True, True, False, False])
 
 
+@pytest.mark.slow
 def test_the_derivatives_are_those_of_the_pixels_and_priors(rig):
     """The chain rule in two parts, motion and view, against the derivative of the whole."""
     known = setup(ball(), rig, MARKERS, ("calibration", "markers"))
