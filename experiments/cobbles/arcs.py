@@ -4,6 +4,8 @@ The unknowns are the 12 numbers of a state at the arc's start: position m, veloc
 parameters, spin rad/s. What a fit takes as known, calibration, markers, mass and inertia, is in `Known`.
 """
 
+import abc
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -106,32 +108,58 @@ def images(
     known: Known, x: State12, times: Float[Array, " T"], acceleration: Float[Array, "intervals 3"] | None = None
 ) -> Float[Array, "T C M 2"]:
     """Pixels of all markers in all cameras, whether seen or not."""
-    return images_along(known, coast(known.body, to_state(x), times, acceleration))
+    return images_along(known.rig, known.markers, coast(known.body, to_state(x), times, acceleration))
 
 
 def visible(known: Known, x: State12, times: Float[Array, " T"]) -> Bool[Array, "T C M"]:
     """Which markers are in the image and on the near side of their own body. The other body hides nothing here."""
-    return visible_along(known, coast(known.body, to_state(x), times))
+    return visible_along(known.rig, known.markers, coast(known.body, to_state(x), times))
 
 
-def images_along(known: Known, path: RigidState) -> Float[Array, "T C M 2"]:
+def images_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Float[Array, "T C M 2"]:
     """`images` of the states of any path."""
-    points = places(known.markers, path)
-    return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(known.rig), 0, 1)
+    points = places(markers, path)
+    return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(rig), 0, 1)
 
 
-def visible_along(known: Known, path: RigidState) -> Bool[Array, "T C M"]:
-    """`visible` of the states of any path."""
-    points = places(known.markers, path)
+def visible_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Bool[Array, "T C M"]:
+    """Which markers are in the image and on the near side of their own body, whatever else is in the way."""
+    points = places(markers, path)
 
     def one(camera):
         near = jax.vmap(camera.faces)(points, path.position)
         return camera.sees(points) & near
 
-    return jnp.moveaxis(jax.vmap(one)(known.rig), 0, 1)
+    return jnp.moveaxis(jax.vmap(one)(rig), 0, 1)
 
 
-class ArcProblem(AbstractProblem):
+class AbstractPixels(AbstractProblem):
+    """A least-squares problem of pixels: every number may move, and none has a bound."""
+
+    @property
+    @abc.abstractmethod
+    def count(self) -> int:
+        """How many numbers are unknown."""
+
+    @abc.abstractmethod
+    def residual_at(self, s: Float[Array, " n"]) -> Float[Array, " rows"]:
+        """The whitened residual at the scaled s."""
+
+    @property
+    def free_mask(self) -> Bool[Array, " n"]:
+        return jnp.ones(self.count, bool)
+
+    def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        return x
+
+    def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
+        residual = self.residual_at(s)
+        ok = jnp.all(jnp.isfinite(residual))
+        misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
+        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, ok, {})
+
+
+class ArcProblem(AbstractPixels):
     """Least squares of one arc: r = w (pixels(x) - tracks)/σ over what was seen, x = centre + scale s.
 
     w² = 2/(1 + √(1 + |e|²/c²)) with e the error of one image in σ: pseudo-Huber, the sum of squares for c = ∞.
@@ -146,8 +174,8 @@ class ArcProblem(AbstractProblem):
     scale: State12 = number()
 
     @property
-    def free_mask(self) -> Bool[Array, "12"]:
-        return jnp.ones(12, bool)
+    def count(self) -> int:
+        return 12
 
     @property
     def rows(self) -> int:
@@ -156,14 +184,8 @@ class ArcProblem(AbstractProblem):
     def physical(self, s: State12) -> State12:
         return self.centre + self.scale * s
 
-    def fold(self, x: State12) -> State12:
-        return x
-
-    def evaluate(self, s: State12) -> Evaluation:
-        residual = self.residual(self.physical(s), self.known, None)
-        ok = jnp.all(jnp.isfinite(residual))
-        misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
-        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, ok, {})
+    def residual_at(self, s: State12) -> Float[Array, " rows"]:
+        return self.residual(self.physical(s), self.known, None)
 
     def residual(
         self, x: State12, known: Known, acceleration: Float[Array, "intervals 3"] | None

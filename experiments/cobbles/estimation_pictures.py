@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.patches import Ellipse
 
 from experiments.cobbles.arcs import images
 from experiments.cobbles.montecarlo import Sample, World, times
@@ -40,24 +39,31 @@ def energy_ratios(path: Path, disturbed: dict[tuple[int, float], Sample], truth:
 
 
 def ellipsoids(path: Path, made: Sample) -> None:
-    """Fig 15: errors of position and spin, with the 3 σ ellipses of the covariance that the fits state."""
-    error, sigma = np.asarray(made.error)[np.asarray(made.converged)], np.asarray(made.sigma)
+    """Fig 15: errors of position and spin, with the 3 σ ellipses of the mean covariance that the fits state."""
+    good = np.asarray(made.converged)
+    error, covariance = np.asarray(made.error)[good], np.asarray(made.covariance)[good].mean(axis=0)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(2, 4, figsize=(10, 5.2), layout="constrained")
         for row, (first, scale, unit) in enumerate(((0, 1e3, "mm"), (9, 1.0, "rad/s"))):
             for column in range(4):
                 ax, arc, body = axes[row, column], column // 2, column % 2
                 e = scale * error[:, arc, body, first : first + 3]
-                s = scale * np.median(sigma[:, arc, body, first : first + 3], axis=0)
                 for other, colour in ((1, BLUE), (2, ORANGE)):
-                    ax.plot(e[:, 0], e[:, other], ".", markersize=2, color=colour, alpha=0.5)
-                    ax.add_patch(Ellipse((0, 0), 6 * s[0], 6 * s[other], fill=False, edgecolor=colour))
+                    ax.plot(e[:, 0], e[:, other], ".", markersize=1.5, color=colour, alpha=0.4)
+                    pair = [first, first + other]
+                    ax.plot(*_ellipse(scale**2 * covariance[arc, body][np.ix_(pair, pair)]), color=colour)
                 what = "position" if row == 0 else "spin"
                 ax.set(title=f"arc {arc + 1}, body {body + 1}", xlabel=f"{what} error along x, {unit}")
                 if column == 0:
                     ax.set_ylabel(f"along y (blue), z (orange), {unit}")
         figure.savefig(path)
         plt.close(figure)
+
+
+def _ellipse(covariance: np.ndarray) -> np.ndarray:
+    """Points [2, 100] at 3 σ."""
+    angle = np.linspace(0.0, 2 * np.pi, 100)
+    return 3 * np.linalg.cholesky(covariance) @ np.stack([np.cos(angle), np.sin(angle)])
 
 
 def accuracy(path: Path, found: xr.Dataset) -> None:

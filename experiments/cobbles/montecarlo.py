@@ -1,9 +1,9 @@
 """Monte Carlo of the two-arc estimate: the disturbances of Table 13, four fits a sample, and what they say of
 CoR_E.
 
-The world is the study's truth; what a fit takes as known (cameras, markers, mass, inertia) has errors. Each fit is
-given two covariances: of the noise of pixels alone, as in the paper, and with the errors of all that it takes as
-known ("considered": Tapley, Schutz and Born, Statistical orbit determination (2004), sec. 6.4).
+The world is the study's truth; what a fit takes as known (cameras, markers, mass, inertia) has errors.
+Each fit is given two covariances: of the noise of pixels alone, as in the paper, and with the errors of all that
+it takes as known ("considered": Tapley, Schutz and Born, Statistical orbit determination (2004), sec. 6.4).
 """
 
 import equinox as eqx
@@ -92,13 +92,13 @@ def energy_ratio(states, bodies: tuple[RigidBody, RigidBody]) -> Scalar:
 
 
 class Sample(eqx.Module):
-    """One sample: errors of the states [arc, body, 12], in standard deviations squared with both covariances
-    (`nees`, of 12, and of position and spin alone, 3 each: [arc, body, (all, position, spin)]), rms of the way
-    [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations, starts [arc, body]; CoR_E
-    and its standard deviation as the fit states it."""
+    """One sample: errors of the states [arc, body, 12], their covariance, errors in standard deviations squared
+    with both covariances (`nees`, of 12, and of position and spin alone, 3 each: [arc, body, (all, position,
+    spin)]), rms of the way [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations,
+    starts [arc, body]; CoR_E and its standard deviation as the fit states it."""
 
     error: Array
-    sigma: Array
+    covariance: Array
     nees: Array
     nees_noise: Array
     way: Array
@@ -218,7 +218,7 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
     ratio = energy_ratio(estimate, tuple(k.body for k in known))
     return Sample(
         error=error,
-        sigma=jnp.sqrt(jax.vmap(jax.vmap(jnp.diag))(total)),
+        covariance=total,
         nees=jax.vmap(jax.vmap(_distances))(error, total),
         nees_noise=jax.vmap(jax.vmap(_distances))(error, noise),
         way=way,

@@ -7,11 +7,12 @@ from typing import Literal
 
 import tyro
 
-from experiments.cobbles import collision, estimation, impact
+from experiments.cobbles import collision, design, estimation, impact
 from experiments.cobbles.stones import cobble
 from experiments.records import provenance, write_json
 
-StageName = Literal["collision", "estimate", "impact", "all"]
+StageName = Literal["collision", "estimate", "impact", "design", "all"]
+Unknown = Literal["calibration", "markers", "compliance"]
 
 
 @dataclass
@@ -21,7 +22,8 @@ class Cobbles:
     stage: StageName = "collision"
     """"collision": states, energies, restitution, and how they converge; "estimate": the motion before and after
     from the pixels of cameras, as in the paper, or from --tracks; "impact": one fit through the impact, from the
-    pixels of cameras; "all": each into a folder of its own."""
+    pixels of cameras; "design": cameras, markers and release that tell most of restitution; "all": each into a
+    folder of its own."""
     shape: str = "generated"
     """Both stones: "generated" (from --seed), "bennu" (the asteroid's shape, under DIFSIM_DATA), or a mesh file
     with vertices in m."""
@@ -35,15 +37,25 @@ class Cobbles:
     """Cameras, arcs, masses and markers of the experiment, as JSON."""
     mesh: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Surface of a body of the experiment, closed, in m; twice, in the order of the calibration's bodies."""
+    unknowns: tuple[Unknown, ...] = ()
+    """What stages impact and design take as unknown besides states, restitution and friction: "calibration" of
+    the cameras (Table 13), places of "markers" (.67 mm), "compliance" of the contact (to a factor of 2)."""
     quick: bool = False
     """A smoke test: a coarser table of the distance and fewer cases. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
             raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
+        if self.unknowns and self.stage not in ("impact", "design"):
+            raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
 
 
-STAGES = {"collision": collision.run, "estimate": estimation.run, "impact": impact.run}
+STAGES = {
+    "collision": lambda out, options, stone: collision.run(out, options.quick, stone),
+    "estimate": lambda out, options, stone: estimation.run(out, options.quick, stone),
+    "impact": lambda out, options, stone: impact.run(out, options.quick, stone, options.unknowns),
+    "design": lambda out, options, stone: design.run(out, options.quick, stone, options.unknowns),
+}
 
 
 def run(options: Cobbles) -> None:
@@ -61,7 +73,7 @@ def run(options: Cobbles) -> None:
         out = out if options.out and options.stage != "all" else out / stage
         out.mkdir(parents=True, exist_ok=True)
         started = time.perf_counter()
-        found = STAGES[stage](out, options.quick, stone)
+        found = STAGES[stage](out, options, stone)
         summary = {
             "stage": stage,
             "shape": options.shape,

@@ -1,0 +1,225 @@
+"""`difsim cobbles --stage design`: where cameras and markers should be, and how the stones should be released, for
+the sharpest restitution.
+
+The predicted standard deviation of e, of one fit through the impact (through.py), is a function of the design, and
+is made smaller along its gradient (L-BFGS within bounds), from each of the paper's three scenarios. Derivatives by
+cameras, markers and the motion are exact (reverse mode). Those of the motion's sensitivities by the release are
+central differences: touch is an implicit function with first derivatives only.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+from scipy.optimize import minimize
+from tqdm import tqdm
+
+from difsim.typing import Scalar
+from experiments.cobbles import design_pictures, paper
+from experiments.cobbles.cameras import SCENARIOS, scenario
+from experiments.cobbles.design_model import APART, Design, Place, slopes, told
+from experiments.cobbles.impact import PIXEL, theta_of
+from experiments.cobbles.markers import chosen
+from experiments.cobbles.nominal import released
+from experiments.cobbles.stones import Cobble, stone
+from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
+
+# Bounds: cameras stay on their wall, z = ±.7 m, about where the view-ports are, and look at the middle.
+WALL, AIM = ((-0.6, 0.6), (-0.6, 0.45)), ((-0.3, 0.3), (-0.5, 0.35))  # m
+SPIN = 1.0  # rad/s, each component at the release
+INCLINATION = (0.0, np.radians(60.0))  # the paper's
+STEP = 1e-4  # of central differences, rad/s and rad
+DRAWS = 24  # releases that are tried before the descent: which points touch changes by jumps
+# Evaluations of a descent: where the release is free, each takes up to 14 flights, and σ is rough (README).
+MOST, MOST_RELEASES = 60, 15
+FAILED = 10.0  # ln σ of a design without one impact
+GROUPS = ("cameras", "markers", "spin", "inclination")
+RELEASE = ("spin", "inclination")
+
+
+def motion(known: Setup, design: Design) -> Sensitivity:
+    """The flight of a release, and its sensitivities."""
+    state = released(float(np.degrees(design.inclination)))
+    spun = eqx.tree_at(lambda s: (s.first.spin, s.second.spin), state, tuple(np.asarray(design.spin)))
+    theta = theta_of(known, spun)
+    return sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES))
+
+
+@eqx.filter_jit
+def along(slope: Sensitivity, up: Sensitivity, down: Sensitivity) -> Scalar:
+    """slope · (up - down)."""
+    leaves = zip(*(jax.tree.leaves(eqx.filter(m, eqx.is_inexact_array)) for m in (slope, up, down)), strict=True)
+    return sum(jnp.sum(s * (u - d)) for s, u, d in leaves)
+
+
+def value_and_slope(place: Place, design: Design, free: tuple[str, ...], moved: Sensitivity | None) -> tuple:
+    """ln σ(e) and its derivatives by the fields `free`, flat; `moved`: the motion, where the release is given."""
+    now = motion(place.known, design) if moved is None else moved
+    if int(now.contacts) != 1:
+        return FAILED, np.zeros(sum(np.size(getattr(design, name)) for name in free))
+    value, by_design, by_motion = slopes(place, design, now)
+
+    def by_release(name):
+        def at(step):
+            return motion(place.known, eqx.tree_at(lambda d: getattr(d, name), design, step))
+
+        here = np.asarray(getattr(design, name))
+        unit = STEP * np.eye(here.size).reshape(here.size, *here.shape)
+        return np.array([float(along(by_motion, at(here + h), at(here - h))) / (2 * STEP) for h in unit])
+
+    parts = [by_release(n) if n in RELEASE else np.ravel(getattr(by_design, n)) for n in free]
+    return float(value), np.concatenate(parts)
+
+
+def descended(place: Place, design: Design, free: tuple[str, ...], moved: Sensitivity, most: int) -> Design:
+    """The best design of a descent over the fields in `free`, in some `most` evaluations; `moved`: the motion of
+    its release."""
+    part = {name: getattr(design, name) for name in free}
+    flat, unravel = ravel_pytree(part)
+    order = tuple(sorted(free))  # ravel_pytree's, of a dict
+    held = None if set(free) & set(RELEASE) else moved
+
+    def at(x) -> Design:
+        new = unravel(jnp.asarray(x))
+        return eqx.tree_at(lambda d: [getattr(d, n) for n in order], design, [new[n] for n in order])
+
+    limits = {
+        "cameras": [*WALL, *AIM] * len(place.walls),
+        "markers": [(None, None)] * design.markers.size,
+        "spin": [(-SPIN, SPIN)] * 6,
+        "inclination": [INCLINATION],
+    }
+    end = minimize(
+        lambda x: value_and_slope(place, at(x), order, held),
+        np.asarray(flat),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[limit for name in order for limit in limits[name]],
+        options={"maxfun": most},
+    )
+    return at(end.x)
+
+
+def paper_design(which: int, directions: Float[np.ndarray, "M 3"]) -> tuple[Design, np.ndarray]:
+    """Scenario `which` as it is, with the nominal release, and the walls of its cameras."""
+    views = np.array(SCENARIOS[which])
+    # The aim in the plane z = 0.
+    position, way = views[:, 0], views[:, 1] - views[:, 0]
+    aim = position + way * (-position[:, 2:] / way[:, 2:])
+    cameras = np.concatenate([position[:, :2], aim[:, :2]], axis=1)
+    markers = np.tile(directions, (2, 1, 1))
+    return Design(cameras, markers, np.zeros((2, 3)), np.radians(paper.INCLINATION)), position[:, 2]
+
+
+def spins(design: Design, count: int) -> list[Design]:
+    """The release as it is, and with spins drawn within their bounds."""
+    drawn = np.random.default_rng(0).uniform(-SPIN, SPIN, (count, 2, 3))
+    return [design, *(eqx.tree_at(lambda d: d.spin, design, jnp.asarray(w)) for w in drawn)]
+
+
+def inclinations(design: Design) -> list[Design]:
+    """The release as it is, and at the paper's other inclinations."""
+    angles = [np.radians(a) for a in paper.INCLINATIONS if a != paper.INCLINATION]
+    return [design, *(eqx.tree_at(lambda d: d.inclination, design, jnp.asarray(a)) for a in angles)]
+
+
+def best(place: Place, start: Design, name: str, tried: list[tuple[Design, Sensitivity]]) -> tuple:
+    """`start` with the field `name` of the one of those tried that tells most, and its motion."""
+    field = lambda d: getattr(d, name)  # noqa: E731
+    fair = [(eqx.tree_at(field, start, field(d)), m) for d, m in tried if int(m.contacts) == 1]
+    return min(fair, key=lambda each: float(slopes(place, *each)[0]))
+
+
+def improved(place: Place, start: Design, tried: dict[str, list], quick: bool) -> dict[str, Design]:
+    """The best design by each group alone, from the start or the best release tried; by all, from their union."""
+    nominal, found = tried["spin"][0][1], {}
+    most, most_releases = (2, 2) if quick else (MOST, MOST_RELEASES)
+    for group in tqdm(GROUPS, desc="groups", leave=False):
+        begin, moved = best(place, start, group, tried[group]) if group in RELEASE else (start, nominal)
+        found[group] = descended(place, begin, (group,), moved, most_releases if group in RELEASE else most)
+    union = eqx.tree_at(lambda d: [getattr(d, g) for g in GROUPS], start, [getattr(found[g], g) for g in GROUPS])
+    return found | {"all": descended(place, union, GROUPS, nominal, most_releases)}
+
+
+def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The paper's three scenarios as they are, and as each group of the design, and all together, make them;
+    writes result.nc and design.png. `quick`: a coarser table of the distance, and few steps."""
+    body = stone(cobble, 30 if quick else 80)
+    directions = chosen(cobble.mesh.vertices)
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    markers = np.tile(directions, (2, 1, 1))  # as designed: `placed` puts them on the surface
+    tried: dict[str, list] = {}
+    designs, rows = {}, []
+    for which in tqdm(SCENARIOS, desc="scenarios"):
+        start, walls = paper_design(which, directions)
+        place = Place(setup(body, scenario(which), markers, unknowns), walls, PIXEL)
+        rough = Place(setup(body, scenario(which), markers, ("calibration", "markers")), walls, PIXEL)
+        if not tried:  # releases do not know of cameras
+            draws = {"spin": spins(start, 2 if quick else DRAWS), "inclination": inclinations(start)}
+            tried = {k: [(d, motion(place.known, d)) for d in tqdm(v, desc=k)] for k, v in draws.items()}
+        designs[which] = {"paper": start} | improved(place, start, tried, quick)
+        for d in designs[which].values():
+            moved = motion(place.known, d)
+            row = told(place, d, moved) | {"contacts": moved.contacts, "energy_ratio": moved.ratio}
+            rows.append(row | {"uncalibrated": told(rough, d, moved)["restitution"]})
+    result = _dataset(designs, rows)
+    result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    design_pictures.draw(result, out)
+    table = {
+        name: {
+            str(w): dict(zip(result["design"].values.tolist(), row.tolist(), strict=True))
+            for w, row in zip(SCENARIOS, result[name].values, strict=True)
+        }
+        for name in ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
+    }
+    return {
+        "pixel_sigma": PIXEL,
+        "unknowns": ["states", "restitution", "friction", *unknowns],
+        "bounds": {
+            "wall_m": WALL,
+            "aim_m": AIM,
+            "spin_rad_s": SPIN,
+            "inclination_deg": np.degrees(INCLINATION).tolist(),
+            "markers_apart_m": APART,
+        },
+        "sigma": {k: table[k] for k in ("restitution", "friction", "uncalibrated")},
+        **{k: table[k] for k in ("seen", "energy_ratio", "contacts")},
+        "tells_most": {w: min(GROUPS, key=row.get) for w, row in table["restitution"].items()},
+        "designs": {
+            str(w): {k: {n: np.asarray(getattr(d, n)).tolist() for n in GROUPS} for k, d in of.items()}
+            for w, of in designs.items()
+        },
+    }
+
+
+def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:
+    """Every design, and what it tells; a camera that a scenario has not is NaN."""
+    first = next(iter(designs.values()))
+    shape, dims = (len(designs), len(first)), ("scenario", "design")
+    column = lambda k: np.array([row[k] for row in rows]).reshape(*shape, *np.shape(rows[0][k]))  # noqa: E731
+    flat = [d for of in designs.values() for d in of.values()]
+    cameras = np.full((len(flat), 3, 4), np.nan)
+    for row, d in zip(cameras, flat, strict=True):
+        row[: len(d.cameras)] = d.cameras
+    scalars = ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
+    return xr.Dataset(
+        {k: (dims, column(k)) for k in scalars}
+        | {
+            "cameras": ((*dims, "camera", "x_y_aim"), cameras.reshape(*shape, 3, 4), {"unit": "m"}),
+            "markers": ((*dims, "body", "marker", "xyz"), column("markers"), {"unit": "m"}),
+            "spin": (
+                (*dims, "body", "xyz"),
+                np.array([d.spin for d in flat]).reshape(*shape, 2, 3),
+                {"unit": "rad/s"},
+            ),
+            "inclination": (dims, np.degrees([d.inclination for d in flat]).reshape(shape), {"unit": "deg"}),
+        },
+        coords={"scenario": list(designs), "design": list(first)},
+    )

@@ -1,0 +1,57 @@
+"""The picture of the design stage, from result.nc alone."""
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from experiments.style import BLUE, GREEN, GREY, ORANGE, STYLE
+
+COLOURS = {1: BLUE, 2: ORANGE, 3: GREEN}
+
+
+def draw(result: xr.Dataset, folder: Path) -> None:
+    """Write design.png: cameras and markers before and after, and the standard deviation of e by each design."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(11, 7), layout="constrained")
+        figure.suptitle(f"{result.attrs['cobble']}: cameras, markers and release by the gradient of ln σ(e)")
+        top, bottom = figure.subfigures(2, 1)
+        wall, sigma = top.subplots(1, 2)
+        _cameras(wall, result)
+        _sigma(sigma, result)
+        for axis, which in zip(bottom.subplots(1, 3), result["scenario"].values, strict=True):
+            _markers(axis, result, int(which))
+        figure.savefig(folder / "design.png")
+
+
+def _cameras(axis, result: xr.Dataset) -> None:
+    """On their walls, with lines to what they look at: hollow as in the paper, filled as designed by all."""
+    for i, which in enumerate(result["scenario"].values):
+        for name, filled in (("paper", False), ("all", True)):
+            for x, y, u, v in result["cameras"].sel(scenario=which, design=name).values:
+                face = COLOURS[which] if filled else "white"
+                axis.plot([x, u], [y, v], "-" if filled else ":", color=COLOURS[which], linewidth=0.8)
+                axis.plot(x, y, "o", color=COLOURS[which], markerfacecolor=face, markersize=9 - 2 * i)
+    axis.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="cameras, where they look; hollow: paper")
+
+
+def _sigma(axis, result: xr.Dataset) -> None:
+    names = result["design"].values
+    for which in result["scenario"].values:
+        row = result.sel(scenario=which)
+        axis.semilogy(names, row["restitution"], "o-", color=COLOURS[which], label=f"scenario {which}")
+        axis.semilogy(names, row["uncalibrated"], "s--", color=COLOURS[which], markersize=4)
+    axis.set(title="σ(e) by what is free; dashed: calibration, markers unknown", ylabel="σ(e)")
+    axis.legend(frameon=False)
+
+
+def _markers(axis, result: xr.Dataset, which: int) -> None:
+    """Markers of both bodies in their frames, seen along z."""
+    for name, colour in (("paper", GREY), ("all", COLOURS[which])):
+        places = 1e3 * result["markers"].sel(scenario=which, design=name).values
+        for body, symbol in zip(places, ("o", "^"), strict=True):
+            size = 30 + body[:, 2]  # nearer to us is larger
+            axis.scatter(body[:, 0], body[:, 1], s=np.maximum(size, 5), marker=symbol, color=colour, alpha=0.7)
+    axis.set(xlabel="x [mm]", ylabel="y [mm]", aspect="equal", title=f"markers, scenario {which}; grey: before")

@@ -1,0 +1,218 @@
+"""The model of one fit through the impact: pixels of both stones' markers, what is unknown, and what they tell.
+
+θ = (r, v, MRP, ω of both bodies at the start; e, μ; ln C if the contact gives way), and the errors of what a
+calibration says of cameras and markers, in their standard deviations: as many as are unknown. The motion needs θ
+alone, so derivatives go through the collision by θ alone, and by the rest through the images only.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, Int
+
+from difsim.body import Stone
+from difsim.dynamics import AbstractPairLaw, CompliantPair, Pair, PairState
+from difsim.stepping import Collision, collide
+from difsim.typing import Scalar, number
+from experiments.cobbles import paper
+from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
+from experiments.cobbles.cameras import Rig, half_widths
+from experiments.cobbles.laws import STIFFNESS, hard
+from experiments.cobbles.occlusion import in_the_way
+from experiments.cobbles.paper_estimation import MARKER_NOISE
+
+TIMES = np.linspace(0.0, paper.DURATION, 51)  # s: one in .05 s as in the paper's arcs
+RESTITUTION, FRICTION = 24, 25  # where they are in θ
+STATES = 24  # numbers of both states, before them
+PRIOR = (0.5, 0.5)  # of friction, mean and standard deviation: where the contact sticks, nothing else tells it
+COMPLIANCE = (-np.log(STIFFNESS), 0.7)  # of ln C, C in m/N: known to a factor of 2
+STEP = 5e-5  # s, in a contact of 2 ms
+Law = Callable[[Array], AbstractPairLaw]  # of θ
+
+
+def rigid(theta: Float[Array, "26"]) -> AbstractPairLaw:
+    """Hard; values that a search may try, not those that are found, can be out of bounds."""
+    return hard(jnp.clip(theta[RESTITUTION], 0.0, 1.0), jnp.maximum(theta[FRICTION], 0.0), None)
+
+
+def compliant(theta: Float[Array, "27"]) -> AbstractPairLaw:
+    """Hard with the compliance that θ says."""
+    restitution = jnp.clip(theta[RESTITUTION], 0.05, 1.0)  # its damper has no end at e = 0
+    return CompliantPair(jnp.exp(theta[26]), restitution, jnp.maximum(theta[FRICTION], 0.0), 0.0, STEP)
+
+
+class View(eqx.Module):
+    """What images depend on besides the motion: cameras, and markers of both bodies in their frames, m."""
+
+    rig: Rig
+    markers: Float[Array, "2 M 3"] = number()
+
+
+class Setup(eqx.Module):
+    """What is taken as known: the stone (both are equal), the view, and the law that θ makes.
+
+    `spread`: standard deviations of the view's numbers, 0 for what is known; `loose`: where the others are in the
+    flat view; `centre`, `width` [k]: the prior of θ, mean and standard deviation, infinite without one.
+    """
+
+    stone: Stone
+    view: View
+    spread: View
+    loose: tuple[int, ...] = eqx.field(static=True)
+    law: Law = eqx.field(static=True)
+    centre: Float[Array, " k"] = number()
+    width: Float[Array, " k"] = number()
+
+    def off(self, errors: Float[Array, " n"]) -> View:
+        """The view with `errors`, in standard deviations, of what is unknown of it."""
+        flat, unravel = ravel_pytree(self.view)
+        at = np.array(self.loose, int)
+        return unravel(flat.at[at].add(ravel_pytree(self.spread)[0][at] * errors))
+
+    def prior(self, theta: Float[Array, " k"], errors: Float[Array, " n"]) -> Float[Array, "k + n"]:
+        """Residuals of the priors."""
+        return jnp.concatenate([(theta - self.centre) / self.width, errors])
+
+
+def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns: tuple[str, ...] = ()) -> Setup:
+    """What is unknown besides states, restitution and friction: any of "calibration" (Table 13), "markers"
+    (.67 mm) and "compliance"."""
+    view = View(rig, markers)
+    of_uniform = ("calibration" in unknowns) / np.sqrt(3.0)  # Table 13's are half-widths
+    spread = View(
+        jax.tree.map(lambda w: of_uniform * w, half_widths(rig)),
+        jnp.full_like(view.markers, MARKER_NOISE if "markers" in unknowns else 0.0),
+    )
+    loose = tuple(np.flatnonzero(np.asarray(ravel_pytree(spread)[0])).tolist())
+    centre, width = np.zeros(26), np.full(26, np.inf)
+    centre[FRICTION], width[FRICTION] = PRIOR
+    if "compliance" not in unknowns:
+        return Setup(stone, view, spread, loose, rigid, centre, width)
+    mean, sigma = COMPLIANCE
+    return Setup(stone, view, spread, loose, compliant, np.append(centre, mean), np.append(width, sigma))
+
+
+def met(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Collision:
+    """How two such stones meet."""
+    state = PairState(to_state(theta[:12]), to_state(theta[12:24]))
+    return collide(Pair(stone, stone, law(theta)), state, times, contacts=2, throw=False)
+
+
+def images(view: View, path: PairState) -> Float[Array, "2 T C M 2"]:
+    """Pixels of all markers, seen or not."""
+    return jnp.stack(
+        [images_along(view.rig, m, way) for m, way in zip(view.markers, (path.first, path.second), strict=True)]
+    )
+
+
+def facing(view: View, path: PairState) -> Bool[Array, "2 T C M"]:
+    """Which markers are in the image and on the near side of their body."""
+    ways = zip(view.markers, (path.first, path.second), strict=True)
+    return jnp.stack([visible_along(view.rig, markers, way) for markers, way in ways])
+
+
+def hidden(stone: Stone, view: View, path: PairState) -> Bool[Array, "2 T C M"]:
+    """Which markers are behind the other stone."""
+    ways = zip(view.markers, (path.first, path.second), (path.second, path.first), strict=True)
+    return jnp.stack([in_the_way(stone, view.rig, *way) for way in ways])
+
+
+class Sensitivity(eqx.Module):
+    """A path [T] and its derivatives by θ (k in front of each leaf); CoR_E and its derivatives [k]; time s of the
+    first contact, and how many there were."""
+
+    path: PairState
+    by_theta: PairState
+    ratio: Scalar
+    ratio_by_theta: Float[Array, " k"]
+    contact_time: Scalar
+    contacts: Int[Array, ""]
+
+
+@eqx.filter_jit
+def sensitivity(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Sensitivity:
+    """The motion through the impact, and its derivatives."""
+
+    def flown(theta):
+        found = met(stone, law, theta, times)
+        return (found.states, found.energy_restitution), (found.contact_time, found.contacts)
+
+    def pushed(direction):
+        value, slope, rest = jax.jvp(flown, (theta,), (direction,), has_aux=True)
+        return slope, (value, rest)
+
+    directions = jnp.eye(theta.size, dtype=theta.dtype)
+    (by_theta, ratio_by_theta), ((path, ratio), rest) = jax.vmap(pushed, out_axes=(0, None))(directions)
+    return Sensitivity(path, by_theta, ratio, ratio_by_theta, *rest)
+
+
+def columns(known: Setup, errors: Float[Array, " n"], moved: Sensitivity) -> Float[Array, "2 T C M 2 k + n"]:
+    """Derivatives of the pixels by θ and by the errors of the view."""
+    view = known.off(errors)
+    by_theta = jax.vmap(lambda d: jax.jvp(lambda path: images(view, path), (moved.path,), (d,))[1])(moved.by_theta)
+    by_errors = jax.jacfwd(lambda errors: images(known.off(errors), moved.path))(errors)
+    return jnp.concatenate([jnp.moveaxis(by_theta, 0, -1), by_errors], axis=-1)
+
+
+def information(
+    known: Setup, moved: Sensitivity, weight: Float[Array, "2 T C M"], sigma: Scalar
+) -> Float[Array, "k+n k+n"]:
+    """Fisher's, of θ and the errors, from pixels that count by `weight` (0 to 1), and from the priors."""
+    errors = jnp.zeros(len(known.loose))
+    j = columns(known, errors, moved) * (jnp.sqrt(weight) / sigma)[..., None, None]
+    j = j.reshape(-1, j.shape[-1])
+    return j.T @ j + jnp.diag(jnp.concatenate([1 / known.width**2, jnp.ones(len(known.loose))]))
+
+
+def inverse(information: Array) -> Array:
+    """Of a matrix whose elements differ by many powers of ten."""
+    scale = 1 / jnp.sqrt(jnp.diagonal(information))
+    return jnp.linalg.inv(information * scale[:, None] * scale[None, :]) * scale[:, None] * scale[None, :]
+
+
+class ThroughImpact(AbstractPixels):
+    """Pixels of both stones' markers over the whole flight, r = (pixels - measured)/σ, and the priors.
+
+    s = ((θ - centre)/scale, errors of the view in their standard deviations).
+    """
+
+    known: Setup
+    seen: Bool[Array, "2 T C M"]
+    measured: Float[Array, "2 T C M 2"]
+    times: Float[Array, " T"] = number()
+    sigma: Scalar = number()
+    centre: Float[Array, " k"] = number()
+    scale: Float[Array, " k"] = number()
+
+    @property
+    def count(self) -> int:
+        return self.scale.size + len(self.known.loose)
+
+    @property
+    def rows(self) -> int:
+        return self.measured.size + self.count
+
+    def physical(self, s: Float[Array, "k + n"]) -> tuple[Float[Array, " k"], Float[Array, " n"]]:
+        """θ and the errors of the view."""
+        k = self.scale.size
+        return self.centre + self.scale * s[:k], s[k:]
+
+    def residual_at(self, s: Float[Array, "k + n"]) -> Float[Array, " rows"]:
+        theta, errors = self.physical(s)
+        pixels = images(self.known.off(errors), met(self.known.stone, self.known.law, theta, self.times).states)
+        error = jnp.where(self.seen[..., None], (pixels - self.measured) / self.sigma, 0.0)
+        return jnp.concatenate([error.ravel(), self.known.prior(theta, errors)])
+
+    def linearise(self, s: Float[Array, "k + n"]) -> Float[Array, "rows k+n"]:
+        theta, errors = self.physical(s)
+        j = (
+            columns(self.known, errors, sensitivity(self.known.stone, self.known.law, theta, self.times))
+            / self.sigma
+        )
+        j = jnp.where(self.seen[..., None, None], j, 0.0).reshape(-1, self.count)
+        j = jnp.concatenate([j, jnp.diag(jnp.concatenate([1 / self.known.width, jnp.ones_like(errors)]))])
+        return j * jnp.concatenate([self.scale, jnp.ones_like(errors)])[None]
