@@ -1,0 +1,156 @@
+"""Neighbour lists of fixed capacity: allocated on the host, updated under jit, with their overflow as a value.
+
+Particles are sorted into cells as wide as the list's reach. A row of three cells is contiguous in that order, so
+the candidates of a particle are 3 (plane) or 9 (space) ranges. Cells outside the grid are those of its border: two
+particles within reach of each other stay in neighbouring cells wherever they fly, only the capacity may not do.
+"""
+
+from dataclasses import replace
+from itertools import product
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from difsim.typing import Scalar, number
+
+SLACK = 1.3  # capacity over what the first arrangement needs: grains that are compacted have more neighbours
+CHUNK = 4096  # particles whose candidates are looked at together: bounds the memory, and is past the overhead
+
+
+class Neighbours(eqx.Module):
+    """For each particle the others within `cutoff` + `skin` of it; itself where a row has room left.
+
+    A pair of a particle with itself has no distance, so in sums of what vanishes with it (kernel gradients,
+    differences) such entries need no mask. Valid while no particle has moved further than half the skin.
+
+    **Arguments:** by `Neighbours.allocate`.
+    """
+
+    index: Int[Array, "n k"]
+    origin: Float[Array, "n d"]  # where the particles were when the list was made
+    overflow: Bool[Array, ""]  # a row or a range of cells has no room: pairs are missing
+    cutoff: Scalar = number()
+    skin: Scalar = number()
+    corner: Float[Array, " d"] = number()  # of the first cell
+    cells: tuple[int, ...] = eqx.field(static=True)
+    in_range: int = eqx.field(static=True)  # particles that three cells in a row may hold
+
+    @classmethod
+    def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK) -> "Neighbours":
+        """A list with room for `slack` times the neighbours that the particles have now. On the host.
+
+        **Arguments:** `position` [n, d] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: what
+        is looked at beyond it, so that the list lasts. **Raises:** ValueError for positions that are not finite or
+        not [n, 2 or 3], for cutoff ≤ 0, skin < 0 or slack < 1.
+        """
+        x = np.asarray(position, float)
+        if x.ndim != 2 or x.shape[1] not in (2, 3) or x.shape[0] == 0 or not np.isfinite(x).all():
+            raise ValueError(f"Neighbours: positions of shape {x.shape} must be finite, [n, 2] or [n, 3]")
+        if not (cutoff > 0 and skin >= 0 and slack >= 1):
+            raise ValueError(
+                f"Neighbours: cutoff = {cutoff} > 0, skin = {skin} >= 0 and slack = {slack} >= 1 must hold"
+            )
+        width = cutoff + skin
+        corner = x.min(axis=0)
+        cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=0) // width))
+        x = jnp.asarray(x)
+        empty = cls(
+            jnp.zeros((x.shape[0], 1), jnp.int32), x, jnp.asarray(False), cutoff, skin, corner, cells, in_range=1
+        )
+        # First the fullest range, then the longest row, each as the list itself counts it.
+        fullest = int(jnp.max(_held(empty, x)))
+        ranged = replace(empty, in_range=int(np.ceil(slack * fullest)))
+        longest = int(jnp.max(_lengths(ranged, x)))
+        room = max(1, int(np.ceil(slack * longest)))
+        sized = replace(ranged, index=jnp.zeros((x.shape[0], room), jnp.int32))
+        return eqx.filter_jit(Neighbours.made)(sized, x)
+
+    def is_stale(self, position: Float[Array, "n d"]) -> Bool[Array, ""]:
+        """Whether a particle has moved further than half the skin: two of them may then touch unlisted."""
+        moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=1))
+        return ~(moved <= (0.5 * self.skin) ** 2)  # true of NaN
+
+    def updated(self, position: Float[Array, "n d"]) -> "Neighbours":
+        """The list for `position`, made again only where it is stale. Under jit; look at `overflow`."""
+        return jax.lax.cond(self.is_stale(position), lambda: self.made(position), lambda: self)
+
+    def made(self, position: Float[Array, "n d"]) -> "Neighbours":
+        """The list made again. Its overflow stays once it is set."""
+        position = jax.lax.stop_gradient(position)
+        index, length, full = jax.lax.map(
+            _row(self, position), jnp.arange(position.shape[0], dtype=jnp.int32), batch_size=CHUNK
+        )
+        overflow = self.overflow | jnp.any(length > self.index.shape[1]) | jnp.any(full)
+        return eqx.tree_at(lambda s: (s.index, s.origin, s.overflow), self, (index, position, overflow))
+
+
+def all_pairs(position: Float[Array, "n d"], reach: float) -> Bool[Array, "n n"]:
+    """Which pairs are within `reach` of each other, by looking at all of them; none with itself."""
+    offset = position[:, None] - position[None]
+    return (jnp.sum(offset**2, axis=-1) < reach**2) & ~jnp.eye(position.shape[0], dtype=bool)
+
+
+def _ranges(of: Neighbours, position: Float[Array, "n d"]):
+    """Particles in the order of their cells, and a function of one particle: ends of its ranges [3^(d-1)]."""
+    cells = np.asarray(of.cells, np.int32)
+    strides = np.cumprod((1, *of.cells[:0:-1]))[::-1].astype(np.int32)  # the last axis runs fastest
+    own = jnp.floor((position - of.corner[None]) / (of.cutoff + of.skin))
+    own = jnp.clip(own, 0, (cells - 1)[None]).astype(jnp.int32)
+    flat = jnp.sum(own * strides[None], axis=1)
+    order = jnp.argsort(flat).astype(jnp.int32)
+    # Where each cell begins in that order, and the end of the last.
+    first = jnp.searchsorted(flat[order], jnp.arange(np.prod(cells) + 1), method="sort").astype(jnp.int32)
+    around = np.array([(*o, 0) for o in product((-1, 0, 1), repeat=len(cells) - 1)], dtype=np.int32)
+
+    def ends(i):
+        rows = own[i][None] + around
+        exists = jnp.all((rows >= 0) & (rows < cells[None]), axis=1)
+        flat = jnp.sum(rows * strides[None], axis=1)
+        left = jnp.where(exists, flat - (own[i, -1] > 0), 0)
+        right = jnp.where(exists, flat + 1 + (own[i, -1] < cells[-1] - 1), 0)
+        return first[left], first[right]
+
+    return order, ends
+
+
+@eqx.filter_jit
+def _held(of: Neighbours, position: Float[Array, "n d"]) -> Int[Array, " n"]:
+    """How many particles the fullest range around each particle holds."""
+    _, ends = _ranges(of, position)
+
+    def one(i):
+        begin, end = ends(i)
+        return jnp.max(end - begin)
+
+    return jax.lax.map(one, jnp.arange(position.shape[0]), batch_size=CHUNK)
+
+
+def _row(of: Neighbours, position: Float[Array, "n d"]):
+    """A function of one particle: its row, how many it has, whether a range had no room."""
+    order, ends = _ranges(of, position)
+    room, reach = of.index.shape[1], of.cutoff + of.skin
+
+    def row(i):
+        begin, end = ends(i)
+        place = begin[:, None] + jnp.arange(of.in_range, dtype=jnp.int32)[None]
+        candidate = order[jnp.minimum(place, position.shape[0] - 1)]
+        offset = position[candidate] - position[i][None, None]
+        near = (place < end[:, None]) & (jnp.sum(offset**2, axis=-1) < reach**2) & (candidate != i)
+        near, candidate = near.ravel(), candidate.ravel()
+        # The rank of each neighbour is its column; what is none, or beyond the room, goes to a column that is cut.
+        rank = jnp.cumsum(near.astype(jnp.int32)) - 1
+        column = jnp.where(near, jnp.minimum(rank, room), room)
+        listed = jnp.full(room + 1, i, jnp.int32).at[column].set(candidate)[:room]
+        return listed, rank[-1] + 1, jnp.any(end - begin > of.in_range)
+
+    return row
+
+
+@eqx.filter_jit
+def _lengths(of: Neighbours, position: Float[Array, "n d"]) -> Int[Array, " n"]:
+    """How many neighbours each particle has."""
+    row = _row(of, position)
+    return jax.lax.map(lambda i: row(i)[1], jnp.arange(position.shape[0], dtype=jnp.int32), batch_size=CHUNK)

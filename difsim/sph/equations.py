@@ -1,0 +1,81 @@
+"""The sums over pairs: what one particle does to another, and how all pairs are added.
+
+A pair is written for two particles. The batch axes of all pairs are the last ones, so that each component is one
+long array: a particle's own row of neighbours is its vector.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from difsim.sph.kernel import AbstractKernel
+from difsim.typing import Scalar, number, require
+
+
+class Viscosity(eqx.Module):
+    """Artificial viscosity Π = (-α c ν + β ν²)/ρ̄ of approaching particles, ν = h v·x/(x² + ε h²).
+
+    **Arguments:** `alpha`, `beta`; `sound` c, m/s: the material's own is right, more is more viscous.
+    **Raises:** ValueError for negative ones. **Source:** Monaghan and Gingold (1983); paper 002 Eqs 33-34.
+    """
+
+    alpha: Scalar = number()
+    beta: Scalar = number()
+    sound: Scalar = number()
+
+    def __check_init__(self):
+        for name in ("alpha", "beta", "sound"):
+            require(getattr(self, name) >= 0, f"Viscosity: {name} = {getattr(self, name)} must not be negative")
+
+    def pressure(self, h: Scalar, offset: Float[Array, " d"], velocity: Float[Array, " d"], density: Scalar):
+        """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
+        approach = jnp.minimum(jnp.sum(velocity * offset, axis=0), 0.0)
+        # ε = .01: particles closer than a tenth of h count as that far apart.
+        nu = h * approach / (jnp.sum(offset * offset, axis=0) + 0.01 * h**2)
+        return (-self.alpha * self.sound * nu + self.beta * nu**2) / density
+
+
+class Sample(eqx.Module):
+    """What a particle shows to its neighbours; of many, with their axes last."""
+
+    position: Float[Array, "d *n"]
+    velocity: Float[Array, "d *n"]
+    stress: Float[Array, "d d *n"]  # σ/ρ², in the plane or space of the particles
+    density: Float[Array, "*n"]
+    mass: Float[Array, "*n"]
+
+
+class PairSums(eqx.Module):
+    """Sums over the neighbours of a particle; of many, with their axis last."""
+
+    gradient: Float[Array, "d d *n"]  # ∂v_i/∂x_j, 1/s
+    acceleration: Float[Array, "d *n"]  # m/s², of stress and viscosity
+
+
+def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Sample) -> PairSums:
+    """What particle b does to particle a.
+
+    ∂v_i/∂x_j += m_b/ρ_b (v_b - v_a)_i ∂_j W, and dv/dt += m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∂W, the gradient at a:
+    the force on b is the opposite one. **Source:** paper 002 Eqs 35, 36.
+    """
+    offset, velocity = a.position - b.position, a.velocity - b.velocity
+    slope = kernel.gradient(offset)
+    stress = a.stress + b.stress
+    push = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
+    return PairSums(
+        gradient=-(b.mass / b.density) * velocity[:, None] * slope[None, :],
+        acceleration=b.mass * (jnp.sum(stress * slope[None, :], axis=1) - push * slope),
+    )
+
+
+def pair_sums(kernel: AbstractKernel, viscosity: Viscosity, samples: Sample, index: Int[Array, "n k"]) -> PairSums:
+    """`interaction` of every particle with its neighbours, added.
+
+    **Arguments:** `samples` with a last axis of n; `index`: `Neighbours.index`. **Returns:** PairSums, the same.
+    """
+    near = jax.tree.map(lambda x: x[..., index], samples)
+    one = lambda a, b: interaction(kernel, viscosity, a, b)  # noqa: E731
+    of_neighbours = jax.vmap(one, in_axes=(None, -1), out_axes=-1)
+    all_of_them = jax.vmap(of_neighbours, in_axes=(-1, -2), out_axes=-2)(samples, near)
+    return jax.tree.map(lambda x: jnp.sum(x, axis=-1), all_of_them)

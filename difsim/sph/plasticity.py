@@ -1,0 +1,128 @@
+"""Soil: Hooke's elasticity within Drucker and Prager's cone, by the stress of one particle.
+
+Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain).
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim import safe
+from difsim.typing import Mat3, Scalar, number, require
+
+
+class AbstractCone(eqx.Module):
+    """How Coulomb's friction angle and cohesion become the cone √J₂ + a I₁ = k."""
+
+    @abstractmethod
+    def match(self, friction: Scalar, cohesion: Scalar) -> tuple[Scalar, Scalar]:
+        """a and k (Pa) of the friction angle (rad) and the cohesion (Pa)."""
+
+
+class PlaneStrain(AbstractCone):
+    """a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ): equal to Coulomb's in plane strain (paper 002 Eq 13)."""
+
+    def match(self, friction, cohesion):
+        root = jnp.sqrt(9.0 + 12.0 * jnp.tan(friction) ** 2)
+        return jnp.tan(friction) / root, 3.0 * cohesion / root
+
+
+class Compression(AbstractCone):
+    """a = 2 sin φ/(√3 (3 - sin φ)), k = 6 c cos φ/(√3 (3 - sin φ)): Coulomb's edges of triaxial compression."""
+
+    def match(self, friction, cohesion):
+        below = jnp.sqrt(3.0) * (3.0 - jnp.sin(friction))
+        return 2.0 * jnp.sin(friction) / below, 6.0 * cohesion * jnp.cos(friction) / below
+
+
+class DruckerPrager(eqx.Module):
+    """An elastic, perfectly plastic soil with the cone f = √J₂ + a I₁ - k and the flow g = √J₂ + 3 I₁ sin ψ.
+
+    A step goes elastically (`rate`) and then back to the cone along the flow (`returned`). In the limit of short
+    steps this is the flow by the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone
+    would hang on the rounding of f.
+
+    **Arguments:** `young`, Pa; `poisson`; `friction`, rad; `cohesion`, Pa; `dilatancy` ψ, rad; `density` ρ₀,
+    kg/m³; `cone`: `PlaneStrain()` or `Compression()`.
+    **Raises:** ValueError for young ≤ 0, poisson outside (-1, ½), friction outside [0, π/2), negative cohesion,
+    dilatancy outside [0, friction], density ≤ 0. **Source:** paper 002 sec. 2.
+    """
+
+    young: Scalar = number()
+    poisson: Scalar = number()
+    friction: Scalar = number()
+    cohesion: Scalar = number(default=0.0)
+    dilatancy: Scalar = number(default=0.0)
+    density: Scalar = number(default=2650.0)
+    cone: AbstractCone = PlaneStrain()
+
+    def __check_init__(self):
+        require(self.young > 0, f"DruckerPrager: young = {self.young} Pa must be positive")
+        require(
+            (self.poisson > -1) & (self.poisson < 0.5),
+            f"DruckerPrager: poisson = {self.poisson} must be between -1 and 0.5",
+        )
+        require(
+            (self.friction >= 0) & (self.friction < jnp.pi / 2),
+            f"DruckerPrager: friction = {self.friction} rad must be between 0 and pi/2 (is it in degrees?)",
+        )
+        require(self.cohesion >= 0, f"DruckerPrager: cohesion = {self.cohesion} Pa must not be negative")
+        require(
+            (self.dilatancy >= 0) & (self.dilatancy <= self.friction),
+            f"DruckerPrager: dilatancy = {self.dilatancy} rad must be between 0 and the friction angle",
+        )
+        require(self.density > 0, f"DruckerPrager: density = {self.density} kg/m3 must be positive")
+
+    @property
+    def shear(self) -> Scalar:
+        """G, Pa."""
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def bulk(self) -> Scalar:
+        """K, Pa."""
+        return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
+
+    @property
+    def sound(self) -> Scalar:
+        """Speed of an elastic compression wave, √((K + 4G/3)/ρ₀), m/s."""
+        return jnp.sqrt((self.bulk + 4.0 / 3.0 * self.shear) / self.density)
+
+    def excess(self, stress: Mat3) -> Scalar:
+        """√J₂ + a I₁ - k, Pa: negative inside the cone."""
+        a, k = self.cone.match(self.friction, self.cohesion)
+        return safe.sqrt(_j2(stress)) + a * jnp.trace(stress) - k
+
+    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+        """Elastic dσ/dt = 2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ in Pa/s: Hooke's, seen from the turning material.
+
+        **Arguments:** `stress`, Pa; `gradient` [i, j] = ∂v_i/∂x_j, 1/s. **Source:** paper 002 Eq 27.
+        """
+        strain, spin = 0.5 * (gradient + gradient.T), 0.5 * (gradient - gradient.T)
+        volume = jnp.trace(strain)
+        elastic = 2.0 * self.shear * (strain - volume / 3.0 * jnp.eye(3)) + self.bulk * volume * jnp.eye(3)
+        return elastic + spin @ stress + stress @ spin.T
+
+    def returned(self, stress: Mat3) -> Mat3:
+        """The stress brought back to the cone along the flow, and to its apex from beyond it.
+
+        √J₂ falls by G λ and I₁ by 27 K sin ψ λ with λ = f/(G + 27 K a sin ψ): without dilatancy the deviator is
+        scaled and the pressure stays. **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
+        """
+        a, k = self.cone.match(self.friction, self.cohesion)
+        mean = jnp.trace(stress) / 3.0
+        deviator = stress - mean * jnp.eye(3)
+        radius = safe.sqrt(_j2(stress))
+        swelling = 9.0 * self.bulk * jnp.sin(self.dilatancy)
+        flow = jnp.maximum(radius + 3.0 * a * mean - k, 0.0) / (self.shear + 3.0 * a * swelling)
+        left = radius - self.shear * flow
+        # Beyond the apex no deviator is left to flow. A frictionless soil has none.
+        beyond = (left <= 0) & (flow > 0)
+        held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
+        return held * jnp.eye(3) + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
+
+
+def _j2(stress: Mat3) -> Scalar:
+    deviator = stress - jnp.trace(stress) / 3.0 * jnp.eye(3)
+    return 0.5 * jnp.sum(deviator * deviator)
