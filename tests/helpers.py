@@ -81,6 +81,12 @@ def check_gradients(
     np.testing.assert_allclose(exact, differences, rtol=rtol, atol=atol, err_msg="finite differences")
 
 
+@eqx.filter_jit
+def rows(law: Callable, x):
+    """`law`, also a Module's method, of each row of `x` as one program, not operation by operation."""
+    return jax.vmap(law)(x)
+
+
 def approx(expected, **tolerances):
     """`pytest.approx` of a jax number, which it refuses as it is."""
     return pytest.approx(np.asarray(expected).item(), **tolerances)
