@@ -17,7 +17,7 @@ test: .venv/.built
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 test-full: .venv/.built
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n 2 $(ARGS)
 
 lint: .venv/.built
 	$(BIN)/ruff check .

@@ -10,28 +10,50 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 
-def jacobians(function: Callable, *arguments):
-    """`function` of one vector of all floating numbers in `arguments`, that vector, and the derivative there
-    by forward and by reverse mode."""
+def of_one_vector(function: Callable, arguments):
+    """`function` of one vector of all floating numbers in `arguments`, and that vector."""
     free, fixed = eqx.partition(arguments, eqx.is_inexact_array)
     flat, unravel = ravel_pytree(free)
-
-    def of_vector(vector):
-        return ravel_pytree(function(*eqx.combine(unravel(vector), fixed)))[0]
-
-    both = jax.jit(lambda vector: (jax.jacfwd(of_vector)(vector), jax.jacrev(of_vector)(vector)))
-    return jax.jit(of_vector), flat, *(np.asarray(j) for j in both(flat))
+    return lambda vector: ravel_pytree(function(*eqx.combine(unravel(vector), fixed)))[0], flat
 
 
-def check_finite(function: Callable, *arguments, reverse_rtol: float = 1e-10):
-    """Value and derivatives are finite, and both modes agree; returns what `check_gradients` goes on with."""
-    of_vector, flat, forward, reverse = jacobians(function, *arguments)
-    assert np.isfinite(of_vector(flat)).all(), f"value is not finite:\n{of_vector(flat)}"
+# Each of these two is one program, and kept: tests that call them with one and the same function object and
+# other values of the same shapes compile it once.
+
+
+@eqx.filter_jit
+def derivatives(function: Callable, arguments):
+    """Value, and derivative by forward and by reverse mode, at `arguments`."""
+    f, flat = of_one_vector(function, arguments)
+    return f(flat), jax.jacfwd(f)(flat), jax.jacrev(f)(flat)
+
+
+@eqx.filter_jit
+def derivatives_and_differences(function: Callable, arguments, step, unit):
+    """... and central finite differences of fourth order, with the scale of each number."""
+    f, flat = of_one_vector(function, arguments)
+    size = jnp.maximum(jnp.abs(flat), unit)
+    scale = jnp.where(size == 0, 1.0, size)
+    steps = jnp.diag(step * scale)
+    points = jnp.concatenate([flat[None] + k * steps for k in (1, -1, 2, -2)])
+    up, down, up2, down2 = jnp.split(jax.vmap(f)(points), 4)
+    differences = ((8 * (up - down) - (up2 - down2)) / (12 * step)).T
+    return derivatives(function, arguments), differences, scale
+
+
+def assert_finite(value, forward, reverse, reverse_rtol: float) -> None:
+    assert np.isfinite(value).all(), f"value is not finite:\n{value}"
     assert np.isfinite(forward).all(), f"forward derivative is not finite:\n{forward}"
     assert np.isfinite(reverse).all(), f"reverse derivative is not finite:\n{reverse}"
     atol = reverse_rtol * np.abs(forward).max(initial=0) + 1e-300
     np.testing.assert_allclose(reverse, forward, rtol=reverse_rtol, atol=atol, err_msg="reverse")
-    return of_vector, flat, forward
+
+
+def check_finite(function: Callable, *arguments, reverse_rtol: float = 1e-10) -> np.ndarray:
+    """Value and derivatives are finite, and both modes agree; returns the derivative."""
+    value, forward, reverse = map(np.asarray, derivatives(function, arguments))
+    assert_finite(value, forward, reverse, reverse_rtol)
+    return forward
 
 
 def check_gradients(
@@ -51,17 +73,18 @@ def check_gradients(
     once. Our own rather than `jax.test_util.check_grads`, which compares random projections only and hands
     numpy arrays to functions that are annotated for jax arrays.
     """
-    of_vector, flat, forward = check_finite(function, *arguments, reverse_rtol=reverse_rtol)
-    size = jnp.maximum(jnp.abs(flat), unit)
-    scale = jnp.where(size == 0, 1.0, size)
-    steps = jnp.diag(step * scale)
-    f = jax.jit(jax.vmap(of_vector))
-    near = f(flat[None] + steps) - f(flat[None] - steps)
-    far = f(flat[None] + 2 * steps) - f(flat[None] - 2 * steps)
-    differences = np.asarray(((8 * near - far) / (12 * step)).T)
-    exact = forward * np.asarray(scale)[None]
+    of_both = derivatives_and_differences(function, arguments, jnp.asarray(step), jnp.asarray(unit))
+    (value, forward, reverse), differences, scale = jax.tree.map(np.asarray, of_both)
+    assert_finite(value, forward, reverse, reverse_rtol)
+    exact = forward * scale[None]
     atol = rtol * np.abs(exact).max(initial=0)
     np.testing.assert_allclose(exact, differences, rtol=rtol, atol=atol, err_msg="finite differences")
+
+
+@eqx.filter_jit
+def rows(law: Callable, x):
+    """`law`, also a Module's method, of each row of `x` as one program, not operation by operation."""
+    return jax.vmap(law)(x)
 
 
 def approx(expected, **tolerances):
@@ -75,7 +98,7 @@ def single(tree):
 
 
 def count_traces(f: Callable, *calls: tuple) -> int:
-    """How often `eqx.filter_jit(f)` is traced when called with each of `calls`, tuples of arguments."""
+    """How often `eqx.filter_jit(f)` is traced for `calls`, tuples of arguments; nothing is compiled or run."""
     traces = 0
 
     @eqx.filter_jit
@@ -85,7 +108,7 @@ def count_traces(f: Callable, *calls: tuple) -> int:
         return f(*args)
 
     for args in calls:
-        counted(*args)
+        counted.lower(*args)
     return traces
 
 

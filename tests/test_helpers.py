@@ -36,6 +36,7 @@ def test_a_number_is_not_traced_again_and_has_a_gradient():
         return s.stiffness * 2.0
 
     assert count_traces(force, (Spring(1.0),), (Spring(2.0),), (Spring(3),)) == 1
+    assert count_traces(force, (Spring(1.0),), (Spring(2.0, "other"),)) == 2
     assert eqx.filter_grad(force)(Spring(1.0)).stiffness == 2.0
 
 

@@ -43,7 +43,7 @@ def test_rows_are_shared_out_over_two_devices():
     here = Path(__file__).parent
     environment = os.environ | {
         "PYTHONPATH": f"{here}:{here.parent}",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2",
         "JAX_ENABLE_X64": "1",
     }
     subprocess.run([sys.executable, "-c", script], env=environment, check=True)
