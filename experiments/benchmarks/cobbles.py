@@ -22,8 +22,8 @@ from experiments.cobbles.stones import cobble, stone
 BATCH = 1000
 # Low enough for the stones to slip: with the paper's .8 they stick, and nothing depends on it.
 FRICTION = 0.15
-# Of restitution and friction, either way, for finite differences: where a second contact follows the first, a larger
-# change brings another vertex to it, and in a smaller one rounding shows.
+# Of restitution and friction, either way, for finite differences: where a second contact follows the first, a
+# larger change brings another vertex to it, and in a smaller one rounding shows.
 CHANGES = (1e-4, 1e-5, 1e-6, 1e-7)
 DERIVED = 16  # releases whose derivatives are checked
 
