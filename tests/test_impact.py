@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from difsim.contact import Newton, Stronge, hold
 from tests.helpers import approx, check_gradients
@@ -141,6 +142,30 @@ def test_derivatives_of_an_impact(Law, W, u, μ):
         check_gradients(in_plane, Law(0.7, μ, 0), jnp.array(u)[::2], rtol=1e-6)
     else:
         check_gradients(after, Law(0.7, μ, 0), jnp.array(u), rtol=1e-6)
+
+
+def test_slip_that_turns_while_its_length_stays_is_followed():
+    """Of two stones: friction takes from the slip nearly what the blow adds. Against scipy's path."""
+    W = np.array([[6.3169, 0.0153, 0.8975], [0.0153, 6.4901, -0.0482], [0.8975, -0.0482, 2.0175]])
+    u, e, μ = np.array([0.1067, 0.0, -0.5089]), 0.6, 0.15
+
+    def growth(_, P):
+        slip = (u + W @ P)[:2]
+        return np.append(-μ * slip / np.linalg.norm(slip), 1.0)
+
+    def left(_, P):
+        return (u + W @ P)[2] + e * u[2]
+
+    left.terminal = True
+    path = solve_ivp(growth, (0.0, 1.0), np.zeros(3), rtol=1e-11, atol=1e-13, events=left)
+
+    @jax.jit
+    def total(friction):
+        return Newton(e, friction).impulse(jnp.array(W), jnp.array(UP), jnp.array(u)).total
+
+    np.testing.assert_allclose(total(μ), path.y_events[0][0], atol=1e-7)
+    slope = (total(μ + 1e-5) - total(μ - 1e-5)) / 2e-5
+    np.testing.assert_allclose(jax.jacfwd(total)(μ), slope, atol=1e-6)
 
 
 def test_what_holds_a_point():

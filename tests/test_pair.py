@@ -10,7 +10,7 @@ from test_stone import box_mesh
 from difsim import rotation
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, simultaneous
-from difsim.dynamics import HardPair, Pair, PairState, coasted, least_gap
+from difsim.dynamics import HardPair, Pair, PairState, coasted, least_gap, separation
 from difsim.shape import Box
 from difsim.stepping import Status, collide
 
@@ -85,6 +85,19 @@ def test_points_alone_miss_the_edges():
     gap = jax.jit(least_gap)
     np.testing.assert_allclose(gap(boxes(), sunk, jnp.asarray(1e-3)), -0.002, atol=1e-12)
     assert gap(Pair(bare, bare, boxes().law), sunk, jnp.asarray(1e-3)) > 0.02
+
+
+def test_hulls_are_apart_by_no_more_than_the_surfaces():
+    up, aslant = jnp.array([0.0, 0.0, 1.0]), jnp.array([0.6, 0.0, 0.8])
+    apart = jax.jit(separation)
+    above = crossed(height=0.3, aside=(0.0, 0.0))
+    np.testing.assert_allclose(apart(boxes(), above, up), 0.3 - np.sqrt(2) * SIDE, atol=1e-12)
+    # Side by side, the line of centres tells: neither axis given does.
+    beside = PairState(body((0.0, 0, 0), (0.0, 0, 0)), body((0.0, 0.3, 0), (0.0, 0, 0)))
+    for axis in (up, aslant):
+        np.testing.assert_allclose(apart(boxes(), beside, axis), 0.3 - SIDE, atol=1e-12)
+    bare = Stone(BOX.body, BOX.points, BOX.shape)
+    assert apart(Pair(bare, BOX, boxes().law), above, up) == -jnp.inf
 
 
 def test_momentum_and_angular_momentum_are_kept_and_energy_falls():

@@ -11,7 +11,7 @@ from difsim.dynamics.pair_compliant import CompliantPair
 from difsim.dynamics.pair_flight import coasted
 from difsim.dynamics.pair_hard import HardPair
 from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
-from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, touches
+from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, separation, touches
 from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
 from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
 
@@ -56,6 +56,7 @@ __all__ = [
     "coasted",
     "least_gap",
     "nearby",
+    "separation",
     "to_body",
     "to_inertial",
     "touches",

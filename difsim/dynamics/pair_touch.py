@@ -93,6 +93,23 @@ def nearby(pair, state) -> Nearby:
     return Nearby(*zip(*found, strict=True))
 
 
+def separation(pair, state, axis: Vec3) -> Scalar:
+    """A lower bound on the gap m of two stones with edges: that of their hulls along `axis`, from the first to the
+    second, or along the line of centres; -inf for round solids, whose points do not hold them.
+
+    Not for derivatives. Far cheaper than `least_gap`, and above 0 soon after a contact with the normal `axis`.
+    """
+    if pair.first.edges.nodes.size == 0 or pair.second.edges.nodes.size == 0:
+        return jnp.full_like(axis[0], -jnp.inf)
+    axes = jnp.stack([axis, safe.unit(state.second.position - state.first.position)])
+
+    def reach(stone, state, axes):
+        return jnp.max(stone.points @ rotation.to_matrix(state.attitude).T @ axes.T, axis=0)
+
+    centres = axes @ (state.second.position - state.first.position)
+    return jnp.max(centres - reach(pair.first, state.first, axes) - reach(pair.second, state.second, -axes))
+
+
 def least_gap(pair, state, resolution: Scalar) -> Scalar:
     """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m.
 

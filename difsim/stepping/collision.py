@@ -14,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
-from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, touches
+from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, as_float, is_known
 
@@ -124,8 +124,8 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     fixed_pair = jax.lax.stop_gradient(pair)
 
     def arc(carry, count):
-        t, state, alive, recorded, status = carry
-        found = _search(fixed_pair, *jax.lax.stop_gradient((t, state, times[-1])), count == 0, alive)
+        t, state, axis, alive, recorded, status = carry
+        found = _search(fixed_pair, *jax.lax.stop_gradient((t, state, axis, times[-1])), count == 0, alive)
         status = jnp.maximum(status, jnp.where(found.steps >= _STEPS, int(Status.STEP_LIMIT), int(Status.OK)))
         inside = found.hit & (found.steps == 1) & (count == 0)
         status = jnp.where(inside, int(Status.INSIDE), status)
@@ -149,11 +149,12 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         touch, touched, bout, recorded = jax.lax.cond(hit, contact, none)
         status = jnp.maximum(status, jnp.where(bout.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
         after = touch + bout.duration
-        return (after, bout.state, hit, recorded, status), (touch, touched, bout, after, hit)
+        return (after, bout.state, bout.normal, hit, recorded, status), (touch, touched, bout, after, hit)
 
     nowhere = jnp.full((times.shape[0], flat.size), jnp.nan, flat.dtype)
-    begin = (times[0], state, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
-    (_, last, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
+    towards = safe.unit(state.second.position - state.first.position)
+    begin = (times[0], state, towards, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
+    (_, last, _, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
     touch, touched, bouts, after, happened = jax.tree.map(lambda x: x[:-1], out)
     missed = (status == int(Status.OK)) & ~happened[0]
     status = jnp.where(missed, int(Status.NO_CONTACT), status)
@@ -182,10 +183,13 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     )
 
 
-def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, begins: Array, alive: Array) -> _Search:
+def _search(
+    pair: Pair, t: Scalar, state: PairState, axis: Vec3, end: Scalar, begins: Array, alive: Array
+) -> _Search:
     """Fly on until the bodies overlap, or will not meet any more, or the time is up.
 
-    Where the flight `begins` the first step is none: it finds the gap. After a contact the gap is 0.
+    Where the flight `begins` the first step is none: it finds the gap. After a contact the gap is 0, and `axis` is
+    its normal, along which the stones part.
     """
     speed = pair.closing_bound(state)
     reach = _REACH * jnp.minimum(pair.first.radius, pair.second.radius)
@@ -201,7 +205,9 @@ def _search(pair: Pair, t: Scalar, state: PairState, end: Scalar, begins: Array,
         dt = jnp.where(begins & (now.steps == 0), 0.0, jnp.maximum(now.gap, reach) / speed)
         dt = jnp.minimum(dt, end - now.t)
         state = pair.coasted(now.state, dt)
-        gap = least_gap(pair, state, reach)
+        # Above `reach`: hulls and tabulated distances differ by a part of the table's spacing.
+        hulls = separation(pair, state, axis)
+        gap = jax.lax.cond(hulls > reach, lambda: hulls, lambda: least_gap(pair, state, reach))
         return _Search(jnp.minimum(now.t + dt, end), state, now.t, gap, now.steps + 1, gap < 0)
 
     start = _Search(t, state, t, jnp.zeros_like(t), jnp.asarray(0), jnp.asarray(False))
