@@ -51,7 +51,7 @@ class Agilkia:
     """Restarts on the paper's objective, for the spread of its Eqs 46-48 (the paper used 100)."""
     evolutions: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Runs of differential evolution beside them (`difsim benchmark agilkia` compares over many seeds)."""
-    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 15
+    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25
     """Generations after which differential evolution gives up."""
     quick: bool = False
     """A smoke test in a minute: fewer starts, restarts and generations. Its answer is not to be quoted."""

@@ -31,7 +31,7 @@ from inversion import (
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
 PROFILED = ("thickness", "grain_diameter", "grain_density")
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
-SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=16)
+SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
 STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 
