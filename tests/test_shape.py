@@ -138,6 +138,17 @@ def test_on_a_face_the_distance_is_zero_and_the_normal_is_whole(sdf, x, normal):
     np.testing.assert_allclose(jax.grad(sdf.distance)(x), normal, atol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("sdf", "x"), [(Box((0.05, 0.05, 0.05)), (0.05, 0.013, 0.02)), (Prism(1.0, 0.2), (0.1, -(12**-0.5), 0.07))]
+)
+def test_a_normal_does_not_turn_as_touch_comes_near(sdf, x):
+    """A touch that is located leaves gaps of some roundings, on which a norm's second derivative is anything."""
+    above = jnp.array(x)[None] + jnp.outer(jnp.array([1e-9, 1e-16, 1e-17, 0.0]), sdf.normal(1.01 * jnp.array(x)))
+    way = jnp.array([0.3, -0.7, 0.4])
+    turned = jax.jit(jax.vmap(lambda x: jax.jvp(jax.grad(sdf.distance), (x,), (way,))[1]))(above)
+    np.testing.assert_array_equal(turned, 0)
+
+
 def test_posed_and_offset():
     R, p = rotation(6), np.array([0.3, -0.2, 0.1])
     box = Box((0.5, 0.8, 0.3))

@@ -100,10 +100,10 @@ class Prism(AbstractSDF):
         """Signed distance to the base: of each edge, the coordinates out of it and along it."""
         out = jnp.asarray(_OUTWARD, x.dtype) @ x - self.edge / 12**0.5
         along = jnp.abs(jnp.asarray(_ALONG, x.dtype) @ x) - self.edge / 2
-        beyond = jnp.where(along > 0, along, 0.0)  # past the end of an edge its corner is nearest
-        inside = jnp.all(out <= 0)
-        outside_distance = safe.least(safe.norm(jnp.stack([out, beyond], axis=-1)))
-        return jnp.where(inside, safe.greatest(out), outside_distance)
+        beyond = along > 0  # past the end of an edge its corner is nearest
+        to_corner = safe.norm(jnp.where(beyond[:, None], jnp.stack([out, along], axis=-1), 0.0))
+        outside_distance = safe.least(jnp.where(beyond, to_corner, jnp.abs(out)))  # no norm: as in `_intersect`
+        return jnp.where(jnp.all(out <= 0), safe.greatest(out), outside_distance)
 
 
 _ANGLES = np.radians([-90.0, 30.0, 150.0])
@@ -114,11 +114,12 @@ _ALONG = np.stack([-np.sin(_ANGLES), np.cos(_ANGLES)], axis=1)
 def _intersect(d: Float[Array, " n"]) -> Scalar:
     """Signed distance to an intersection of solids at right angles, from their distances.
 
-    The face itself counts as inside: there the largest distance has the gradient, while |max(d, 0)| has none.
+    Over a face it is the largest distance, on the face too, where |max(d, 0)| has no gradient. Just above it that
+    norm's second derivative, which is 0, would be a rounding divided by the distance: anything.
     """
     positive = d > 0
-    outside = safe.norm(jnp.where(positive, d, 0.0))
-    return jnp.where(jnp.any(positive), outside, safe.greatest(d))
+    by_an_edge = jnp.sum(positive) > 1
+    return jnp.where(by_an_edge, safe.norm(jnp.where(positive & by_an_edge, d, 0.0)), safe.greatest(d))
 
 
 class Posed(AbstractSDF):
