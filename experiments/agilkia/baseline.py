@@ -46,7 +46,6 @@ OPTIMUM = {  # paper 000 Eq 48; attitude and position as planned
     "tilt_y": 0.0,
     "heading": 0.0,
 }
-BATCH = 50  # simulations that a generation runs together: the fastest here (docs/performance.md)
 
 
 def paper_objective(problem: Problem, predictions: dict[str, Any]) -> jax.Array:
@@ -110,7 +109,6 @@ def evolve(problem: Problem, seed: int, max_generations: int, stall: int) -> Evo
         stop=STOP,
         max_generations=max_generations,
         stall=stall,
-        batch_size=BATCH,
         throw=False,
     )
 
