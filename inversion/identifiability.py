@@ -145,7 +145,7 @@ def profile(
     """The misfit at each value of one parameter, the others fitted again: the likelihood without linearising.
 
     Two chains walk from the fit upwards and downwards at once, each value starting from its neighbour's
-    solution, or from a candidate's where that is better there; one compiled call. A profile below the fit's own
+    solution, and once more from the candidate that is best there; one compiled call. A profile below the fit's own
     misfit shows that the fit was a local one.
 
     **Arguments:** `name`: a free parameter; `grid`: its values, ascending, or None for `points` within four
@@ -258,13 +258,14 @@ def _walk(
         def solve():
             mask, held = problem.free_mask.at[i].set(False), problem.held.at[i].set(value)
             there = eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held))
-            start, screened = carry, jnp.zeros(3, int)
+            starts, screened = carry[None], jnp.zeros(3, int)
             if candidates.shape[0]:
-                starts = jnp.concatenate([carry[None], candidates])
-                misfits = jax.vmap(lambda x: there.evaluate(there.fold(x)).misfit)(starts)
-                start = starts[jnp.argmin(misfits)]
+                misfits = jax.vmap(lambda x: there.evaluate(there.fold(x)).misfit)(candidates)
+                starts = jnp.concatenate([starts, candidates[jnp.argmin(misfits)][None]])
                 screened = jnp.stack([misfits.size, 0, jnp.sum(~jnp.isfinite(misfits))])
-            found = levenberg_marquardt(there, start, stops)
+            searches = jax.lax.map(lambda x: levenberg_marquardt(there, x, stops), starts)
+            found = jax.tree.map(lambda a: a[jnp.argmin(searches.misfit)], searches)
+            found = eqx.tree_at(lambda f: f.calls, found, searches.calls.sum(axis=0))
             # A failed neighbour is no place to start from: keep the last valid one.
             return jnp.where(jnp.isfinite(found.misfit), found.x, carry), (found.misfit, found.calls + screened)
 

@@ -126,6 +126,7 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         found.append((relaxed, middle))
         grids = {name: _grid(problem, name) for name in PROFILED}
         own = [n.values for n in leaves if n.assignment["scenario"] == scenario]
+        own += _scattered(relaxed, solver.seed)
         walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own))
     enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
@@ -139,6 +140,13 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         calls=tree.calls,
         seconds=seconds,
     )
+
+
+def _scattered(problem: Problem, seed: int, count: int = 32) -> list[dict[str, float]]:
+    """Points all over the prior: leaves may all lie in one valley, and a profile has to find the others."""
+    u = jax.random.uniform(jax.random.PRNGKey(seed), (count, len(problem.names)))
+    physical = np.asarray(jax.vmap(lambda row: problem.physical(problem.quantile(row)))(u))
+    return [dict(zip(problem.names, row.tolist(), strict=True)) for row in physical]
 
 
 def _grid(problem: Problem, name: str) -> np.ndarray:
