@@ -13,17 +13,17 @@ updated = eqx.filter_jit(Neighbours.updated)
 
 def listed(neighbours: Neighbours) -> np.ndarray:
     """The list as a table [n, n] of who is near whom."""
-    n, _ = neighbours.index.shape
+    _, n = neighbours.index.shape
     table = np.zeros((n, n), bool)
-    table[np.arange(n)[:, None], np.asarray(neighbours.index)] = True
+    table[np.arange(n)[None], np.asarray(neighbours.index)] = True
     return table & ~np.eye(n, dtype=bool)
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_all_methods_find_the_same(d):
-    x = np.random.default_rng(d).random((300, d))
+    x = np.random.default_rng(d).random((d, 300))
     neighbours = Neighbours.allocate(x, 0.15, 0.03, slack=3.0)
-    assert not neighbours.overflow and neighbours.index.shape[1] < 300
+    assert not neighbours.overflow and neighbours.index.shape[0] < 300
     np.testing.assert_array_equal(listed(neighbours), all_pairs(jnp.asarray(x), 0.18))
     # Flown out of the first grid, on all sides.
     far = jnp.asarray(x * 1.8 - 0.4)
@@ -33,17 +33,17 @@ def test_all_methods_find_the_same(d):
 
 
 def test_a_list_lasts_for_half_its_skin():
-    x = jnp.asarray(np.random.default_rng(0).random((100, 2)))
+    x = jnp.asarray(np.random.default_rng(0).random((2, 100)))
     neighbours = Neighbours.allocate(x, 0.2, 0.1)
-    near, far = x.at[3].add([0.049, 0.0]), x.at[3].add([0.051, 0.0])
+    near, far = x.at[0, 3].add(0.049), x.at[0, 3].add(0.051)
     assert updated(neighbours, near).origin is not near
     np.testing.assert_array_equal(updated(neighbours, near).origin, x)
     np.testing.assert_array_equal(updated(neighbours, far).origin, far)
-    assert bool(neighbours.is_stale(x.at[0].set(jnp.nan)))
+    assert bool(neighbours.is_stale(x.at[0, 0].set(jnp.nan)))
 
 
 def test_too_many_neighbours_are_an_overflow_that_stays():
-    x = jnp.asarray(np.random.default_rng(0).random((200, 2)))
+    x = jnp.asarray(np.random.default_rng(0).random((2, 200)))
     neighbours = Neighbours.allocate(x, 0.1, 0.0, slack=1.0)
     crowded = updated(neighbours, x * 0.3)
     assert crowded.overflow
@@ -51,13 +51,13 @@ def test_too_many_neighbours_are_an_overflow_that_stays():
 
 
 def test_derivatives_pass_by_the_list():
-    x = jnp.asarray(np.random.default_rng(0).random((50, 2)))
+    x = jnp.asarray(np.random.default_rng(0).random((2, 50)))
     neighbours = Neighbours.allocate(x, 0.3, 0.0)
 
     def energy(scale):
         y = scale * x
         near = neighbours.made(y)
-        return jnp.sum((y[:, None] - y[near.index]) ** 2)
+        return jnp.sum((y[:, None] - y[:, near.index]) ** 2)
 
     np.testing.assert_allclose(jax.jit(jax.grad(energy))(1.0), 2 * energy(1.0), rtol=1e-12)
 
@@ -65,11 +65,11 @@ def test_derivatives_pass_by_the_list():
 @pytest.mark.parametrize(
     ("position", "cutoff", "skin", "slack", "message"),
     [
-        (np.zeros((3, 4)), 1.0, 0.1, 1.0, r"\[n, 2\] or \[n, 3\]"),
-        (np.full((3, 2), np.nan), 1.0, 0.1, 1.0, "finite"),
-        (np.zeros((3, 2)), 0.0, 0.1, 1.0, "cutoff = 0.0 > 0"),
-        (np.zeros((3, 2)), 1.0, -0.1, 1.0, "skin = -0.1 >= 0"),
-        (np.zeros((3, 2)), 1.0, 0.1, 0.5, "slack = 0.5 >= 1"),
+        (np.zeros((4, 3)), 1.0, 0.1, 1.0, r"\[2, n\] or \[3, n\]"),
+        (np.full((2, 3), np.nan), 1.0, 0.1, 1.0, "finite"),
+        (np.zeros((2, 3)), 0.0, 0.1, 1.0, "cutoff = 0.0 > 0"),
+        (np.zeros((2, 3)), 1.0, -0.1, 1.0, "skin = -0.1 >= 0"),
+        (np.zeros((2, 3)), 1.0, 0.1, 0.5, "slack = 0.5 >= 1"),
     ],
 )
 def test_bad_input(position, cutoff, skin, slack, message):

@@ -29,8 +29,8 @@ class Neighbours(eqx.Module):
     **Arguments:** by `Neighbours.allocate`.
     """
 
-    index: Int[Array, "n k"]
-    origin: Float[Array, "n d"]  # where the particles were when the list was made
+    index: Int[Array, "k n"]
+    origin: Float[Array, "d n"]  # where the particles were when the list was made
     overflow: Bool[Array, ""]  # a row or a range of cells has no room: pairs are missing
     cutoff: Scalar = number()
     skin: Scalar = number()
@@ -42,61 +42,62 @@ class Neighbours(eqx.Module):
     def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK) -> "Neighbours":
         """A list with room for `slack` times the neighbours that the particles have now. On the host.
 
-        **Arguments:** `position` [n, d] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: what
+        **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: what
         is looked at beyond it, so that the list lasts. **Raises:** ValueError for positions that are not finite or
-        not [n, 2 or 3], for cutoff ≤ 0, skin < 0 or slack < 1.
+        not [2 or 3, n], for cutoff ≤ 0, skin < 0 or slack < 1.
         """
         x = np.asarray(position, float)
-        if x.ndim != 2 or x.shape[1] not in (2, 3) or x.shape[0] == 0 or not np.isfinite(x).all():
-            raise ValueError(f"Neighbours: positions of shape {x.shape} must be finite, [n, 2] or [n, 3]")
+        if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():
+            raise ValueError(f"Neighbours: positions of shape {x.shape} must be finite, [2, n] or [3, n]")
         if not (cutoff > 0 and skin >= 0 and slack >= 1):
             raise ValueError(
                 f"Neighbours: cutoff = {cutoff} > 0, skin = {skin} >= 0 and slack = {slack} >= 1 must hold"
             )
         width = cutoff + skin
-        corner = x.min(axis=0)
-        cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=0) // width))
+        corner = x.min(axis=1)
+        cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
         x = jnp.asarray(x)
         empty = cls(
-            jnp.zeros((x.shape[0], 1), jnp.int32), x, jnp.asarray(False), cutoff, skin, corner, cells, in_range=1
+            jnp.zeros((1, x.shape[1]), jnp.int32), x, jnp.asarray(False), cutoff, skin, corner, cells, in_range=1
         )
         # First the fullest range, then the longest row, each as the list itself counts it.
         fullest = int(jnp.max(_held(empty, x)))
         ranged = replace(empty, in_range=int(np.ceil(slack * fullest)))
         longest = int(jnp.max(_lengths(ranged, x)))
         room = max(1, int(np.ceil(slack * longest)))
-        sized = replace(ranged, index=jnp.zeros((x.shape[0], room), jnp.int32))
+        sized = replace(ranged, index=jnp.zeros((room, x.shape[1]), jnp.int32))
         return eqx.filter_jit(Neighbours.made)(sized, x)
 
-    def is_stale(self, position: Float[Array, "n d"]) -> Bool[Array, ""]:
+    def is_stale(self, position: Float[Array, "d n"]) -> Bool[Array, ""]:
         """Whether a particle has moved further than half the skin: two of them may then touch unlisted."""
-        moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=1))
+        moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=0))
         return ~(moved <= (0.5 * self.skin) ** 2)  # true of NaN
 
-    def updated(self, position: Float[Array, "n d"]) -> "Neighbours":
+    def updated(self, position: Float[Array, "d n"]) -> "Neighbours":
         """The list for `position`, made again only where it is stale. Under jit; look at `overflow`."""
         return jax.lax.cond(self.is_stale(position), lambda: self.made(position), lambda: self)
 
-    def made(self, position: Float[Array, "n d"]) -> "Neighbours":
+    def made(self, position: Float[Array, "d n"]) -> "Neighbours":
         """The list made again. Its overflow stays once it is set."""
         position = jax.lax.stop_gradient(position)
         index, length, full = jax.lax.map(
-            _row(self, position), jnp.arange(position.shape[0], dtype=jnp.int32), batch_size=CHUNK
+            _row(self, position), jnp.arange(position.shape[1], dtype=jnp.int32), batch_size=CHUNK
         )
-        overflow = self.overflow | jnp.any(length > self.index.shape[1]) | jnp.any(full)
-        return eqx.tree_at(lambda s: (s.index, s.origin, s.overflow), self, (index, position, overflow))
+        overflow = self.overflow | jnp.any(length > self.index.shape[0]) | jnp.any(full)
+        return eqx.tree_at(lambda s: (s.index, s.origin, s.overflow), self, (index.T, position, overflow))
 
 
-def all_pairs(position: Float[Array, "n d"], reach: float) -> Bool[Array, "n n"]:
+def all_pairs(position: Float[Array, "d n"], reach: float) -> Bool[Array, "n n"]:
     """Which pairs are within `reach` of each other, by looking at all of them; none with itself."""
-    offset = position[:, None] - position[None]
-    return (jnp.sum(offset**2, axis=-1) < reach**2) & ~jnp.eye(position.shape[0], dtype=bool)
+    offset = position[:, :, None] - position[:, None]
+    return (jnp.sum(offset**2, axis=0) < reach**2) & ~jnp.eye(position.shape[1], dtype=bool)
 
 
-def _ranges(of: Neighbours, position: Float[Array, "n d"]):
+def _ranges(of: Neighbours, position: Float[Array, "d n"]):
     """Particles in the order of their cells, and a function of one particle: ends of its ranges [3^(d-1)]."""
     cells = np.asarray(of.cells, np.int32)
     strides = np.cumprod((1, *of.cells[:0:-1]))[::-1].astype(np.int32)  # the last axis runs fastest
+    position = position.T
     own = jnp.floor((position - of.corner[None]) / (of.cutoff + of.skin))
     own = jnp.clip(own, 0, (cells - 1)[None]).astype(jnp.int32)
     flat = jnp.sum(own * strides[None], axis=1)
@@ -117,7 +118,7 @@ def _ranges(of: Neighbours, position: Float[Array, "n d"]):
 
 
 @eqx.filter_jit
-def _held(of: Neighbours, position: Float[Array, "n d"]) -> Int[Array, " n"]:
+def _held(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, " n"]:
     """How many particles the fullest range around each particle holds."""
     _, ends = _ranges(of, position)
 
@@ -125,13 +126,14 @@ def _held(of: Neighbours, position: Float[Array, "n d"]) -> Int[Array, " n"]:
         begin, end = ends(i)
         return jnp.max(end - begin)
 
-    return jax.lax.map(one, jnp.arange(position.shape[0]), batch_size=CHUNK)
+    return jax.lax.map(one, jnp.arange(position.shape[1]), batch_size=CHUNK)
 
 
-def _row(of: Neighbours, position: Float[Array, "n d"]):
+def _row(of: Neighbours, position: Float[Array, "d n"]):
     """A function of one particle: its row, how many it has, whether a range had no room."""
     order, ends = _ranges(of, position)
-    room, reach = of.index.shape[1], of.cutoff + of.skin
+    room, reach = of.index.shape[0], of.cutoff + of.skin
+    position = position.T
 
     def row(i):
         begin, end = ends(i)
@@ -150,7 +152,7 @@ def _row(of: Neighbours, position: Float[Array, "n d"]):
 
 
 @eqx.filter_jit
-def _lengths(of: Neighbours, position: Float[Array, "n d"]) -> Int[Array, " n"]:
+def _lengths(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, " n"]:
     """How many neighbours each particle has."""
     row = _row(of, position)
-    return jax.lax.map(lambda i: row(i)[1], jnp.arange(position.shape[0], dtype=jnp.int32), batch_size=CHUNK)
+    return jax.lax.map(lambda i: row(i)[1], jnp.arange(position.shape[1], dtype=jnp.int32), batch_size=CHUNK)

@@ -1,13 +1,8 @@
-"""The sums over pairs: what one particle does to another, and how all pairs are added.
-
-A pair is written for two particles. The batch axes of all pairs are the last ones, so that each component is one
-long array: a particle's own row of neighbours is its vector.
-"""
+"""What one particle of a continuum does to another."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
@@ -30,9 +25,9 @@ class Viscosity(eqx.Module):
 
     def pressure(self, h: Scalar, offset: Float[Array, " d"], velocity: Float[Array, " d"], density: Scalar):
         """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
-        approach = jnp.minimum(jnp.sum(velocity * offset, axis=0), 0.0)
+        approach = jnp.minimum(_dot(velocity, offset), 0.0)
         # ε = .01: particles closer than a tenth of h count as that far apart.
-        nu = h * approach / (jnp.sum(offset * offset, axis=0) + 0.01 * h**2)
+        nu = h * approach / (_dot(offset, offset) + 0.01 * h**2)
         return (-self.alpha * self.sound * nu + self.beta * nu**2) / density
 
 
@@ -61,21 +56,15 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
     """
     offset, velocity = a.position - b.position, a.velocity - b.velocity
     slope = kernel.gradient(offset)
-    stress = a.stress + b.stress
     push = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
+    stress = a.stress + b.stress
+    pull = jnp.stack([_dot(row, slope) for row in stress])
     return PairSums(
         gradient=-(b.mass / b.density) * velocity[:, None] * slope[None, :],
-        acceleration=b.mass * (jnp.sum(stress * slope[None, :], axis=1) - push * slope),
+        acceleration=b.mass * (pull - push * slope),
     )
 
 
-def pair_sums(kernel: AbstractKernel, viscosity: Viscosity, samples: Sample, index: Int[Array, "n k"]) -> PairSums:
-    """`interaction` of every particle with its neighbours, added.
-
-    **Arguments:** `samples` with a last axis of n; `index`: `Neighbours.index`. **Returns:** PairSums, the same.
-    """
-    near = jax.tree.map(lambda x: x[..., index], samples)
-    one = lambda a, b: interaction(kernel, viscosity, a, b)  # noqa: E731
-    of_neighbours = jax.vmap(one, in_axes=(None, -1), out_axes=-1)
-    all_of_them = jax.vmap(of_neighbours, in_axes=(-1, -2), out_axes=-2)(samples, near)
-    return jax.tree.map(lambda x: jnp.sum(x, axis=-1), all_of_them)
+def _dot(a: Float[Array, " d"], b: Float[Array, " d"]) -> Scalar:
+    """a·b, written out: as a reduction of an axis of two or three it would not be vectorised over the pairs."""
+    return sum(a[i] * b[i] for i in range(1, a.shape[0])) + a[0] * b[0]

@@ -45,7 +45,7 @@ class AbstractKernel(eqx.Module):
     def _ratio(self, offset: Float[Array, " d"]) -> Scalar:
         # Two particles at one place, or one with itself, have no direction: a floor far below any spacing makes
         # the root's derivative zero there.
-        squared = jnp.sum(offset * offset, axis=0) / self.h**2
+        squared = sum(offset[i] * offset[i] for i in range(offset.shape[0])) / self.h**2
         return jnp.sqrt(jnp.maximum(squared, jnp.finfo(squared.dtype).eps ** 2))
 
 

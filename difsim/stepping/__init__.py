@@ -4,19 +4,26 @@ from difsim.stepping.collision import Collision, collide
 from difsim.stepping.derivatives import Transition, transition
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact
+from difsim.stepping.marching import AbstractStep, ConstantStep, CourantStep, Progress, advance, march, start
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
 from difsim.stepping.rest import Settled, Still, settle
+from difsim.stepping.running import Evolution, evolve
 from difsim.stepping.solve import Solution, simulate
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.stepping.validity import Validity
 
 __all__ = [
     "AbstractMethod",
+    "AbstractStep",
     "Checkpointed",
     "Coast",
     "Collision",
+    "ConstantStep",
+    "CourantStep",
     "Events",
+    "Evolution",
     "FixedSteps",
+    "Progress",
     "Sensitivities",
     "Settled",
     "Solution",
@@ -25,9 +32,13 @@ __all__ = [
     "ToContact",
     "Transition",
     "Validity",
+    "advance",
     "collide",
+    "evolve",
+    "march",
     "raise_unless_ok",
     "settle",
     "simulate",
+    "start",
     "transition",
 ]

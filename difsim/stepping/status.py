@@ -22,7 +22,9 @@ class Status(IntEnum):
     SEVERAL_POINTS = 7
     UNSETTLED = 8
     LEFT = 9
-    NOT_FINITE = 10
+    OVERFLOW = 10
+    STEP_TOO_LONG = 11
+    NOT_FINITE = 12
 
 
 REMEDY = {
@@ -38,6 +40,9 @@ REMEDY = {
     "take regularised contact, `Hopper`",
     Status.UNSETTLED: "the body still moves at the last time: give it longer, or call a larger speed rest",
     Status.LEFT: "the body left the region of the model: make the region larger, or release it slower",
+    Status.OVERFLOW: "particles crowd more than their neighbour list has room for: make the list again "
+    "(`evolve` does), or start with more slack",
+    Status.STEP_TOO_LONG: "a step is longer than the model is stable for: shorten it, or take a `CourantStep`",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 

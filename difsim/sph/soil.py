@@ -1,7 +1,4 @@
-"""Soil: Hooke's elasticity within Drucker and Prager's cone, by the stress of one particle.
-
-Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain).
-"""
+"""Soil: Hooke's elasticity within Drucker and Prager's cone."""
 
 from abc import abstractmethod
 
@@ -9,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.sph.material import AbstractMaterial, hooke, require_elastic, second_invariant, split
 from difsim.typing import Mat3, Scalar, number, require
 
 
@@ -36,10 +34,10 @@ class Compression(AbstractCone):
         return 2.0 * jnp.sin(friction) / below, 6.0 * cohesion * jnp.cos(friction) / below
 
 
-class DruckerPrager(eqx.Module):
+class DruckerPrager(AbstractMaterial):
     """An elastic, perfectly plastic soil with the cone f = √J₂ + a I₁ - k and the flow g = √J₂ + 3 I₁ sin ψ.
 
-    A step goes elastically (`rate`) and then back to the cone along the flow (`returned`). In the limit of short
+    A step goes elastically (`rate`) and then back to the cone along the flow (`held`). In the limit of short
     steps this is the flow by the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone
     would hang on the rounding of f.
 
@@ -58,11 +56,7 @@ class DruckerPrager(eqx.Module):
     cone: AbstractCone = PlaneStrain()
 
     def __check_init__(self):
-        require(self.young > 0, f"DruckerPrager: young = {self.young} Pa must be positive")
-        require(
-            (self.poisson > -1) & (self.poisson < 0.5),
-            f"DruckerPrager: poisson = {self.poisson} must be between -1 and 0.5",
-        )
+        require_elastic(self)
         require(
             (self.friction >= 0) & (self.friction < jnp.pi / 2),
             f"DruckerPrager: friction = {self.friction} rad must be between 0 and pi/2 (is it in degrees?)",
@@ -72,48 +66,25 @@ class DruckerPrager(eqx.Module):
             (self.dilatancy >= 0) & (self.dilatancy <= self.friction),
             f"DruckerPrager: dilatancy = {self.dilatancy} rad must be between 0 and the friction angle",
         )
-        require(self.density > 0, f"DruckerPrager: density = {self.density} kg/m3 must be positive")
-
-    @property
-    def shear(self) -> Scalar:
-        """G, Pa."""
-        return self.young / (2.0 * (1.0 + self.poisson))
-
-    @property
-    def bulk(self) -> Scalar:
-        """K, Pa."""
-        return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
-
-    @property
-    def sound(self) -> Scalar:
-        """Speed of an elastic compression wave, √((K + 4G/3)/ρ₀), m/s."""
-        return jnp.sqrt((self.bulk + 4.0 / 3.0 * self.shear) / self.density)
 
     def excess(self, stress: Mat3) -> Scalar:
         """√J₂ + a I₁ - k, Pa: negative inside the cone."""
         a, k = self.cone.match(self.friction, self.cohesion)
-        return safe.sqrt(_j2(stress)) + a * jnp.trace(stress) - k
+        mean, deviator = split(stress)
+        return safe.sqrt(second_invariant(deviator)) + 3.0 * a * mean - k
 
     def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
-        """Elastic dσ/dt = 2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ in Pa/s: Hooke's, seen from the turning material.
+        return hooke(stress, gradient, self.bulk, self.shear)
 
-        **Arguments:** `stress`, Pa; `gradient` [i, j] = ∂v_i/∂x_j, 1/s. **Source:** paper 002 Eq 27.
-        """
-        strain, spin = 0.5 * (gradient + gradient.T), 0.5 * (gradient - gradient.T)
-        volume = jnp.trace(strain)
-        elastic = 2.0 * self.shear * (strain - volume / 3.0 * jnp.eye(3)) + self.bulk * volume * jnp.eye(3)
-        return elastic + spin @ stress + stress @ spin.T
-
-    def returned(self, stress: Mat3) -> Mat3:
+    def held(self, stress: Mat3, density: Scalar) -> Mat3:
         """The stress brought back to the cone along the flow, and to its apex from beyond it.
 
         √J₂ falls by G λ and I₁ by 27 K sin ψ λ with λ = f/(G + 27 K a sin ψ): without dilatancy the deviator is
         scaled and the pressure stays. **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
         """
         a, k = self.cone.match(self.friction, self.cohesion)
-        mean = jnp.trace(stress) / 3.0
-        deviator = stress - mean * jnp.eye(3)
-        radius = safe.sqrt(_j2(stress))
+        mean, deviator = split(stress)
+        radius = safe.sqrt(second_invariant(deviator))
         swelling = 9.0 * self.bulk * jnp.sin(self.dilatancy)
         flow = jnp.maximum(radius + 3.0 * a * mean - k, 0.0) / (self.shear + 3.0 * a * swelling)
         left = radius - self.shear * flow
@@ -121,8 +92,3 @@ class DruckerPrager(eqx.Module):
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
         return held * jnp.eye(3) + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
-
-
-def _j2(stress: Mat3) -> Scalar:
-    deviator = stress - jnp.trace(stress) / 3.0 * jnp.eye(3)
-    return 0.5 * jnp.sum(deviator * deviator)

@@ -1,0 +1,107 @@
+"""What a material is: the rate of a stress, and what of it the material holds. By the stress of one particle.
+
+Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain).
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim.typing import Mat3, Scalar, number, require
+
+
+class AbstractMaterial(eqx.Module):
+    """A solid of Young's modulus `young` Pa and Poisson's ratio `poisson`, `density` ρ₀ kg/m³ without load."""
+
+    young: eqx.AbstractVar[Scalar]
+    poisson: eqx.AbstractVar[Scalar]
+    density: eqx.AbstractVar[Scalar]
+
+    @abstractmethod
+    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+        """Elastic dσ/dt in Pa/s at σ Pa and the velocity's gradient [i, j] = ∂v_i/∂x_j in 1/s."""
+
+    @abstractmethod
+    def held(self, stress: Mat3, density: Scalar) -> Mat3:
+        """What is left of a stress, Pa, at a density, kg/m³: after each elastic step."""
+
+    @property
+    def shear(self) -> Scalar:
+        """G, Pa."""
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def bulk(self) -> Scalar:
+        """K, Pa."""
+        return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
+
+    @property
+    def sound(self) -> Scalar:
+        """Speed of an elastic compression wave, √((K + 4G/3)/ρ₀), m/s."""
+        return jnp.sqrt((self.bulk + 4.0 / 3.0 * self.shear) / self.density)
+
+
+class Murnaghan(AbstractMaterial):
+    """An elastic body: Hooke's deviator, and the pressure p = K/n ((ρ/ρ₀)ⁿ - 1).
+
+    **Arguments:** `young`, Pa; `poisson`; `density` ρ₀, kg/m³; `exponent` n.
+    **Raises:** ValueError as `require_elastic`, and for exponent ≤ 0.
+    **Source:** paper 002 Eq 28, whose bracket is misprinted; Melosh (1996).
+    """
+
+    young: Scalar = number()
+    poisson: Scalar = number()
+    density: Scalar = number()
+    exponent: Scalar = number(default=4.0)
+
+    def __check_init__(self):
+        require_elastic(self)
+        require(self.exponent > 0, f"Murnaghan: exponent = {self.exponent} must be positive")
+
+    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+        return hooke(stress, gradient, self.bulk, self.shear)
+
+    def held(self, stress: Mat3, density: Scalar) -> Mat3:
+        _, deviator = split(stress)
+        pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
+        return deviator - pressure * jnp.eye(3)
+
+
+def require_elastic(material: AbstractMaterial) -> None:
+    """Raise ValueError for young ≤ 0, poisson outside (-1, ½), density ≤ 0."""
+    name = type(material).__name__
+    require(material.young > 0, f"{name}: young = {material.young} Pa must be positive")
+    require(
+        (material.poisson > -1) & (material.poisson < 0.5),
+        f"{name}: poisson = {material.poisson} must be between -1 and 0.5",
+    )
+    require(material.density > 0, f"{name}: density = {material.density} kg/m3 must be positive")
+
+
+def hooke(stress: Mat3, gradient: Mat3, bulk: Scalar, shear: Scalar) -> Mat3:
+    """2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ in Pa/s: Hooke's law, seen from the turning material (Jaumann).
+
+    **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Source:** paper 002 Eq 27.
+    """
+    volume, deviator = split(0.5 * (gradient + gradient.T))
+    spin = 0.5 * (gradient - gradient.T)
+    turned = _product(spin, stress)  # σ Rᵀ is its transpose
+    return 2.0 * shear * deviator + 3.0 * bulk * volume * jnp.eye(3) + turned + turned.T
+
+
+def split(tensor: Mat3) -> tuple[Scalar, Mat3]:
+    """A third of the trace, and the deviator."""
+    mean = (tensor[0, 0] + tensor[1, 1] + tensor[2, 2]) / 3.0
+    return mean, tensor - mean * jnp.eye(3)
+
+
+def second_invariant(deviator: Mat3) -> Scalar:
+    """J₂ = ½ S:S of a symmetric deviator."""
+    s = deviator
+    return 0.5 * (s[0, 0] ** 2 + s[1, 1] ** 2 + s[2, 2] ** 2) + s[0, 1] ** 2 + s[0, 2] ** 2 + s[1, 2] ** 2
+
+
+def _product(a: Mat3, b: Mat3) -> Mat3:
+    """a b, written out: a product of matrices by a library's routine, one particle at a time, would cost more."""
+    return a[:, :1] * b[:1] + a[:, 1:2] * b[1:2] + a[:, 2:] * b[2:]

@@ -1,0 +1,137 @@
+"""Many particles, step by step: neighbour lists made again in time, and a stop where something is wrong."""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from difsim.particles import AbstractParticles, Neighbours
+from difsim.stepping.status import Status
+from difsim.typing import Scalar, number, require
+
+
+class AbstractStep(eqx.Module):
+    """How long a step of particles is."""
+
+    @abstractmethod
+    def size(self, model: AbstractParticles, motion: Any) -> Scalar:
+        """s, from where the motion is."""
+
+
+class ConstantStep(AbstractStep):
+    """Always `dt` s. **Raises:** ValueError for dt ≤ 0."""
+
+    dt: Scalar = number()
+
+    def __check_init__(self):
+        require(self.dt > 0, f"ConstantStep: dt = {self.dt} s must be positive")
+
+    def size(self, model, motion):
+        return self.dt
+
+
+class CourantStep(AbstractStep):
+    """`courant` times the model's longest stable step. **Raises:** ValueError for courant outside (0, 1]."""
+
+    courant: Scalar = number(default=0.5)
+
+    def __check_init__(self):
+        inside = (self.courant > 0) & (self.courant <= 1)
+        require(inside, f"CourantStep: courant = {self.courant} must be in (0, 1]")
+
+    def size(self, model, motion):
+        return self.courant * model.longest_step(motion)
+
+
+class Progress(eqx.Module):
+    """Where a run of particles is.
+
+    `motion` of the model after `steps`, the last sound one; `status` (`difsim.stepping.Status`) tells what stopped
+    it, and `particle` which one did (-1: none, or all together).
+    """
+
+    motion: Any
+    neighbours: Neighbours
+    steps: Int[Array, ""]
+    status: Int[Array, ""]
+    particle: Int[Array, ""]
+
+
+def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float = 0.2) -> Progress:
+    """The beginning of a run. On the host: the neighbour list gets its capacity here.
+
+    **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
+    that it lasts for some steps. **Raises:** ValueError as `Neighbours.allocate`.
+    """
+    reach = float(model.reach)
+    neighbours = Neighbours.allocate(state.position, reach, skin * reach)
+    motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
+    zero = jnp.asarray(0, jnp.int32)
+    return Progress(motion, neighbours, zero, zero, zero - 1)
+
+
+def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
+    """One step of `dt` s further; where it fails, the same progress with its status. Under jit."""
+    neighbours = progress.neighbours.updated(progress.motion.state.position)
+    motion = model.step(progress.motion, neighbours, dt)
+    broken = model.broken(motion)
+    fault = jnp.any(broken)
+    too_long = dt > model.longest_step(progress.motion)
+    status = jnp.select(
+        [neighbours.overflow, too_long, fault],
+        [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE)],
+    )
+    sound = status == Status.OK
+    particle = jnp.where(status == Status.NOT_FINITE, jnp.argmax(broken), -1)
+    return Progress(
+        motion=jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion),
+        neighbours=neighbours,
+        steps=progress.steps + sound,
+        status=status.astype(jnp.int32),
+        particle=particle.astype(jnp.int32),
+    )
+
+
+@eqx.filter_jit
+def advance(
+    model: AbstractParticles,
+    progress: Progress,
+    until: Float[Array, ""],
+    step: AbstractStep,
+    limit: Int[Array, ""],
+) -> Progress:
+    """On to the time `until` s, or until `limit` more steps are made, or until something is wrong.
+
+    The last step is shortened to end at `until`. Values only: the number of steps is not known beforehand.
+    """
+    last = progress.steps + limit
+
+    def goes_on(p):
+        return (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
+
+    def one(p):
+        left = until - p.motion.time
+        size = step.size(model, p.motion)
+        # Within a billionth of the end the step goes to it: no last step of a rounding.
+        dt = jnp.where(size >= left * (1 - 1e-9), left, size)
+        return stepped(model, p, dt)
+
+    return jax.lax.while_loop(goes_on, one, progress)
+
+
+def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
+    """`steps` steps of `dt` s: under jit, with forward and reverse derivatives.
+
+    Reverse mode keeps the motions at √steps places and makes those between them again.
+    """
+    inner = max(1, round(steps**0.5))
+
+    @jax.checkpoint
+    def some(p, _):
+        return jax.lax.scan(lambda q, _: (stepped(model, q, dt), None), p, length=inner)[0], None
+
+    progress = jax.lax.scan(some, progress, length=steps // inner)[0]
+    return jax.lax.scan(lambda q, _: (stepped(model, q, dt), None), progress, length=steps % inner)[0]

@@ -1,0 +1,136 @@
+"""Long runs of particles, on the host: from time to time, with room made where lists overflow, resumable."""
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from difsim.particles import AbstractParticles, Neighbours
+from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
+from difsim.stepping.status import REMEDY, Status
+
+MORE_ROOM = 1.3  # by which an overflow raises the slack of the list: a second overflow soon after is rare
+
+
+class Evolution(eqx.Module):
+    """States of a run at `times` s, as numpy arrays with a leading axis of the times that it reached.
+
+    `status` and `particle` tell what ended it before the last of the times asked for (OK: nothing did); `end`:
+    where it is now; `steps` made until each time; `lists`: how often a neighbour list ran out of room.
+    """
+
+    times: Float[np.ndarray, " t"]
+    states: Any
+    steps: Int[np.ndarray, " t"]
+    end: Progress
+    lists: int
+
+    @property
+    def status(self) -> Int[Array, ""]:
+        return self.end.status
+
+    @property
+    def particle(self) -> Int[Array, ""]:
+        return self.end.particle
+
+
+def evolve(
+    model: AbstractParticles,
+    state: Any,
+    times: Any,
+    step: AbstractStep | None = None,
+    skin: float = 0.2,
+    max_steps: int = 10_000_000,
+    checkpoint: Path | None = None,
+    watch: Callable[[float], None] | None = None,
+    throw: bool = True,
+) -> Evolution:
+    """Run particles from `state` at 0 s through `times`.
+
+    **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`: as `start`; `checkpoint`:
+    a file that keeps the run after each of the times; a run that finds its own there goes on from it, to the same
+    bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
+    **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
+    failure, with its time, particle and remedy.
+    """
+    times = np.asarray(times, float)
+    if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
+        raise ValueError(f"evolve: times {times} s must rise, from 0 on")
+    step = CourantStep() if step is None else step
+    mark = _mark((model, state, times, step, skin))
+    done = _kept(checkpoint, mark)
+    progress, states, steps, slack = done or (start(model, state, skin=skin), [], [], 1.0)
+    for time in times[len(states) :]:
+        progress, slack = _to(model, progress, float(time), step, max_steps, skin, slack)
+        if progress.status != Status.OK:
+            break
+        states.append(jax.tree.map(np.asarray, progress.motion.state))
+        steps.append(int(progress.steps))
+        if checkpoint is not None:
+            _keep(checkpoint, mark, (progress, states, steps, slack))
+        if watch is not None:
+            watch(float(time))
+    if throw and progress.status != Status.OK:
+        raise RuntimeError(describe(progress))
+    stacked = jax.tree.map(lambda *x: np.stack(x), *states) if states else None
+    grown = round(float(np.log(slack) / np.log(MORE_ROOM)))
+    return Evolution(times[: len(states)], stacked, np.asarray(steps, int), progress, grown)
+
+
+def describe(progress: Progress) -> str:
+    """What stopped a run: the status, when, which particle, and the remedy."""
+    status = Status(int(progress.status))
+    where = f" at particle {int(progress.particle)}" if progress.particle >= 0 else ""
+    remedy = REMEDY.get(status, "it goes on")
+    return f"{status.name}: at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}: {remedy}"
+
+
+def _to(model, progress, time, step, max_steps, skin, slack):
+    """On to `time`, with a larger neighbour list wherever the one there is ran out of room."""
+    reach = float(model.reach)
+    while True:
+        left = max_steps - int(progress.steps)
+        progress = advance(model, progress, jnp.asarray(time), step, jnp.asarray(left))
+        if progress.status == Status.OK and progress.motion.time < time:
+            progress = eqx.tree_at(lambda p: p.status, progress, jnp.asarray(int(Status.STEP_LIMIT), jnp.int32))
+        if progress.status != Status.OVERFLOW:
+            return progress, slack
+        slack *= MORE_ROOM
+        position = progress.motion.state.position
+        roomy = Neighbours.allocate(position, reach, skin * reach, slack=MORE_ROOM * slack)
+        zero = jnp.asarray(0, jnp.int32)
+        progress = eqx.tree_at(lambda p: (p.status, p.particle), progress, (zero, zero - 1))
+        progress = Progress(progress.motion, roomy, progress.steps, progress.status, progress.particle)
+
+
+def _mark(run: Any) -> str:
+    """A hash of all that a run is made of."""
+    leaves, structure = jax.tree.flatten(run)
+    said = hashlib.sha256(str(structure).encode())
+    for leaf in leaves:
+        said.update(np.asarray(leaf).tobytes())
+    return said.hexdigest()
+
+
+def _keep(path: Path, mark: str, done: Any) -> None:
+    # Written beside and moved: a run that is killed while it writes leaves the file before.
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".part")
+    beside.write_bytes(pickle.dumps((mark, done)))
+    beside.replace(path)
+
+
+def _kept(path: Path | None, mark: str) -> Any:
+    if path is None or not path.exists():
+        return None
+    found, done = pickle.loads(path.read_bytes())
+    if found != mark:
+        raise ValueError(f"{path} is of another run: remove it, or name another file")
+    return done
