@@ -1,0 +1,148 @@
+"""A continuum of particles: cost against PySPH, by size, of derivatives, and in float32.
+
+The work is the cliff of `difsim cliff` in mid-collapse: all sides start from the same state of all particles.
+"""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.sph import Continuum
+from difsim.stepping import ConstantStep, CourantStep, Progress, advance, evolve, march, start
+from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.cliff.scene import ROWS, Cliff, soil
+
+PEER = "DIFSIM_PYSPH_PYTHON"
+BEGUN = 0.15  # s after the gate, when the heap is fastest
+STEPS = 200
+LARGER = (120, 385)  # rows of the block: 29 000 and 300 000 particles of soil beside the 2926 of 38 rows
+FAR = jnp.inf
+
+
+def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
+    """Medians over `seeds` runs; the peer in the interpreter that DIFSIM_PYSPH_PYTHON names."""
+    cliff = Cliff.of(ROWS)
+    model = cliff.model(soil())
+    state = jax.tree.map(lambda x: jnp.asarray(x[-1]), evolve(model, cliff.state(model), [BEGUN]).states)
+    run = start(model, state)
+    dt = 0.45 * float(model.longest_step(run.motion))
+    cpu, wall, end = _timed(model, run, dt, seeds)
+    found = _against_peer(cliff, model, run, end, dt, cpu, wall, folder)
+    found += [_of_size(rows, cpu) for rows in LARGER]
+    found += _derivatives(model, run, dt, cpu, seeds)
+    return [*found, *_single(model, run, end, dt, cpu, seeds)]
+
+
+def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[float, float, Progress]:
+    """CPU and wall seconds of a particle-step, medians, and where STEPS steps end."""
+
+    def go():
+        return advance(model, run, jnp.asarray(FAR), ConstantStep(dt), jnp.asarray(STEPS))
+
+    end, cpu = cpu_seconds(go, seeds)
+    if int(end.steps) - int(run.steps) != STEPS:
+        raise RuntimeError(f"the cliff stopped after {int(end.steps)} of {STEPS} steps: nothing was measured")
+    walls = []
+    for _ in range(seeds):
+        began = time.perf_counter()
+        jax.block_until_ready(go().motion.state)
+        walls.append(time.perf_counter() - began)
+    work = STEPS * run.motion.state.density.size
+    return cpu / work, float(np.median(walls)) / work, end
+
+
+def _against_peer(cliff, model, run, end, dt, cpu, wall, folder) -> list[dict[str, Any]]:
+    python = os.environ.get(PEER)
+    count = run.motion.state.density.size
+    label = f"cliff of {count} particles, a particle-step"
+    if python is None:
+        print(f"{PEER} names no interpreter with pysph (Debian: python3-pysph, /usr/bin/python3): no peer")
+        return [row(f"{label}, CPU", 1e6 * cpu, "us"), row(f"{label}, wall", 1e6 * wall, "us")]
+    material, viscosity = model.material, model.viscosity
+    slope, bound = material.cone.match(material.friction, material.cohesion)
+    kinds = {"state": run.motion.state, "rate": run.motion.rate}
+    case = folder / "sph_case.npz"
+    np.savez(
+        case,
+        **{f"{k}_{name}": getattr(x, name) for k, x in kinds.items() for name in ("position", "velocity", "density")},
+        **{f"{k}_stress": np.asarray(x.stress)[[0, 0, 1, 2], [0, 1, 1, 2]] for k, x in kinds.items()},
+        **{name: getattr(viscosity, name) for name in ("alpha", "beta", "sound")},
+        **{name: getattr(material, name) for name in ("bulk", "shear")},
+        slope=slope,
+        bound=bound,
+        free=np.arange(count) < cliff.grains,
+        mass=model.mass[0],
+        support=model.kernel.h,
+        gravity=model.gravity[1],
+        dt=dt,
+        steps=STEPS,
+    )
+    found = []
+    for threads in sorted({1, os.cpu_count() or 1}):
+        theirs = _peer(python, case, folder / "sph_peer.npz", threads)
+        found.append(row(f"{label}, CPU, {threads} threads of PySPH", 1e6 * cpu, "us", 1e6 * float(theirs["cpu"])))
+        found.append(row(f"{label}, wall, {threads} threads of PySPH", 1e6 * wall, "us", 1e6 * float(theirs["wall"])))
+        apart = np.abs(theirs["position"] - np.asarray(end.motion.state.position)).max()
+        found.append(row(f"furthest apart after {STEPS} steps", apart / cliff.pitch.max(), "spacings"))
+    return found
+
+
+def _peer(python: str, case: Path, result: Path, threads: int) -> Any:
+    script = Path(__file__).with_name("sph_peer.py")
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+    subprocess.run([python, script, case.resolve(), result.resolve()], check=True, env=environment)
+    return np.load(result)
+
+
+def _of_size(size: int, cpu: float) -> dict[str, Any]:
+    """The cost of a particle-step of a cliff of `size` rows over that of the cliff itself."""
+    cliff = Cliff.of(size)
+    model = cliff.model(soil())
+    run = start(model, cliff.state(model))
+    dt = 0.4 * float(model.longest_step(run.motion))
+    last = jnp.asarray(FAR), ConstantStep(dt), jnp.asarray(20)
+    _, seconds = cpu_seconds(lambda: advance(model, run, *last), 1)
+    count = run.motion.state.density.size
+    return row(f"the same, {count} particles, over the cliff's", seconds / 20 / count / cpu, "1")
+
+
+def _derivatives(model: Continuum, run: Progress, dt: float, cpu: float, seeds: int) -> list[dict[str, Any]]:
+    """Cost over the same steps without, and memory, of derivatives of where the heap's centre is, by friction."""
+
+    def centre(friction):
+        of = eqx.tree_at(lambda m: m.material.friction, model, friction)
+        return jnp.mean(march(of, run, jnp.asarray(dt), STEPS).motion.state.position[0])
+
+    ways = {
+        "value": centre,
+        "forward derivative by one number": lambda x: jax.jvp(centre, (x,), (jnp.ones_like(x),)),
+        "reverse derivative": jax.value_and_grad(centre),
+    }
+    friction = model.material.friction
+    compiled = {name: jax.jit(way).lower(friction).compile() for name, way in ways.items()}
+    seconds = {name: cpu_seconds(lambda: program(friction), seeds)[1] for name, program in compiled.items()}  # noqa: B023
+    memory = {name: program.memory_analysis().temp_size_in_bytes / 1e6 for name, program in compiled.items()}
+    names = list(ways)[1:]
+    return [row(f"{name}, {STEPS} steps, over the value", seconds[name] / seconds["value"], "1") for name in names] + [
+        row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways
+    ]
+
+
+def _single(model, run, end, dt, cpu, seeds) -> list[dict[str, Any]]:
+    """float32: cost, and how far from float64."""
+    half = lambda tree: jax.tree.map(  # noqa: E731
+        lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree
+    )
+    single, _, there = _timed(half(model), half(run), dt, seeds)
+    apart = jnp.max(jnp.abs(there.motion.state.position - end.motion.state.position)) / model.kernel.h
+    return [
+        row("float32, CPU, over float64", single / cpu, "1"),
+        row(f"float32, furthest from float64 after {STEPS} steps, over the kernel's support", float(apart), "1"),
+    ]
