@@ -35,8 +35,9 @@ GROUND = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 # A ball of 1 kg falls 1.2 m and sinks 1 mm: k δ^2.5/2.5 = ½ m v²; ten contacts of .6 ms delay it little.
 DEPTH, STIFFNESS = 1e-3, 9.3e8
 WIDTH = 0.05 * DEPTH
-VALUES = Sensitivities(1e-13, 1e-13, max_steps=200_000)
-STRICTEST = Sensitivities(1e-12, 1e-12, max_steps=200_000)
+MAX_STEPS = 100_000  # of every adaptive method: a static number, and each other one would compile the case again
+VALUES = Sensitivities(1e-13, 1e-13, max_steps=MAX_STEPS)
+STRICTEST = Sensitivities(1e-12, 1e-12, max_steps=MAX_STEPS)
 
 
 class LineState(eqx.Module):
