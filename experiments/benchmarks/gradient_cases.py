@@ -15,6 +15,7 @@ from difsim.contact import (
     AbstractNormal,
     AtEachPoint,
     Ball,
+    HuntCrossley,
     LinearCompressive,
     Newton,
     PowerLaw,
@@ -228,12 +229,16 @@ def _kinked(e):
     return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, Sharp())
 
 
+def _proportional(e):
+    return HuntCrossley.from_restitution(e, STIFFNESS, 1.5, np.sqrt(2 * G * HEIGHT), Sharp())
+
+
 def _jumping(e):
     return LinearCompressive.from_restitution(e, 2.4e7, 1.0, Sharp())
 
 
 SMOOTH, CLIPPED = _falling(_smooth), _falling(_clipped)
-KINKED, JUMPING = _falling(_kinked), _falling(_jumping)
+KINKED, JUMPING, PROPORTIONAL = _falling(_kinked), _falling(_jumping), _falling(_proportional)
 
 
 def soft_bounces(n: int, build: Callable = SMOOTH, name: str = "smooth onset") -> Case:
