@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from experiments.hopper import track_pictures
-from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, shooting
+from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
 from inversion import Checkpoint, Fit, Problem, fit, identify
 
@@ -99,7 +99,7 @@ def identifiable(seed: int) -> dict[str, Any]:
         while made is None:
             truth = draw(TRUTHS, rng) | {"friction": friction}
             made = track(truth, rng.standard_normal(9), rng)
-        held, _ = shooting(made, np.arange(BOUNCES) < FIVE, truth, np.zeros((BOUNCES + 1, 12)))
+        _, held, _ = relinearised(made, np.arange(BOUNCES) < FIVE, truth, jax.random.PRNGKey(0))
         free = Problem(held.parameters, held.predict, held.data)  # nothing held: the depth is unknown too
         found = fit(free, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[truth], throw=False)
         told = identify(free, found, threshold=1e-4)
