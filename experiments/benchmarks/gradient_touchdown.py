@@ -23,7 +23,6 @@ METHODS = {
     "sensitivities 1e-8 (default)": Sensitivities(1e-8, 1e-8),
     "sensitivities 1e-8, weight .1": Sensitivities(1e-8, 1e-8, weight=0.1),
     "sensitivities 1e-8, weight 1e-4 (plain)": Sensitivities(1e-8, 1e-8, weight=1e-4),
-    "fixed steps, 4 ms": FixedSteps(1000),
     "fixed steps, 1 ms": FixedSteps(4000),
 }
 

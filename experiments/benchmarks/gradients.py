@@ -9,6 +9,7 @@ import json
 import math
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +82,17 @@ def suite() -> list[tuple[Case, dict[str, AbstractMethod]]]:
 
 def rows(points: int, _: Path) -> list[dict[str, Any]]:
     """The suite, the single bounce in other engines, and the touchdown at `points` random points of its prior."""
-    found, last = [], None
-    for case, methods in (cases := tqdm(suite())):
-        cases.set_description(case.name)
-        if case.build is not last:  # a hundred programs of adaptive loops would take some GB
-            jax.clear_caches()
-        last = case.build
-        found += case_rows(case, methods)
-    return found + peer_rows() + gradient_touchdown.rows(points)
+    with ThreadPoolExecutor() as beside:
+        peers = beside.submit(peer_rows)  # a process of its own: costs are CPU time, so it may run beside
+        found, last = [], None
+        for case, methods in (cases := tqdm(suite())):
+            cases.set_description(case.name)
+            if case.build is not last:  # a hundred programs of adaptive loops would take some GB
+                jax.clear_caches()
+            last = case.build
+            found += case_rows(case, methods)
+        touchdown = gradient_touchdown.rows(points)
+        return found + peers.result() + touchdown
 
 
 def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, Any]]:
