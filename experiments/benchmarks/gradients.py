@@ -132,7 +132,10 @@ def peer_rows() -> list[dict[str, Any]]:
         print(f"no rows of other engines: set {PEERS} to a Python with mujoco-mjx and brax")
         return []
     script = Path(__file__).parent / "gradient_peers.py"
-    done = subprocess.run([interpreter, script], stdout=subprocess.PIPE, text=True, check=True)
+    theirs = {
+        k: v for k, v in os.environ.items() if k != "XLA_FLAGS"
+    }  # not with our flags: as their users run them
+    done = subprocess.run([interpreter, script], stdout=subprocess.PIPE, text=True, check=True, env=theirs)
     found = []
     for engine in json.loads(done.stdout.splitlines()[-1]):
         derivative = engine["derivative"] or [math.nan, math.nan]
