@@ -132,9 +132,8 @@ def peer_rows() -> list[dict[str, Any]]:
         print(f"no rows of other engines: set {PEERS} to a Python with mujoco-mjx and brax")
         return []
     script = Path(__file__).parent / "gradient_peers.py"
-    theirs = {
-        k: v for k, v in os.environ.items() if k != "XLA_FLAGS"
-    }  # not with our flags: as their users run them
+    # Without our flags of XLA: as their users run them.
+    theirs = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
     done = subprocess.run([interpreter, script], stdout=subprocess.PIPE, text=True, check=True, env=theirs)
     found = []
     for engine in json.loads(done.stdout.splitlines()[-1]):
