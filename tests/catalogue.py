@@ -70,6 +70,7 @@ def _normals(onset) -> dict:
         "power 1.5": contact.PowerLaw(1e5, 100.0, 1.5, onset),
         "power 1.5 clipped": contact.PowerLawClipped(1e5, 100.0, 1.5, onset),
         "power 2 clipped": contact.PowerLawClipped(1e6, 900.0, 2, onset),
+        "hunt-crossley 1.5": contact.HuntCrossley(1e5, 0.8, 1.5, onset),
         "hertz": contact.Hertz(1e6, 0.1, onset),
     }
 

@@ -30,7 +30,8 @@ FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 TIGHT = Sensitivities(1e-9, 1e-9, max_steps=20_000)
 LINEAR = ["linear", "linear clipped", "linear compressive"]
 POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
-NORMALS = [*LINEAR, *POWER, "hertz"]
+NORMALS = [*LINEAR, *POWER, "hertz", "hunt-crossley"]
+IMPACT = 0.1  # m/s, at which the last has its restitution
 GRIPS = ["each point", "effective point", "spring", "Mindlin"]
 
 
@@ -92,6 +93,7 @@ def normal(name, e=1.0, width=0.0, mass=MASS) -> OneNormal:
     for kind in (contact.PowerLaw, contact.PowerLawClipped):
         laws += [kind.from_restitution(e, STIFFNESS, p, mass, onset) for p in (1, 1.5, 2)]
     laws.append(contact.Hertz(0.75 * STIFFNESS, 1.0, onset))
+    laws.append(contact.HuntCrossley.from_restitution(e, STIFFNESS, 1.5, IMPACT, onset))
     return OneNormal(tuple(laws), float(NORMALS.index(name)), onset)
 
 

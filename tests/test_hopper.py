@@ -30,6 +30,7 @@ from tests.hoppers import (
     CUBE,
     EDGE,
     FLOOR,
+    IMPACT,
     MASS,
     NORMALS,
     RADIUS,
@@ -51,7 +52,7 @@ SMOOTH = grip("each point")
 
 
 def exponent(name):
-    return float(name.split()[1]) if name.startswith("power") else 1.5 if name == "hertz" else 1.0
+    return float(name.split()[1]) if name.startswith("power") else 1.0 if name.startswith("linear") else 1.5
 
 
 def elastic_depth(name, speed):
@@ -60,7 +61,7 @@ def elastic_depth(name, speed):
     return ((p + 1) * MASS * speed**2 / (2 * STIFFNESS)) ** (1 / (p + 1))
 
 
-def realised(name, e, width=0.0, speed=0.1):
+def realised(name, e, width=0.0, speed=IMPACT):
     """Restitution of an impact in free flight, `width` in units of the undamped depth; and its solution."""
     depth = elastic_depth(name, speed)
     height = 0.01 + 21 * width * depth

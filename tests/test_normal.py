@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 from difsim.contact import (
     Hertz,
+    HuntCrossley,
     LinearClipped,
     LinearCompressive,
     LinearNormal,
@@ -87,13 +88,14 @@ def test_clipping_a_power_law_raises_its_restitution(asked, realised, exponent):
 def test_maps_and_inverses(e):
     laws = [law.from_restitution(e, STIFFNESS, MASS, Sharp()) for law in LINEAR]
     laws += [law.from_restitution(e, STIFFNESS, p, MASS, Sharp()) for law in POWER for p in (1, 1.5, 2)]
+    laws.append(HuntCrossley.from_restitution(e, STIFFNESS, 1.5, MASS, Sharp()))  # at a speed of 1.3 m/s
     for law in laws:
         np.testing.assert_allclose(law.restitution(MASS), e, rtol=1e-12)
 
     # ... and the derivative of the round trip is 1, the way a fit of e needs it.
     def round_trip(e):
         some = [law.from_restitution(e, STIFFNESS, MASS, 1e-3) for law in LINEAR]
-        some += [law.from_restitution(e, STIFFNESS, 1.5, MASS, 1e-3) for law in POWER]
+        some += [law.from_restitution(e, STIFFNESS, 1.5, MASS, 1e-3) for law in (*POWER, HuntCrossley)]
         return jnp.stack([law.restitution(MASS) for law in some])
 
     np.testing.assert_allclose(jax.jacfwd(round_trip)(jnp.array(e)), 1, rtol=1e-10)
@@ -115,6 +117,21 @@ def test_linear_impact_realises_the_restitution(law, e):
 def test_power_law_impact_realises_the_restitution_at_any_speed(law, exponent, speed):
     made = law.from_restitution(0.6, 1e6, exponent, MASS, Sharp())
     np.testing.assert_allclose(impact(made, speed=speed)[0], 0.6, atol=1e-6)
+
+
+def test_hunt_and_crossley_realise_the_restitution_at_their_speed():
+    """Whatever the mass and the exponent; slower impacts rebound better, in the limit as 1 - 2 a v/3."""
+    made = HuntCrossley.from_restitution(0.6, 1e6, 1.5, 0.7, Sharp())
+    for exponent, mass, speed in ((1.5, MASS, 0.7), (1, 3.0, 0.7), (2, MASS, 0.2)):
+        law = HuntCrossley(1e6, made.damping, exponent, Sharp())
+        e = float(law.restitution(speed))
+        assert e == pytest.approx(0.6, rel=1e-12) if speed == 0.7 else e > 0.8
+        np.testing.assert_allclose(impact(law, mass, speed)[0], e, atol=1e-6)
+        # φ(a v) = φ(-e a v): what the exact map rests on.
+        u = float(law.damping) * speed
+        np.testing.assert_allclose(u - np.log1p(u), -e * u - np.log1p(-e * u), rtol=1e-11)
+    for slow in (0.0, 1e-9, 1e-3):
+        np.testing.assert_allclose(made.restitution(slow), 1 - 2 / 3 * made.damping * slow, atol=1e-6)
 
 
 def test_overdamped_clipped_impact():
@@ -211,6 +228,8 @@ def test_which_laws_are_abrupt_at_touch():
         (lambda: LinearClipped(1.0, -1.0, 1e-3), "damping"),
         (lambda: LinearCompressive(1.0, 1.0, 0.0), "Sharp"),
         (lambda: PowerLaw(1.0, 1.0, 0.5, 1e-3), "exponent"),
+        (lambda: HuntCrossley(1.0, -1.0, 1.5, 1e-3), "damping"),
+        (lambda: HuntCrossley(1.0, 1.0, 0.5, 1e-3), "exponent"),
         (lambda: PowerLaw.from_restitution(1.1, 1.0, 1.5, 1.0, 1e-3), "restitution"),
         (lambda: PowerLawClipped.from_restitution(0.0, 1.0, 1.5, 1.0, 1e-3), "restitution"),
         (lambda: Hertz(0.0, 1.0, 1e-3), "effective_modulus"),

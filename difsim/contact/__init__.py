@@ -17,7 +17,14 @@ from difsim.contact.moreau import simultaneous
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
 from difsim.contact.onset import AbstractOnset, Sharp, Smooth
 from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
-from difsim.contact.power_law import Hertz, PowerLaw, PowerLawClipped, effective_modulus, effective_radius
+from difsim.contact.power_law import (
+    Hertz,
+    HuntCrossley,
+    PowerLaw,
+    PowerLawClipped,
+    effective_modulus,
+    effective_radius,
+)
 from difsim.contact.regolith import Regolith
 from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
 from difsim.contact.surface import Powers, SurfaceContact, Wrench
@@ -41,6 +48,7 @@ __all__ = [
     "Held",
     "Hertz",
     "Hold",
+    "HuntCrossley",
     "Impulse",
     "LinearClipped",
     "LinearCohesion",

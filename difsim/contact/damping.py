@@ -8,10 +8,14 @@ depends on what the law does while the mass moves out:
     damper in compression only      e = exp(-h(ζ)),    h(ζ) = ζ acos ζ/√(1-ζ²),  for ζ > 1 ζ acosh ζ/√(ζ²-1)
 
 Source: Schwager & Pöschel, Granular Matter 9 (2007) 465-469, for the clipped force; the others are textbook.
+
+With a damper that goes with the elastic force, F_el (1 + a δ'), e depends on u = a v, v the speed at touch:
+m v dv = -F_el (1 + a v) dδ is separable, and φ(u) = φ(-e u) for φ(x) = x - ln(1 + x), whatever m and F_el(δ).
 """
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
@@ -72,6 +76,29 @@ def compressive_restitution(zeta: Scalar) -> Scalar:
 def compressive_ratio(e: Scalar) -> Scalar:
     """ζ, the inverse of `compressive_restitution`."""
     return _inverse_decay(-jnp.log(e))
+
+
+def elastic_ratio_restitution(u: Scalar) -> Scalar:
+    """e of a damper that goes with the elastic force, at u = a v: 1 - 2u/3 + ... for small u, 1/u for large."""
+    small = u < 0.02
+    x = jnp.where(small, 1.0, u)
+    # With e u = 1 - exp(-L): L - 1 + exp(-L) = φ(u), convex in L. The first guess is right to third order in
+    # ln(1 + u), and one step from it is past the root and near it for large u.
+    m = jnp.log1p(x)
+    L, energy = m + m**2 / 3, x - m
+    for _ in range(6):
+        L = L + (energy - L - jnp.expm1(-L)) / -jnp.expm1(-L)
+    series = jnp.polyval(jnp.asarray([7648 / 42525, -40 / 189, 104 / 405, -44 / 135, 4 / 9, -2 / 3, 1.0]), u)
+    return jnp.where(small, series, -jnp.expm1(-L) / x)
+
+
+def elastic_ratio(e: Scalar) -> Scalar:
+    """u, the inverse of `elastic_ratio_restitution`, by Newton steps: 1/e(u) is convex, and all but straight."""
+    u = 1.5 * (1 / e - 1)
+    for _ in range(6):
+        found, slope = jax.jvp(elastic_ratio_restitution, (u,), (jnp.ones_like(u),))
+        u = u + (1 / found - 1 / e) * found**2 / slope
+    return u
 
 
 def _decay(z: Scalar) -> Scalar:

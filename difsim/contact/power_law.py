@@ -1,4 +1,4 @@
-"""Normal laws with a power of the penetration: Tsuji's damped power law, clipped or not, and Hertz."""
+"""Normal laws with a power of the penetration: Tsuji's and Hunt and Crossley's damped ones, and Hertz."""
 
 from collections.abc import Sequence
 
@@ -97,6 +97,54 @@ class PowerLawClipped(AbstractNormal):
     def restitution(self, mass: ArrayLike) -> Scalar:
         """e realised for a (reduced) `mass` in kg: the exact inverse of `from_restitution`."""
         return damping.clipped_restitution(self.damping / critical(self.stiffness, mass, self.exponent))
+
+
+class HuntCrossley(AbstractNormal):
+    """F = kδᵖ max(0, 1 + a δ'): the damper goes with the elastic force, and e falls with the speed.
+
+    e depends on a v alone, v the speed at touch: φ(a v) = φ(-e a v), φ(x) = x - ln(1 + x); slow impacts have
+    1 - 2 a v/3. The force starts without a jump or an infinite slope, so that sensitivities under error control
+    are right with a sharp onset too. It pulls in no free impact; the max is for what else tears bodies apart.
+
+    **Arguments:** `stiffness` k, N/m^p; `damping` a, s/m; `exponent` p ≥ 1, static; `onset`.
+    **Raises:** `ValueError` for k ≤ 0, a < 0, p < 1.
+    **Source:** Hunt & Crossley, J. Appl. Mech. 42 (1975) 440-445 (e = 1 - 2 a v/3); the exact e: damping.py.
+    """
+
+    stiffness: Scalar = number()
+    damping: Scalar = number()
+    exponent: float = eqx.field(static=True, converter=float)
+    onset: AbstractOnset = onset_field()
+
+    def __check_init__(self):
+        check(self)
+        require(self.exponent >= 1, f"HuntCrossley: exponent = {self.exponent} must be at least 1.")
+
+    @classmethod
+    def from_restitution(
+        cls, e: ArrayLike, stiffness: ArrayLike, exponent: float | int, speed: ArrayLike, onset
+    ) -> "HuntCrossley":
+        """The law that realises `e` at a `speed` of impact in m/s, for any mass."""
+        return cls(
+            stiffness,
+            damping.elastic_ratio(damping.check_restitution(e)) / as_float(speed),
+            exponent,
+            onset,
+        )
+
+    @property
+    def abrupt(self) -> bool:
+        return False
+
+    def stored(self, delta: Scalar) -> Scalar:
+        return self.stiffness * safe.power(delta, self.exponent + 1) / (self.exponent + 1)
+
+    def damped(self, elastic: Scalar, delta: Scalar, rate: Scalar) -> Scalar:
+        return elastic * clip(1 + self.damping * rate)
+
+    def restitution(self, speed: ArrayLike) -> Scalar:
+        """e at a `speed` of impact in m/s: the exact inverse of `from_restitution`."""
+        return damping.elastic_ratio_restitution(self.damping * as_float(speed))
 
 
 class Hertz(AbstractNormal):

@@ -15,6 +15,7 @@ from difsim.contact import (
     AbstractNormal,
     AtEachPoint,
     Ball,
+    HuntCrossley,
     LinearCompressive,
     Newton,
     PowerLaw,
@@ -35,8 +36,9 @@ GROUND = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 # A ball of 1 kg falls 1.2 m and sinks 1 mm: k δ^2.5/2.5 = ½ m v²; ten contacts of .6 ms delay it little.
 DEPTH, STIFFNESS = 1e-3, 9.3e8
 WIDTH = 0.05 * DEPTH
-VALUES = Sensitivities(1e-13, 1e-13, max_steps=200_000)
-STRICTEST = Sensitivities(1e-12, 1e-12, max_steps=200_000)
+MAX_STEPS = 100_000  # of every adaptive method: a static number, and each other one would compile the case again
+VALUES = Sensitivities(1e-13, 1e-13, max_steps=MAX_STEPS)
+STRICTEST = Sensitivities(1e-12, 1e-12, max_steps=MAX_STEPS)
 
 
 class LineState(eqx.Module):
@@ -227,12 +229,16 @@ def _kinked(e):
     return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, Sharp())
 
 
+def _proportional(e):
+    return HuntCrossley.from_restitution(e, STIFFNESS, 1.5, np.sqrt(2 * G * HEIGHT), Sharp())
+
+
 def _jumping(e):
     return LinearCompressive.from_restitution(e, 2.4e7, 1.0, Sharp())
 
 
 SMOOTH, CLIPPED = _falling(_smooth), _falling(_clipped)
-KINKED, JUMPING = _falling(_kinked), _falling(_jumping)
+KINKED, JUMPING, PROPORTIONAL = _falling(_kinked), _falling(_jumping), _falling(_proportional)
 
 
 def soft_bounces(n: int, build: Callable = SMOOTH, name: str = "smooth onset") -> Case:

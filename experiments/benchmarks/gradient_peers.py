@@ -27,7 +27,7 @@ DAMPING, ELASTICITY = 45.0, 0.8  # both give a restitution near .8
 STEPS = (1e-3, 1e-4)
 
 SCENE = """<mujoco>
-  <option timestep="{dt}" gravity="0 0 -{g}"/>
+  <option gravity="0 0 -{g}"/>
   <custom><numeric name="elasticity" data="{elasticity}"/></custom>
   <worldbody>
     <geom type="plane" size="5 5 1" condim="1" solref="-100000 -{damping}"/>
@@ -38,35 +38,37 @@ SCENE = """<mujoco>
 </mujoco>"""
 
 
-def scene(dt: float) -> mujoco.MjModel:
+def scene() -> mujoco.MjModel:
     """The ball over the plane."""
-    text = SCENE.format(dt=dt, g=G, z=HEIGHT + RADIUS, radius=RADIUS, damping=DAMPING, elasticity=ELASTICITY)
+    text = SCENE.format(g=G, z=HEIGHT + RADIUS, radius=RADIUS, damping=DAMPING, elasticity=ELASTICITY)
     return mujoco.MjModel.from_xml_string(text)
 
 
-def mjx_end(dt: float):
-    """z of height and contact damping (`solref`, direct form), N s/m per kg."""
-    model = mjx.put_model(scene(dt))
+def mjx_end():
+    """z of height and contact damping (`solref`, direct form), N s/m per kg, by step."""
+    model = mjx.put_model(scene())
     start = mjx.make_data(model)
 
-    def end(p):
+    def end(p, dt, steps):
         ours = model.replace(geom_solref=model.geom_solref.at[:, 1].set(-p[1]))
+        ours = ours.replace(opt=ours.opt.replace(timestep=dt))
         data = start.replace(qpos=start.qpos.at[2].set(p[0] + RADIUS))
-        data = jax.lax.fori_loop(0, round(TIME / dt), lambda _, d: mjx.step(ours, d), data)
+        data = jax.lax.fori_loop(0, steps, lambda _, d: mjx.step(ours, d), data)
         return data.qpos[2] - RADIUS
 
     return end, jnp.array([HEIGHT, DAMPING])
 
 
-def brax_end(pipeline, dt: float):
-    """z of height and elasticity."""
-    system = mjcf.load_model(scene(dt))
+def brax_end(pipeline):
+    """z of height and elasticity, by step."""
+    system = mjcf.load_model(scene())
 
-    def end(p):
+    def end(p, dt, steps):
         ours = system.replace(elasticity=jnp.full_like(system.elasticity, p[1]))
+        ours = ours.replace(opt=ours.opt.replace(timestep=dt))
         state = pipeline.init(ours, ours.init_q.at[2].set(p[0] + RADIUS), jnp.zeros(ours.qd_size()))
         act = jnp.zeros(ours.act_size())
-        state = jax.lax.fori_loop(0, round(TIME / dt), lambda _, s: pipeline.step(ours, s, act), state)
+        state = jax.lax.fori_loop(0, steps, lambda _, s: pipeline.step(ours, s, act), state)
         return state.x.pos[0, 2] - RADIUS
 
     return end, jnp.array([HEIGHT, ELASTICITY])
@@ -79,37 +81,41 @@ def by_height(z: float) -> float:
     return float(e * G / v * (TIME - fall) - (e * v - G * (TIME - fall)) * fall / (2 * HEIGHT))
 
 
-def slopes(run, at) -> list[float]:
-    """Of a parabola through the values at 41 points within ±5 % of each parameter."""
-    share, found = np.linspace(-0.05, 0.05, 41), []
-    for x, only in zip(np.asarray(at), np.eye(2), strict=True):
-        values = [float(run(at * (1 + s * only))) for s in share]
-        found.append(float(np.polyfit(share * x, values, 2)[1]))
+def trend(values, at) -> tuple[float, list[float]]:
+    """z, and the slopes of a parabola through the values at 41 points within ±5 % of each parameter."""
+    share = np.linspace(-0.05, 0.05, 41)
+    points = np.asarray(at) * (1 + share[:, None, None] * np.eye(2))
+    found = np.asarray(values(jnp.asarray(points.reshape(-1, 2)))).reshape(-1, 2)
+    slopes = [float(np.polyfit(share * x, z, 2)[1]) for x, z in zip(np.asarray(at), found.T, strict=True)]
+    return float(found[20, 0]), slopes
+
+
+def rows(name: str, parameter: str, end, at) -> list[dict]:
+    """z, its derivatives and slopes at each step; a refusal of the engine is its message.
+
+    The step is a number and not a constant: one program serves all.
+    """
+    several, slope = jax.jit(jax.vmap(end, in_axes=(0, None, None))), jax.jit(jax.jacfwd(end))
+    found = []
+    for dt in STEPS:
+        step = (jnp.asarray(dt), round(TIME / dt))
+        z, slopes = trend(lambda points, step=step: several(points, *step), at)
+        row = {"engine": name, "parameter": parameter, "dt": dt, "z": z, "slopes": slopes, "closed": by_height(z)}
+        try:
+            row["derivative"] = [float(x) for x in slope(at, *step)]
+        except Exception as refusal:  # whatever the engine raises is what its user sees
+            row |= {"derivative": None, "refusal": str(refusal).splitlines()[0]}
+        found.append(row)
     return found
-
-
-def row(name: str, parameter: str, dt: float, end, at) -> dict:
-    """z, its derivatives and slopes; a refusal of the engine is its message."""
-    run = jax.jit(end)
-    z = float(run(at))
-    out = {"engine": name, "parameter": parameter, "dt": dt, "z": z, "slopes": slopes(run, at)}
-    try:
-        derivative = [float(x) for x in jax.jit(jax.jacfwd(end))(at)]
-    except Exception as refusal:  # whatever the engine raises is what its user sees
-        return out | {"closed": by_height(z), "derivative": None, "refusal": str(refusal).splitlines()[0]}
-    return out | {"closed": by_height(z), "derivative": derivative}
 
 
 def main() -> None:
     """Print all rows."""
     jax.config.update("jax_enable_x64", True)
-    rows = []
-    for dt in STEPS:
-        rows.append(row(f"MuJoCo MJX {version('mujoco-mjx')}", "damping", dt, *mjx_end(dt)))
-        for name, pipeline in (("spring", brax.spring.pipeline), ("positional", brax.positional.pipeline)):
-            engine = f"Brax {version('brax')} {name}"
-            rows.append(row(engine, "elasticity", dt, *brax_end(pipeline, dt)))
-    json.dump(rows, sys.stdout)
+    found = rows(f"MuJoCo MJX {version('mujoco-mjx')}", "damping", *mjx_end())
+    for name, pipeline in (("spring", brax.spring.pipeline), ("positional", brax.positional.pipeline)):
+        found += rows(f"Brax {version('brax')} {name}", "elasticity", *brax_end(pipeline))
+    json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":

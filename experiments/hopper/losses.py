@@ -161,7 +161,8 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
             guess = {k: float(q.physical(u[i])) for i, (k, q) in enumerate(UNKNOWN.items())} | KNOWN
         used = np.arange(BOUNCES) < bounces
         while 2 * used.sum() > bounces:
-            found, used, strangeness = relinearised(track, used, guess, key)
+            found, inverse, strangeness = relinearised(track, used, guess, key)
+            used = np.asarray(inverse.predict.used)
             if best is None or found.misfit < best.misfit:
                 best = found
             if 2 * used.sum() > bounces and found.misfit < chi2.isf(RARE, 12 * used.sum()):
@@ -170,9 +171,9 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
     return best
 
 
-def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Used, Float[np.ndarray, "arcs"]]:
+def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Float[np.ndarray, "arcs"]]:
     """Fits of the ground and of the arcs' starts in turn until the starts stand still: the last fit, or the best
-    one where they do not; with the arcs that it used, and their strangeness."""
+    one where they do not; with its problem, which knows the arcs used, and their strangeness."""
     shifts, best = np.zeros((BOUNCES + 1, 12)), None
     for _ in range(ROUNDS):
         inverse, chain = shooting(track, used, guess, shifts)
@@ -181,9 +182,9 @@ def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Used, Float
         missed = chain.mean + np.asarray(inverse.data["miss"].cholesky) @ found.residual[: 12 * BOUNCES]
         told = np.clip(chain.told(missed), -FARTHEST, FARTHEST)
         if np.abs(told - shifts).max() < STILL:
-            return found, used, chain.strangeness(missed)
+            return found, inverse, chain.strangeness(missed)
         if best is None or found.misfit < best[0].misfit:
-            best = found, used, chain.strangeness(missed)
+            best = found, inverse, chain.strangeness(missed)
         if not found.misfit < WORSE * best[0].misfit:
             break
         guess, shifts = found.values, told

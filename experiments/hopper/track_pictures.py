@@ -72,7 +72,8 @@ def _coverage(ax: Axes, result: xr.Dataset) -> None:
             share = row[f"within_{rate:g}"]
             if share is not None:
                 ax.errorbar(i, 100 * share, 100 * row[f"error_{rate:g}"], color=colour, marker="o", capsize=3)
-        ax.annotate(f"{row['stated']} of {row['of']} stated", (i, 12), ha="center", color=GREY)
+        ax.annotate(f"{row['stated']} of {row['of']}", (i, 12), ha="center", color=GREY)
+    ax.annotate("intervals stated:", (0, 18), ha="center", color=GREY)
     for rate, colour in RATES.items():
         ax.axhline(100 * rate, color=colour, linewidth=0.8, linestyle=":", label=f"{100 * rate:.0f} % intervals")
     ax.set(ylim=(5, 104), ylabel="intervals that hold the truth [%]", xlim=(-0.5, len(rows) - 0.5))
