@@ -1,4 +1,4 @@
-"""CPU time of a call."""
+"""CPU time of a call, and the rows that a benchmark gives."""
 
 import time
 from collections.abc import Callable
@@ -23,3 +23,9 @@ def cpu_seconds(call: Callable[[], Any], runs: int) -> tuple[Any, float]:
         once()
         times.append(time.process_time() - started)
     return result, float(np.median(times))
+
+
+def row(work: str, ours: float, unit: str, peer: float = np.nan) -> dict[str, Any]:
+    """A row, with the ratio peer/ours where there is a peer."""
+    ratio = peer / ours if np.isfinite(peer) else np.nan
+    return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ratio), "unit": unit}
