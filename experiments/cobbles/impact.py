@@ -47,8 +47,8 @@ SCENARIO, PIXEL = 1, 1.0  # cameras; px
 DROPPED = 0.2  # s, before and after the impact, that two arcs leave out
 START = (0.8, 0.5)  # of restitution and friction, for fits
 AWAY = (0.1, 0.3, 0.5)  # how far restitution, friction and ln C may be off
-STARTS = 6  # of a fit: the normal at the touch is told best, and a rough stone has it at several places
-EQUAL = 20.0  # of misfits: a mode that is no worse than this may be the truth's, whose odds are above e^-10
+STARTS = 6  # of a fit: pixels tell the normal at the touch, and a rough stone has it at several places
+EQUAL = 20.0  # above the least misfit: a motion further up than this has odds below e^-10
 SAME = 0.3  # σ: ends that differ by less in all numbers are one mode
 
 
