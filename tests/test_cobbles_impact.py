@@ -112,16 +112,25 @@ def test_the_sensitivities_go_through_the_impact(experiment):
             np.testing.assert_allclose(ours, slope, atol=1e-4 * (1e-3 + np.abs(slope).max()))
 
 
+def test_ends_that_fit_alike_are_kept_once_each_best_first():
+    fit = np.array([[1.0, 2.0], [5.0, 2.0], [1.01, 2.0], [1.0, 9.0]])
+    misfit = np.array([104.0, 100.0, 104.0, 190.0])
+    assert impact.modes(misfit, fit, np.ones_like(fit)) == [1, 0]
+    assert impact.modes(misfit - [0, 0, 0, 80], fit, np.ones_like(fit)) == [1, 0, 3]
+
+
 @pytest.mark.slow
 def test_fits_hold_the_truth_with_the_calibration_unknown(experiment):
     x = impact.theta_of(experiment, released(paper.INCLINATION))
     case = impact.case_of(experiment, x, sensitivity(experiment.stone, experiment.law, x, jnp.asarray(TIMES)))
     told = impact.told(experiment, case, jnp.asarray(1.0))
-    keys = jax.random.split(jax.random.PRNGKey(3), 20)
+    keys = jax.random.split(jax.random.PRNGKey(3), 10)
     made = impact.fits(experiment, case, told["start_covariance"], jnp.asarray(1.0), keys)
-    good = np.asarray(made["misfit"]) < 2 * int(case.seen.sum()) * 1.2
-    z = np.asarray(made["error"] / made["fit_sigma"])[good]
-    # Some fits touch at another vertex than the truth, where starts are off by more than they state, e is not.
-    assert good.mean() >= 0.9
-    assert np.mean(np.abs(z[:, 24]) < 1.96) > 0.8 and np.mean(np.abs(np.delete(z, 25, axis=1)) < 1.96) > 0.85
-    assert float(told["restitution_sigma"]) == pytest.approx(float(np.median(made["fit_sigma"][:, 24])), rel=0.1)
+    best = np.arange(10), np.argmin(made["misfit"], axis=1)
+    assert np.all(np.asarray(made["misfit"])[best] < 2 * int(case.seen.sum()) * 1.2)
+    # Of friction only the prior is known.
+    z = np.delete(np.asarray(made["error"] / made["fit_sigma"])[best], 25, axis=1)
+    assert np.mean(np.abs(z[:, 24]) < 1.96) >= 0.8 and np.mean(np.abs(z) < 1.96) > 0.9
+    assert float(told["restitution_sigma"]) == pytest.approx(
+        float(np.median(np.asarray(made["fit_sigma"])[best][:, 24])), rel=0.1
+    )

@@ -1,5 +1,8 @@
 """The cobbles study: its stones, the paper's tables, and what a collision of the study writes."""
 
+import os
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,8 +12,9 @@ from scipy.spatial import ConvexHull
 from difsim import rotation
 from difsim.mesh import TriMesh
 from experiments.cobbles import collision, paper
+from experiments.cobbles.laws import hard
 from experiments.cobbles.nominal import released
-from experiments.cobbles.stones import cobble, generated
+from experiments.cobbles.stones import BENNU, cobble, generated, stone
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -80,6 +84,22 @@ def test_the_release_is_table_4(inclination):
         assert np.degrees(np.arccos(along)) == pytest.approx(inclination, abs=1e-6)
     across = state.first.velocity + state.second.velocity
     np.testing.assert_allclose(across / 2, (0, -paper.SPEED * np.sin(np.radians(inclination)), 0), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not os.path.isfile(os.path.join(os.environ.get("DIFSIM_DATA", ""), BENNU)),
+    reason=f"no {BENNU} under DIFSIM_DATA",
+)
+def test_bennus_shape_gives_table_5():
+    table = [(e, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
+    e, states = zip(*table, strict=True)
+    cases = collision.Cases.of(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))
+    found = collision.outcomes(stone(cobble("bennu", 0), 30), hard, cases)
+    off = np.reshape(found["energy_ratio"], (4, 4)) - paper.ENERGY_RATIO
+    assert not np.any(found["status"])
+    assert np.abs(off[:, np.array(paper.INCLINATIONS) != 15.0]).max() < collision.TOLERANCE
+    np.testing.assert_allclose(found["normal_ratio"], e, atol=1e-9)
 
 
 @pytest.mark.slow

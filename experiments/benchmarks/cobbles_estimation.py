@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from experiments.benchmarks.timing import cpu_seconds
+from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles.arcs import STOPS, ArcProblem, Tracks, fit_arc, images
 from experiments.cobbles.montecarlo import ACCEPTABLE, times, world
 from experiments.cobbles.paper_estimation import BOX, MARKER_NOISE
@@ -66,17 +66,9 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
         misses += max(abs(errors[name][-1]) for name in errors) > 1e-4
     work = f"second arc, 12 unknowns, {int(2 * jnp.sum(seen))} pixels, {FITS} fits in one call"
     return [
-        *[
-            _row(f"{work}: a fit; peer: scipy, residual {n}", ours, float(np.median(peers[n])), "ms CPU")
-            for n in peers
-        ],
-        _row(
-            "share of the fits that found the motion",
-            float(jnp.mean(found.rms * PIXEL <= ACCEPTABLE)),
-            np.nan,
-            "1",
-        ),
-        _row(f"of {seeds} peer fits, ends with another misfit (1e-4)", misses, np.nan, "fits"),
+        *[row(f"{work}: a fit; peer: scipy, residual {n}", ours, "ms CPU", np.median(peers[n])) for n in peers],
+        row("share of the fits that found the motion", jnp.mean(found.rms * PIXEL <= ACCEPTABLE), "1"),
+        row(f"of {seeds} peer fits, ends with another misfit (1e-4)", misses, "fits"),
     ]
 
 
@@ -126,8 +118,3 @@ class NumpyResidual:
         plane = plane * (1 + r2 * (w1 + r2 * (w2 + r2 * w3)))[..., None]
         pixels = plane * self.focal[None, :, None] + self.middle[None, :, None]
         return ((pixels - self.pixels)[self.seen] / self.sigma).ravel()
-
-
-def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
-    ratio = peer / ours if np.isfinite(peer) else np.nan
-    return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ratio), "unit": unit}

@@ -43,8 +43,10 @@ def run(options: Benchmark) -> None:
         "gravity": gravity,
         "shapes": shapes,
     }
-    rows = benchmarks[options.name].rows(options.seeds, options.out)
-    _print(rows)
+    rows = []
+    for row in benchmarks[options.name].rows(options.seeds, options.out):
+        _print(row)
+        rows.append(row)
     path = options.out / f"benchmark_{options.name}.json"
     stamp = provenance()
     # A row without a peer has no ratio: null.
@@ -52,7 +54,6 @@ def run(options: Benchmark) -> None:
     print(f"\nwritten to {path}")
 
 
-def _print(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        ours, peer, ratio = (f"{row[k]:.4g}" if math.isfinite(row[k]) else "-" for k in ("ours", "peer", "ratio"))
-        print(f"{row['work']:72s}{ours:>12s}{peer:>12s}{ratio:>10s}  {row['unit']}")
+def _print(row: dict[str, Any]) -> None:
+    ours, peer, ratio = (f"{row[k]:.4g}" if math.isfinite(row[k]) else "-" for k in ("ours", "peer", "ratio"))
+    print(f"{row['work']:72s}{ours:>12s}{peer:>12s}{ratio:>10s}  {row['unit']}", flush=True)

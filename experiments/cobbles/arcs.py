@@ -111,11 +111,6 @@ def images(
     return images_along(known.rig, known.markers, coast(known.body, to_state(x), times, acceleration))
 
 
-def visible(known: Known, x: State12, times: Float[Array, " T"]) -> Bool[Array, "T C M"]:
-    """Which markers are in the image and on the near side of their own body. The other body hides nothing here."""
-    return visible_along(known.rig, known.markers, coast(known.body, to_state(x), times))
-
-
 def images_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Float[Array, "T C M 2"]:
     """`images` of the states of any path."""
     points = places(markers, path)

@@ -18,6 +18,7 @@ from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
+from inversion import map_batched
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
 STEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3)  # s, in contact
@@ -178,7 +179,7 @@ def outcomes(body: Stone, law: Law, cases: Cases) -> dict[str, Array]:
             "status": found.status,
         }
 
-    return jax.lax.map(one, cases)
+    return map_batched(one, cases)
 
 
 def _stacked(states: Sequence[PairState]) -> PairState:

@@ -111,9 +111,10 @@ def accuracy_map(truth: World, count: int) -> xr.Dataset:
 
 
 def _rms(made: Sample, which: int, column: int) -> dict[str, Any]:
-    """Median and 90 % range of the rms of the way over the repeats, beside the paper's one draw."""
+    """Median and 90 % range of the rms of the way over the repeats, beside the paper's one draw; σ of CoR_E."""
     way = np.asarray(made.way)[np.asarray(made.converged)]
-    table = {"converged": float(np.mean(made.converged))}
+    ratio = np.asarray(made.energy_ratio)[np.asarray(made.converged)]
+    table = {"converged": float(np.mean(made.converged)), "energy_ratio_sigma": float(ratio.std(ddof=1))}
     for i, (name, paper) in enumerate((("position", POSITION_RMS), ("spin", SPIN_RMS))):
         low, middle, high = np.percentile(way[..., i], [5, 50, 95], axis=0).reshape(3, 4)
         theirs = np.array(paper[which])[:, column] * (1e-4 if name == "position" else 1.0)

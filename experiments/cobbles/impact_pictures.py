@@ -23,7 +23,8 @@ def draw(result: xr.Dataset, folder: Path) -> None:
         ratio.semilogy(angles, result["restitution_sigma"], "o--", color=BLUE, label="e, through the impact")
         ratio.set(xlabel="α [deg]", ylabel="standard deviation", title="predicted, at 1 px", xticks=angles)
         ratio.legend(frameon=False)
-        e, sigma = result["fit"].values[:, 24], result["fit_sigma"].values[:, 24]
+        best = result.isel(start=result["misfit"].argmin("start"))
+        e, sigma = best["fit"].values[:, 24], best["fit_sigma"].values[:, 24]
         fits.errorbar(np.arange(len(e)), e, yerr=1.96 * sigma, fmt="o", color=BLUE, markersize=3, linewidth=0.8)
         fits.axhline(float(result["truth"][24]), color=BLACK, linewidth=0.8)
         fits.set(

@@ -1,7 +1,7 @@
 """Monte Carlo of the two-arc estimate: the disturbances of Table 13, four fits a sample, and what they say of
 CoR_E.
 
-The world is the study's truth; what a fit takes as known (cameras, markers, mass, inertia) has errors.
+The world is the study's nominal collision; what a fit takes as known (cameras, markers, mass, inertia) has errors.
 Each fit is given two covariances: of the noise of pixels alone, as in the paper, and with the errors of all that
 it takes as known ("considered": Tapley, Schutz and Born, Statistical orbit determination (2004), sec. 6.4).
 """
@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.body import RigidBody
+from difsim.dynamics import Pair, PairState
+from difsim.stepping import collide
 from difsim.typing import Scalar, number
 from experiments.cobbles.arcs import (
     ArcFit,
@@ -25,13 +27,15 @@ from experiments.cobbles.arcs import (
     kinetic_energy,
     to_state,
     to_vector,
-    visible,
 )
 from experiments.cobbles.cameras import half_widths, miscalibrated, scenario
+from experiments.cobbles.laws import hard
 from experiments.cobbles.markers import chosen
+from experiments.cobbles.nominal import released
+from experiments.cobbles.paper import FRICTION, INCLINATION, RESTITUTION
 from experiments.cobbles.paper_estimation import ACCELERATION, ARCS, BOX, EPOCHS, INERTIA_ERROR, MASS_ERROR
-from experiments.cobbles.stones import Cobble
-from experiments.cobbles.truth import flown
+from experiments.cobbles.stones import Cobble, stone
+from experiments.cobbles.through import View, facing, hidden
 from inversion import Status, map_batched
 
 STARTS = 4  # at most, from one guess after another
@@ -75,13 +79,21 @@ def times(arc: int) -> np.ndarray:
     return np.linspace(*ARCS[arc], EPOCHS[arc])
 
 
-def world(which: int, stone: Cobble) -> World:
-    """The truth as scenario `which` sees it, of two equal cobbles with the same seven markers."""
-    body = RigidBody(stone.mass, np.diag(stone.inertia))
-    known = Known(scenario(which), body, chosen(stone.mesh.vertices))
-    truth = eqx.filter_jit(flown)(body, ARCS[1][0])
-    states = tuple(jnp.stack([to_vector(s) for s in pair]) for pair in truth)
-    see = jax.jit(lambda xs, t: jax.vmap(lambda x: visible(known, x, t))(xs))
+def world(which: int, cobble: Cobble) -> World:
+    """The truth as scenario `which` sees it: the nominal collision of two equal cobbles with the same markers."""
+    body, markers, rig = stone(cobble), chosen(cobble.mesh.vertices), scenario(which)
+    pair = Pair(body, body, hard(RESTITUTION, FRICTION, None))
+    found = collide(pair, released(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
+    both = (found.states.first, found.states.second)
+    states = tuple(jnp.stack([to_vector(jax.tree.map(lambda x, a=a: x[a], s)) for s in both]) for a in (0, 1))
+    view = View(rig, np.stack([markers, markers]))
+
+    @jax.jit
+    def see(xs, t):
+        path = PairState(*(coast(body.body, to_state(x), t) for x in xs))
+        return facing(view, path) & ~hidden(body, view, path)
+
+    known = Known(rig, body.body, markers)
     return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))
 
 

@@ -40,12 +40,16 @@ class Cobbles:
     unknowns: tuple[Unknown, ...] = ()
     """What stages impact and design take as unknown besides states, restitution and friction: "calibration" of
     the cameras (Table 13), places of "markers" (.67 mm), "compliance" of the contact (to a factor of 2)."""
+    fits: int = 100
+    """How many fits of the nominal case stage impact makes, each to other noise."""
     quick: bool = False
     """A smoke test: a coarser table of the distance and fewer cases. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
             raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
+        if self.fits < 1:
+            raise ValueError(f"--fits {self.fits}: at least one")
         if self.unknowns and self.stage not in ("impact", "design"):
             raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
 
@@ -53,7 +57,7 @@ class Cobbles:
 STAGES = {
     "collision": lambda out, options, stone: collision.run(out, options.quick, stone),
     "estimate": lambda out, options, stone: estimation.run(out, options.quick, stone),
-    "impact": lambda out, options, stone: impact.run(out, options.quick, stone, options.unknowns),
+    "impact": lambda out, options, stone: impact.run(out, options.quick, stone, options.unknowns, options.fits),
     "design": lambda out, options, stone: design.run(out, options.quick, stone, options.unknowns),
 }
 
