@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from difsim.particles import AbstractParticles, Neighbours, pair_sums
-from difsim.sph.equations import Sample, Viscosity, interaction
+from difsim.sph.corrections import AbstractCorrection
+from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
@@ -38,7 +39,7 @@ class Continuum(AbstractParticles):
 
     **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
     `tools`; `damping` [n], 1/s: the share of its velocity that a particle loses in a second, for layers that
-    swallow waves.
+    swallow waves; `corrections` of the sums over pairs.
     **Raises:** ValueError for masses that are not positive, and negative damping.
     """
 
@@ -49,6 +50,7 @@ class Continuum(AbstractParticles):
     mass: Float[Array, " n"] = number()
     tools: tuple[Tool, ...] = ()
     damping: Float[Array, " n"] | Scalar = number(default=0.0)
+    corrections: tuple[AbstractCorrection, ...] = ()
 
     def __check_init__(self):
         require(self.mass > 0, "Continuum: every mass must be positive")
@@ -94,16 +96,31 @@ class Continuum(AbstractParticles):
         """The state's rate, in its structure: elastic stress, without what the material does not hold."""
         d = state.position.shape[0]
         stress = state.stress[:d, :d] / state.density[None, None] ** 2
-        samples = Sample(state.position, state.velocity, stress, state.density, self.mass)
-        sums = pair_sums(lambda a, b: interaction(self.kernel, self.viscosity, a, b), samples, neighbours.index)
-        gradient = jnp.pad(sums.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
+        sample = Sample(state.position, state.velocity, stress, state.density, self.mass)
+        flow = self._flow(sample, neighbours)
+        gradient = jnp.pad(flow.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
         damped = jnp.atleast_1d(self.damping)[None] * state.velocity
         return ContinuumState(
-            position=state.velocity,
-            velocity=sums.acceleration + self.gravity[:, None] - damped,
+            position=flow.velocity,
+            velocity=flow.acceleration + self.gravity[:, None] - damped,
             stress=jax.vmap(self.material.rate, in_axes=-1, out_axes=-1)(state.stress, gradient),
             density=-state.density * sum(gradient[i, i] for i in range(1, d)) - state.density * gradient[0, 0],
         )
+
+    def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
+        """The sums over pairs, with what the corrections make of them."""
+        shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
+
+        def both(a, b):
+            (a, of_a), (b, of_b) = a, b
+            further = [c.between(self.kernel, a, b, *s) for c, *s in zip(self.corrections, of_a, of_b, strict=True)]
+            return interaction(self.kernel, self.viscosity, a, b), further
+
+        sums, further = pair_sums(both, (sample, shown), neighbours.index)
+        flow = Flow(sample.velocity, sums.gradient, sums.acceleration)
+        for correction, sum_ in zip(self.corrections, further, strict=True):
+            flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
+        return flow
 
     def _held(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material holds, and its tools where they are at `time`."""
