@@ -54,7 +54,6 @@ class DruckerPrager(AbstractMaterial):
     dilatancy: Scalar = number(default=0.0)
     density: Scalar = number(default=2650.0)
     cone: AbstractCone = PlaneStrain()
-    tension: Scalar = number(default=jnp.inf)
 
     def __check_init__(self):
         require_elastic(self)
@@ -92,5 +91,4 @@ class DruckerPrager(AbstractMaterial):
         # Beyond the apex no deviator is left to flow. A frictionless soil has none.
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
-        held = jnp.minimum(held, self.tension)
         return held * jnp.eye(3) + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
