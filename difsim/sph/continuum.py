@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim.particles import AbstractParticles, Neighbours, pair_sums
 from difsim.sph.corrections import AbstractCorrection
+from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
@@ -35,12 +36,12 @@ class ContinuumMotion(eqx.Module):
 class Continuum(AbstractParticles):
     """A solid as particles, in plane strain (d = 2) or in space (d = 3).
 
-    Particles of `tools` move as prescribed, and the solid does not slip along them. They carry a stress of their
-    own, which follows from the solid that moves past them.
+    Particles of `tools` move as prescribed. Where the solid does not slip along them they carry a stress of their
+    own, which follows from the solid that moves past them; where it slips freely they show its mirror image.
 
     **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
     `tools`; `damping` [n], 1/s: the share of its velocity that a particle loses in a second, for layers that
-    swallow waves; `corrections` of the sums over pairs.
+    swallow waves; `corrections` of the sums over pairs; `balance`: the density's.
     **Raises:** ValueError for masses that are not positive, and negative damping.
     """
 
@@ -52,6 +53,7 @@ class Continuum(AbstractParticles):
     tools: tuple[Tool, ...] = ()
     damping: Float[Array, " n"] | Scalar = number(default=0.0)
     corrections: tuple[AbstractCorrection, ...] = ()
+    balance: AbstractDensity = Continuity()
 
     def __check_init__(self):
         require(self.mass > 0, "Continuum: every mass must be positive")
@@ -117,7 +119,7 @@ class Continuum(AbstractParticles):
             position=flow.velocity,
             velocity=flow.acceleration + self.gravity[:, None] - damped,
             stress=jax.vmap(self.material.rate, in_axes=-1, out_axes=-1)(state.stress, gradient),
-            density=-state.density * sum(gradient[i, i] for i in range(1, d)) - state.density * gradient[0, 0],
+            density=self.balance.rate(state.density, gradient[0, 0] + gradient[1, 1] + gradient[2, 2]),
         )
 
     def _sample(self, state: ContinuumState) -> Sample:
@@ -154,7 +156,7 @@ class Continuum(AbstractParticles):
             placed = state.position.at[:, here].set(x), state.velocity.at[:, here].set(v)
             state = eqx.tree_at(lambda s: (s.position, s.velocity), state, placed)
             if tool.normal is not None:
-                # What it shows is made anew from the solid at each rate (`_slipping`): nothing of its own may drift.
+                # It shows what `_slipping` makes anew at each rate: nothing of its own may drift.
                 clean = state.stress.at[:, :, here].set(0.0), state.density.at[here].set(self.material.density)
                 state = eqx.tree_at(lambda s: (s.stress, s.density), state, clean)
         return state

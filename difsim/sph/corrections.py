@@ -1,4 +1,4 @@
-"""What can be added to the plain sums over pairs where they are not good enough: each by itself, none by default."""
+"""What can be added to the plain sums over pairs where they do not do: each by itself, none by default."""
 
 from abc import abstractmethod
 from typing import Any
@@ -56,14 +56,14 @@ class XSPH(AbstractCorrection):
 
 
 class GradientCorrection(AbstractCorrection):
-    """The velocity's gradient, exact for linear motion wherever the particles are: L M⁻¹, M = Σ V_b (x_b - x_a) ⊗ ∂W.
+    """The velocity's gradient made exact for linear motion: L M⁻¹ with M = Σ V_b (x_b - x_a) ⊗ ∂W.
 
-    Without it a rotation strains particles near a surface, since half of their neighbours are missing. Forces stay
-    as they are, so momentum is kept. Where neighbours do not span the plane or space, det M < `least`, the gradient
-    fades out with det M: few neighbours tell nothing about a strain.
+    Without it a rotation strains particles near a surface, since half of their neighbours are missing. Forces
+    stay as they are, so momentum is kept. Where neighbours do not span the plane or space, det M < `least`, the
+    gradient fades out with det M: few neighbours tell nothing about a strain.
 
     **Arguments:** `least`: 0.05 is below the corner of a lattice. **Raises:** ValueError for least ≤ 0.
-    **Source:** Randles and Libersky (1996), Comput. Methods Appl. Mech. Eng. 139, 375, sec. 3; Bonet and Lok (1999).
+    **Source:** Randles and Libersky (1996), Comput. Methods Appl. Mech. Eng. 139, 375; Bonet and Lok (1999).
     """
 
     least: Scalar = number(default=0.05)

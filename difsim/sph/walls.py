@@ -48,9 +48,11 @@ def slipping(
 ) -> tuple[Float[Array, " d"], Mat3]:
     """What a wall particle shows to a solid that slips along it: the solid's own mirror image.
 
-    Across the wall it has its own `velocity` m/s, along it the solid's mean, v̄ + ((v - v̄)·n) n; its stress is M σ̄ M
-    with M = 1 - 2 n nᵀ. So nothing shears the solid at the wall, and support is not missing there. With no solid near
-    it has no stress. **Source:** after Adami, Hu and Adams (2012), J. Comput. Phys. 231, 7057, for walls of fluids.
+    Across the wall it has its own `velocity` m/s, along it the solid's mean, v̄ + ((v - v̄)·n) n; its stress is
+    M σ̄ M with M = 1 - 2 n nᵀ. So nothing shears the solid at the wall, and support is not missing there. With no
+    solid near it has no stress.
+
+    **Source:** after Adami, Hu and Adams (2012), J. Comput. Phys. 231, 7057, for walls of fluids.
     """
     mean = safe.divide(sums.velocity, jnp.full_like(sums.velocity, 1.0) * sums.weight)
     stress = safe.divide(sums.stress, jnp.full_like(sums.stress, 1.0) * sums.weight)
