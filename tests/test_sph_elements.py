@@ -23,7 +23,7 @@ from difsim.sph import (
     Viscosity,
 )
 from difsim.sph.corrections import tension
-from difsim.stepping import ConstantStep, advance, start
+from difsim.stepping import ConstantStep, Status, advance, start
 from difsim.stepping.marching import stepped
 from tests.helpers import check_gradients
 
@@ -58,7 +58,9 @@ def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
 
 def after(model, state, time, dt):
     """The run from `state` at 0 s until `time` s in steps of `dt` s."""
-    return advance(model, start(model, state), jnp.asarray(time), ConstantStep(dt), jnp.asarray(10**6))
+    end = advance(model, start(model, state), jnp.asarray(time), ConstantStep(dt), jnp.asarray(10**6))
+    assert end.status == Status.OK
+    return end
 
 
 def test_a_column_between_slippery_walls_bears_its_weight():
@@ -97,62 +99,60 @@ def test_a_block_slides_without_drag_along_a_slippery_plane():
 
 
 def test_a_compression_wave_has_the_speed_of_sound():
-    """A standing wave between fixed ends, in a strip that cannot widen: a quarter of its period is L/2c."""
-    nx, ny = 40, 3
+    """A standing wave in a strip that cannot widen stands still after a quarter of its period, λ/4c."""
+    nx, ny, wave = 60, 3, 40
     solid = lattice((0, nx), (0, ny))
     walls = [(lattice((0, nx), (-3, 0)), (0, 1)), (lattice((0, nx), (ny, ny + 3)), (0, -1))]
-    walls += [(lattice((-3, 0), (-3, ny + 3)), None), (lattice((nx, nx + 3), (-3, ny + 3)), None)]
     model, state = put_together(solid, walls, alpha=0.0)
-    shape = jnp.asarray(np.sin(np.pi * solid[0] / (nx * SPACING)))
-    wave = state.velocity.at[0, : nx * ny].set(1e-3 * shape)
-    progress = start(model, eqx.tree_at(lambda s: s.velocity, state, wave))
-    dt = 1e-4
+    shape = np.sin(2 * np.pi * solid[0] / (wave * SPACING))
+    state = eqx.tree_at(
+        lambda s: s.velocity, state, state.velocity.at[0, : nx * ny].set(1e-3 * jnp.asarray(shape))
+    )
+    # One wave in the middle: what comes from the free ends is not there yet.
+    seen = jnp.asarray(shape * (np.abs(solid[0] - 0.5 * nx * SPACING) < 0.5 * wave * SPACING))
+    dt = 2e-4
 
     @eqx.filter_jit
     def amplitudes(model, progress):
         def step(p, _):
             p = stepped(model, p, jnp.asarray(dt))
-            return p, jnp.mean(p.motion.state.velocity[0, : nx * ny] * shape)
+            return p, seen @ p.motion.state.velocity[0, : nx * ny]
 
-        return jax.lax.scan(step, progress, length=110)[1]
+        return jax.lax.scan(step, progress, length=24)[1]
 
-    a = np.asarray(amplitudes(model, progress))
+    a = np.asarray(amplitudes(model, start(model, state)))
     i = int(np.argmax(a < 0))
     quarter = dt * (i + a[i - 1] / (a[i - 1] - a[i]))
     speed = np.sqrt((ELASTIC.bulk + 4 / 3 * ELASTIC.shear) / 2000)
-    assert nx * SPACING / 2 / quarter == pytest.approx(speed, rel=0.02)
+    assert wave * SPACING / 4 / quarter == pytest.approx(speed, rel=0.02)
 
 
-@pytest.mark.parametrize("corrections", [(), (GradientCorrection(),)])
-def test_the_stress_of_a_turning_body_turns_with_it(corrections):
-    """Particles on a prescribed turn by 1 rad: σ = R σ₀ Rᵀ and no strain, up to the surface with the correction."""
-    body, rate, steps = lattice((-4, 4), (-4, 4)), 10.0, 200
+def test_the_stress_of_a_turning_body_turns_with_it():
+    """Particles on a prescribed turn by 1 rad: σ = R σ₀ Rᵀ and no strain, at the surface too."""
+    body, rate, steps = lattice((-3, 3), (-3, 3)), 10.0, 400
     n = body.shape[1]
-    model, state = put_together(body[:, :0], [(body, None)], corrections=corrections)
-    turning = Tool(np.arange(n), body, Turning(np.zeros(2), rate))
-    model = eqx.tree_at(lambda m: m.tools, model, (turning,))
+    model, state = put_together(body[:, :0], [(body, None)], corrections=(GradientCorrection(),))
     soil = DruckerPrager(1e6, 0.3, 0.5, cohesion=1e6, density=2000.0)  # never yields
-    model = eqx.tree_at(lambda m: m.material, model, soil, is_leaf=lambda x: x is model.material)
+    turning = Tool(np.arange(n), body, Turning(np.zeros(2), rate))
+    model = eqx.tree_at(lambda m: (m.tools, m.material), model, ((turning,), soil))
     first = np.array([[-3000.0, 800.0, 0.0], [800.0, 500.0, 0.0], [0.0, 0.0, -700.0]])
     loaded = eqx.tree_at(lambda s: s.stress, state, jnp.tile(jnp.asarray(first)[:, :, None], n))
     end = after(model, loaded, 1.0 / rate, 1.0 / rate / steps).motion.state
     turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
-    error = np.abs(np.asarray(end.stress) - (turn @ first @ turn.T)[:, :, None]).max(axis=(0, 1))
-    inside = np.abs(body).max(axis=0) < 1.5 * SPACING
-    assert error[inside].max() < 3.0
-    assert (error.max() < 3.0) == bool(corrections)
+    turned = np.tile((turn @ first @ turn.T)[:, :, None], n)
+    np.testing.assert_allclose(end.stress, turned, atol=0.1)
 
 
 def test_a_spinning_body_keeps_its_shape_with_the_gradient_corrected():
-    """Half a turn in free flight. Without, the surface takes the spin for a strain, and sheds angular momentum."""
-    body, rate = lattice((-4, 4), (-4, 4)), 5.0
+    """A quarter of a turn in free flight. Without the correction the surface takes the spin for a strain."""
+    body, rate = lattice((-3, 3), (-3, 3)), 5.0
     change = {}
     for corrections in ((), (GradientCorrection(),)):
         model, state = put_together(body, [], corrections=corrections)
         spin = rate * jnp.asarray(np.stack([-body[1], body[0]]))
-        end = after(model, eqx.tree_at(lambda s: s.velocity, state, spin), np.pi / rate, 2e-4).motion.state
-        x = np.asarray(end.position)
-        # The best rotation back (Kabsch in the plane), and what is left over.
+        spinning = eqx.tree_at(lambda s: s.velocity, state, spin)
+        x = np.asarray(after(model, spinning, 0.5 * np.pi / rate, 2e-4).motion.state.position)
+        # The best rotation back, and what is left over.
         angle = np.arctan2(np.sum(body[0] * x[1] - body[1] * x[0]), np.sum(body * x))
         c, s = np.cos(angle), np.sin(angle)
         change[len(corrections)] = np.abs(np.array([[c, -s], [s, c]]) @ body - x).max() / SPACING
@@ -227,9 +227,9 @@ def test_corrections_are_exact_for_linear_motion_and_keep_momentum():
     pulled = 1e3 * jnp.asarray(rng.random((1, 1, 49))) * jnp.eye(3)[:, :, None]
     thrown = jnp.asarray(rng.normal(size=(2, 49)))
     moved = field(eqx.tree_at(lambda s: (s.velocity, s.stress), state, (thrown, pulled)))
-    for now, added in ((moved.velocity, moved.velocity), (moved.position, moved.position - thrown)):
-        assert np.abs(np.asarray(added)).max() > 0.01
-        np.testing.assert_allclose(np.sum(now, axis=1) - (np.sum(thrown, axis=1) if now is moved.position else 0), 0, atol=1e-9 * np.abs(now).sum())
+    for change in (moved.velocity, moved.position - thrown):
+        assert np.abs(np.asarray(change)).max() > 0.01
+        np.testing.assert_allclose(np.sum(change, axis=1), 0, atol=1e-9 * np.abs(change).sum())
 
 
 def test_artificial_stress_spreads_a_clump_under_tension():
