@@ -68,7 +68,7 @@ def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(nonzero, _quotient(a, jnp.where(nonzero, b, 1.0)), 0.0)
 
 
-def power(x: Float[Array, "*n"], exponent: float | int) -> Float[Array, "*n"]:
+def power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> Float[Array, "*n"]:
     """x^exponent for x > 0, and 0 with zero derivative for x ≤ 0."""
     positive = x > 0
     return jnp.where(positive, jnp.where(positive, x, 1.0) ** exponent, 0.0)

@@ -3,6 +3,13 @@
 from difsim.sph.continuum import Continuum as Continuum
 from difsim.sph.continuum import ContinuumMotion as ContinuumMotion
 from difsim.sph.continuum import ContinuumState as ContinuumState
+from difsim.sph.corrections import XSPH as XSPH
+from difsim.sph.corrections import AbstractCorrection as AbstractCorrection
+from difsim.sph.corrections import ArtificialStress as ArtificialStress
+from difsim.sph.corrections import GradientCorrection as GradientCorrection
+from difsim.sph.density import AbstractDensity as AbstractDensity
+from difsim.sph.density import Continuity as Continuity
+from difsim.sph.density import FixedDensity as FixedDensity
 from difsim.sph.equations import Viscosity as Viscosity
 from difsim.sph.kernel import AbstractKernel as AbstractKernel
 from difsim.sph.kernel import CubicSpline as CubicSpline
