@@ -32,16 +32,18 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
     """
     cliff = Cliff.of(rows)
     model = cliff.model(soil(), sound)
-    times = TIMES[TIMES <= end]
+    times = TIMES[end >= TIMES]
+    kept = folder / f"rows{rows}.checkpoint"
     with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit="frame") as bar:
         ended = evolve(
             model,
             cliff.state(model),
             times,
             CourantStep(COURANT[sound]),
-            checkpoint=folder / f"rows{rows}.checkpoint",
+            checkpoint=kept,
             watch=lambda _: bar.update(),
         )
+    kept.unlink()  # the laws may change before the next run
     states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
     area = float(cliff.pitch.prod())
     profile = np.stack(
@@ -55,7 +57,7 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
             "position": (frames, states.position, {"unit": "m"}),
             "velocity": (frames, states.velocity, {"unit": "m/s"}),
             "density": (frames[::2], states.density, {"unit": "kg/m3"}),
-            "heap": ("particle", heap, {"meaning": "belongs to the largest body of touching particles at the end"}),
+            "heap": ("particle", heap, {"meaning": "of the largest body of touching particles"}),
             "surface": (("time", "x"), profile, {"unit": "m", "meaning": "share of soil falls to one half"}),
             "failure": ("column", border, {"unit": "m", "meaning": f"below it less than {MOVED} m of motion"}),
             **{k: ("time", v, {"unit": "J/m"}) for k, v in _energies(model, states).items()},
@@ -151,4 +153,3 @@ def convergence(spacings: Sequence[xr.Dataset], known: Measured) -> dict:
             "surface_rms_from_finest_m": _rms(away[STATIONS < FRONT]),
         }
     return found
-

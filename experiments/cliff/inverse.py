@@ -1,4 +1,4 @@
-"""The soil from the surface of its heap: friction, cohesion and stiffness by least squares with exact derivatives."""
+"""The soil from the surface of its heap: friction, cohesion and stiffness, by least squares."""
 
 from collections.abc import Mapping
 from pathlib import Path

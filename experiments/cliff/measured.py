@@ -20,7 +20,7 @@ RESOLUTION = 2e-3  # m: the digitised area is 1.5 % larger than the block, so no
 
 @dataclass(frozen=True)
 class Measured:
-    """Points of `surface` and `failure` surface [k, 2] m, and where they are from; `whole`: all digitised points."""
+    """Points [k, 2] m of the surface and the failure surface, where they are from, and whether they are all."""
 
     surface: np.ndarray
     failure: np.ndarray

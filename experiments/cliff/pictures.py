@@ -63,7 +63,7 @@ def _frame(ax: Axes, result: xr.Dataset) -> None:
 
 def _final(result: xr.Dataset, known: Measured) -> Figure:
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 3.6))
+        figure = Figure(figsize=(10, 3.2))
         ax = figure.add_axes((0.06, 0.13, 0.84, 0.72))
         dots = _dots(ax, result, float(result["time"][-1]))
         last = result.isel(time=-1)
@@ -87,9 +87,9 @@ def _snapshots(result: xr.Dataset) -> Figure:
     shown = [t for t in SHOWN if t <= float(result["time"][-1])]
     with matplotlib.rc_context(STYLE):
         lines = -(-len(shown) // 2)
-        figure = Figure(figsize=(10, 1.75 * lines + 0.3))
+        figure = Figure(figsize=(10, 1.5 * lines + 0.3))
         axes = figure.subplots(lines, 2, squeeze=False, sharex=True, sharey=True)
-        figure.subplots_adjust(left=0.06, right=0.9, bottom=0.1, top=0.95, hspace=0.3, wspace=0.06)
+        figure.subplots_adjust(left=0.06, right=0.9, bottom=0.11, top=0.94, hspace=0.3, wspace=0.06)
         for ax in axes.ravel()[len(shown) :]:
             ax.set_visible(False)
         for ax, time in zip(axes.ravel(), shown, strict=False):

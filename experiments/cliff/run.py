@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import tyro
-
 from experiments.cliff import collapse, derivatives, inverse, pictures
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
