@@ -19,6 +19,7 @@ from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, 
 TIMES = np.linspace(0.0, END, 41)
 COURANT = {None: 0.5, PAPER_SOUND: 0.9}  # a heap full of viscosity stands longer steps
 STATIONS = np.linspace(0.0, 0.6, 301)  # m, of the surface
+STANDS = 0.55  # s: from then on the surface changes by hundredths of a millimetre
 MOVED = RESOLUTION  # m: what has moved less counts as at rest
 HIGHEST = 1.2 * HEIGHT
 THICK = 2.0  # spacings: what is thinner is no heap
@@ -45,6 +46,13 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
         )
     kept.unlink()  # the laws may change before the next run
     states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
+    return table(cliff, model, times, states, ended.steps)
+
+
+def table(
+    cliff: Cliff, model: Continuum, times: np.ndarray, states: ContinuumState, steps: np.ndarray
+) -> xr.Dataset:
+    """All that is kept of the soil's `states` at `times` s."""
     area = float(cliff.pitch.prod())
     profile = np.stack(
         [surface.heights(model.kernel, area, jnp.asarray(x), STATIONS, HIGHEST) for x in states.position]
@@ -61,7 +69,7 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
             "surface": (("time", "x"), profile, {"unit": "m", "meaning": "share of soil falls to one half"}),
             "failure": ("column", border, {"unit": "m", "meaning": f"below it less than {MOVED} m of motion"}),
             **{k: ("time", v, {"unit": "J/m"}) for k, v in _energies(model, states).items()},
-            "steps": ("time", ended.steps),
+            "steps": ("time", steps),
         },
         coords={
             "time": ("time", times, {"unit": "s"}),
@@ -70,11 +78,10 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
             "column": ("column", columns, {"unit": "m"}),
         },
         attrs={
-            "rows": rows,
+            "rows": round(HEIGHT / cliff.pitch[1]),
             "spacing_m": float(np.sqrt(area)),
             "viscosity_sound_m_s": float(model.viscosity.sound),
             "material_sound_m_s": float(model.material.sound),
-            "neighbour_lists_enlarged": ended.lists,
         },
     )
 

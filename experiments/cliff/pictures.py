@@ -137,7 +137,7 @@ def _spacings(results: Sequence[xr.Dataset], known: Measured) -> Figure:
             upper.plot(last["x"], last["surface"], color=colour, label=label)
             lower.plot(x, 1e3 * (np.interp(x, last["x"], last["surface"]) - y), "o-", ms=3, color=colour)
         lower.axhspan(-2, 2, color="#EEEEEE", zorder=0)
-        upper.set(ylabel="height of the surface [m]", xlim=(0, 0.48), title="Surface after 1 s at three spacings")
+        upper.set(ylabel="height of the surface [m]", xlim=(0, 0.48), title="The heap's surface at three spacings")
         lower.set(xlabel="distance from the wall [m]", ylabel="here - measured [mm]")
         lower.set_title("Grey: what the measured points resolve", fontweight="normal")
         upper.legend(frameon=False)

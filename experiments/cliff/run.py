@@ -11,7 +11,7 @@ from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.records import provenance, write_json
 
 StageName = Literal["collapse", "paper", "convergence", "inverse", "derivatives"]
-QUICK_ROWS, COARSE_ROWS, SMALL_ROWS = 8, 19, 10
+QUICK_ROWS, COARSE_ROWS = 8, 10
 
 
 @dataclass
@@ -20,10 +20,10 @@ class CliffStudy:
 
     stage: StageName = "collapse"
     """"collapse": a second of it with the soil's own sound speed in the viscosity; "paper": with the paper's
-    600 m/s; "convergence": at double, own and half spacing; "inverse": friction, cohesion and stiffness from the
-    last surface; "derivatives": over which time derivatives agree with finite differences."""
+    600 m/s; "convergence": until it stands, at double, own and half spacing; "inverse": friction, cohesion and
+    stiffness from the surface; "derivatives": until when they agree with finite differences."""
     rows: int | None = None
-    """Particles in the block's height: 38, the paper's; 19 for the inverse, 10 for derivatives."""
+    """Particles in the block's height: the paper's 38; 10 for inverse and derivatives."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
     quick: bool = False
@@ -64,7 +64,7 @@ def _one(out: Path, options: CliffStudy, sound: float | None) -> dict:
 
 def _convergence(out: Path, options: CliffStudy) -> dict:
     rows = _rows(options, ROWS)
-    results = [collapse.collapse(n, None, out) for n in (rows // 2, rows, 2 * rows)]
+    results = [collapse.collapse(n, None, out, collapse.STANDS) for n in (rows // 2, rows, 2 * rows)]
     for result in results:
         _write(result, out, f"rows{result.attrs['rows']}.nc")
     pictures.draw_convergence(results, measured(), out)
@@ -80,5 +80,5 @@ STAGES = {
     "paper": lambda out, options: _one(out, options, PAPER_SOUND),
     "convergence": _convergence,
     "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
-    "derivatives": lambda out, options: derivatives.run(out, _rows(options, SMALL_ROWS), options.quick),
+    "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
 }
