@@ -24,6 +24,8 @@ from experiments.agilkia.run import run as run_agilkia
 from experiments.benchmarks.run import Benchmark
 from experiments.benchmarks.run import run as run_benchmark
 from experiments.cache import CACHE
+from experiments.cliff.run import CliffStudy
+from experiments.cliff.run import run as run_cliff
 from experiments.cobbles.run import Cobbles
 from experiments.cobbles.run import run as run_cobbles
 from experiments.hopper.run import Hopper
@@ -32,9 +34,15 @@ from experiments.hopper.run import run as run_hopper
 
 def main() -> None:
     """Read the command line, set float64 and the compilation cache, run."""
-    studies = {"agilkia": Agilkia, "hopper": Hopper, "cobbles": Cobbles, "benchmark": Benchmark}
-    runs = {Agilkia: run_agilkia, Hopper: run_hopper, Cobbles: run_cobbles, Benchmark: run_benchmark}
-    options = tyro.extras.subcommand_cli_from_dict(studies, prog="difsim")
+    studies = {
+        "agilkia": (Agilkia, run_agilkia),
+        "hopper": (Hopper, run_hopper),
+        "cobbles": (Cobbles, run_cobbles),
+        "cliff": (CliffStudy, run_cliff),
+        "benchmark": (Benchmark, run_benchmark),
+    }
+    runs = dict(studies.values())
+    options = tyro.extras.subcommand_cli_from_dict({k: v[0] for k, v in studies.items()}, prog="difsim")
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

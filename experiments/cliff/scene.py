@@ -1,4 +1,4 @@
-"""The experiment of Bui et al. (2008) as particles: a block of soil, the wall at its back and the floor it falls on.
+"""The experiment of Bui et al. (2008) as particles: a block of soil, a wall at its back, a floor.
 
 The wall stands at x = 0, the floor at y = 0, m; the gate is gone at 0 s.
 """

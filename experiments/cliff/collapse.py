@@ -1,0 +1,162 @@
+"""The collapse itself: a second of it, what of it was measured, and how both converge with the spacing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from difsim.sph import Continuum, ContinuumState
+from difsim.sph.material import second_invariant, split
+from difsim.stepping import CourantStep, evolve
+from experiments.cliff import surface
+from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
+from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
+
+TIMES = np.linspace(0.0, END, 41)
+COURANT = {None: 0.5, PAPER_SOUND: 0.9}  # a heap full of viscosity stands longer steps
+STATIONS = np.linspace(0.0, 0.6, 301)  # m, of the surface
+STANDS = 0.55  # s: from then on the surface changes by hundredths of a millimetre
+MOVED = RESOLUTION  # m: what has moved less counts as at rest
+HIGHEST = 1.2 * HEIGHT
+THICK = 2.0  # spacings: what is thinner is no heap
+
+
+def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> xr.Dataset:
+    """Let the block of `rows` particles fall; a run that was interrupted goes on from its checkpoint in `folder`.
+
+    **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s.
+    **Returns:** particles and surface against time, energies, failure surface.
+    """
+    cliff = Cliff.of(rows)
+    model = cliff.model(soil(), sound)
+    times = TIMES[end >= TIMES]
+    kept = folder / f"rows{rows}.checkpoint"
+    with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit="frame") as bar:
+        ended = evolve(
+            model,
+            cliff.state(model),
+            times,
+            CourantStep(COURANT[sound]),
+            checkpoint=kept,
+            watch=lambda _: bar.update(),
+        )
+    kept.unlink()  # the laws may change before the next run
+    states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
+    return table(cliff, model, times, states, ended.steps)
+
+
+def table(
+    cliff: Cliff, model: Continuum, times: np.ndarray, states: ContinuumState, steps: np.ndarray
+) -> xr.Dataset:
+    """All that is kept of the soil's `states` at `times` s."""
+    area = float(cliff.pitch.prod())
+    profile = np.stack(
+        [surface.heights(model.kernel, area, jnp.asarray(x), STATIONS, HIGHEST) for x in states.position]
+    )
+    columns, border = surface.at_rest(states.position[0], states.position[-1], MOVED)
+    heap = surface.heap(states.position[-1], cliff.pitch[0])
+    frames = ("time", "axis", "particle")
+    return xr.Dataset(
+        {
+            "position": (frames, states.position, {"unit": "m"}),
+            "velocity": (frames, states.velocity, {"unit": "m/s"}),
+            "density": (frames[::2], states.density, {"unit": "kg/m3"}),
+            "heap": ("particle", heap, {"meaning": "of the largest body of touching particles"}),
+            "surface": (("time", "x"), profile, {"unit": "m", "meaning": "share of soil falls to one half"}),
+            "failure": ("column", border, {"unit": "m", "meaning": f"below it less than {MOVED} m of motion"}),
+            **{k: ("time", v, {"unit": "J/m"}) for k, v in _energies(model, states).items()},
+            "steps": ("time", steps),
+        },
+        coords={
+            "time": ("time", times, {"unit": "s"}),
+            "axis": ["x", "y"],
+            "x": ("x", STATIONS, {"unit": "m"}),
+            "column": ("column", columns, {"unit": "m"}),
+        },
+        attrs={
+            "rows": round(HEIGHT / cliff.pitch[1]),
+            "spacing_m": float(np.sqrt(area)),
+            "viscosity_sound_m_s": float(model.viscosity.sound),
+            "material_sound_m_s": float(model.material.sound),
+        },
+    )
+
+
+def _energies(model: Continuum, states: ContinuumState) -> dict[str, np.ndarray]:
+    """Kinetic, potential (above the floor) and elastic energy, J per metre of width, at each time."""
+    mass = float(model.mass[0])
+    deep = jax.vmap(jax.vmap(split, in_axes=-1, out_axes=-1))
+    mean, deviator = (np.asarray(leaf) for leaf in deep(jnp.asarray(states.stress)))
+    shear = np.asarray(jax.vmap(jax.vmap(second_invariant, in_axes=-1))(jnp.asarray(deviator)))
+    stored = mean**2 / (2.0 * float(model.material.bulk)) + shear / (2.0 * float(model.material.shear))
+    return {
+        "kinetic": 0.5 * mass * (states.velocity**2).sum(axis=(1, 2)),
+        "potential": mass * GRAVITY * states.position[:, 1].sum(axis=1),
+        "elastic": (mass / states.density * stored).sum(axis=1),
+    }
+
+
+def judge(result: xr.Dataset, known: Measured) -> dict:
+    """What is compared with the experiment: all in m and degrees."""
+    last, spacing = result.isel(time=-1), result.attrs["spacing_m"]
+    x, y = last["x"].values, last["surface"].values
+    error = np.interp(known.surface[:, 0], x, y) - known.surface[:, 1]
+    failure = np.interp(known.failure[:, 0], result["column"], result["failure"])
+    place = last["position"].values
+    heap = place[:, result["heap"].values]
+    front = float(heap[0, heap[1] + 0.5 * spacing >= THICK * spacing].max())
+    energy = sum(result[k].values for k in ("kinetic", "potential", "elastic"))
+    fallen = result["potential"].values[0] - result["potential"].values[-1]
+    return {
+        "particles": result.sizes["particle"],
+        "spacing_m": spacing,
+        "viscosity_sound_m_s": result.attrs["viscosity_sound_m_s"],
+        "steps": int(last["steps"]),
+        "points": f"{len(known.surface)} + {len(known.failure)}: {known.source}",
+        "surface_rms_m": _rms(error),
+        "surface_worst_m": float(np.abs(error).max()),
+        "height_at_wall_m": float(y[0]),
+        "front_m": front,
+        "front_measured_m": FRONT,
+        "reach_of_solid_heap_m": surface.reach(x, y, THICK * spacing),
+        "scattered": float(1.0 - result["heap"].values.mean()),
+        "furthest_particle_m": float(place[0].max()),
+        "slopes_deg": {f"{a:g}-{b:g} m": [slope(x, y, a, b), s] for (a, b), s in SLOPES.items()},
+        "failure_rms_m": _rms(failure - known.failure[:, 1]),
+        "failure_slope_deg": [_chord(known.failure[:, 0], failure), FAILURE_SLOPE],
+        "area_under_surface": float(np.trapezoid(y, x) / (WIDTH * HEIGHT)),
+        "mean_density": float(last["density"].values.mean() / DENSITY),
+        "kinetic_left": float(result["kinetic"].values[-1] / fallen),
+        "largest_rise_of_energy": float(np.diff(energy).max() / fallen),
+    }
+
+
+def slope(x: np.ndarray, y: np.ndarray, begin: float, end: float) -> float:
+    """Fall of the straight line through a profile between two x m, degrees."""
+    here = (x >= begin) & (x <= end)
+    return float(-np.degrees(np.arctan(np.polyfit(x[here], y[here], 1)[0])))
+
+
+def _chord(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.degrees(np.arctan((y[0] - y[-1]) / (x[-1] - x[0]))))
+
+
+def _rms(error: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def convergence(spacings: Sequence[xr.Dataset], known: Measured) -> dict:
+    """Each spacing against the experiment, and its surface against that of the finest."""
+    finest = spacings[-1].isel(time=-1)["surface"].values
+    found = {}
+    for result in spacings:
+        away = result.isel(time=-1)["surface"].values - finest
+        found[f"{result.attrs['rows']} rows"] = {
+            **judge(result, known),
+            "surface_rms_from_finest_m": _rms(away[STATIONS < FRONT]),
+        }
+    return found

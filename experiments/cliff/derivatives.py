@@ -1,0 +1,122 @@
+"""Until when derivatives of a collapse are those of finite differences, and of which observables."""
+
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+from difsim.stepping import Status, march
+from experiments.cliff.derivatives_picture import draw
+from experiments.cliff.inverse import STATIONS, Fall
+from experiments.cliff.scene import END, YOUNG, soil
+from experiments.records import provenance
+
+PARTS = 16  # of the second: the derivatives are looked at after each
+# Friction deg, cohesion Pa, Young's modulus Pa, and the viscosity's alpha.
+BASE = {"friction": 19.8, "cohesion": 20.0, "young": YOUNG, "viscosity": 0.3}
+SMALL, LARGE = 1e-6, 1e-2  # relative steps of finite differences: the derivative, and what a change does
+OBSERVABLES = {"centre": slice(0, 2), "kinetic": slice(2, 3), "surface": slice(3, None)}
+
+
+class Watched(eqx.Module):
+    """Observables [part, k] of a collapse after each of PARTS parts, as a function of BASE times `factors`."""
+
+    fall: Fall
+    parts: int = eqx.field(static=True)
+
+    def __call__(self, factors: Float[Array, " p"]) -> tuple[Float[Array, "part k"], Array]:
+        """Centre of mass m, kinetic energy per mass m²/s², surface m; and the status."""
+        friction, cohesion, young, alpha = factors * jnp.array(list(BASE.values()))
+        cliff = self.fall.cliff
+        model = cliff.model(soil(jnp.radians(friction), cohesion, young))
+        model = eqx.tree_at(lambda m: m.viscosity.alpha, model, alpha)
+        begin = self.fall.begin
+        motion = model.begin(jnp.asarray(0.0), cliff.state(model), begin.neighbours)
+        begin = eqx.tree_at(lambda p: p.motion, begin, motion)
+
+        def part(progress, _):
+            progress = march(model, progress, jnp.asarray(self.fall.dt), self.fall.steps // PARTS)
+            state = progress.motion.state
+            kinetic = 0.5 * jnp.mean(jnp.sum(state.velocity[:, : cliff.grains] ** 2, axis=0))
+            centre = jnp.mean(state.position[:, : cliff.grains], axis=1)
+            return progress, jnp.concatenate([centre, kinetic[None], self.fall.heights(progress, STATIONS)])
+
+        ended, seen = jax.lax.scan(part, begin, length=self.parts)
+        return seen, ended.status
+
+
+def run(out: Path, rows: int, quick: bool) -> dict:
+    """Forward and reverse derivatives by four parameters against finite differences of two steps."""
+    watched = Watched(Fall(rows), 2 if quick else PARTS)
+    names, ones = list(BASE), jnp.ones(len(BASE))
+    value = eqx.filter_jit(lambda at: watched(at))
+    forward = np.asarray(eqx.filter_jit(jax.jacfwd(lambda at: watched(at)[0]))(ones))
+    back = eqx.filter_jit(jax.grad(lambda at, weight: jnp.sum(weight * watched(at)[0][:, 0])))
+    later = 2 ** np.arange(int(np.log2(watched.parts)) + 1) - 1  # after 1, 2, 4, ... parts
+    reverse = np.full((watched.parts, len(names)), np.nan)
+    for k in later:
+        reverse[k] = back(ones, jnp.zeros(watched.parts).at[k].set(1.0))
+    steps = {step: _differences(value, ones, step) for step in (SMALL, LARGE)}
+    dims = ("time", "observable", "parameter")
+    result = xr.Dataset(
+        {
+            "forward": (dims, forward),
+            "reverse_of_centre_x": (("time", "parameter"), reverse),
+            "difference": (("step", *dims), np.stack(list(steps.values()))),
+        },
+        coords={
+            "time": ("time", END / PARTS * np.arange(1, watched.parts + 1), {"unit": "s"}),
+            "parameter": names,
+            "step": [*steps],
+            "observable": ["centre_x", "centre_y", "kinetic", *(f"surface_{x:.2f}" for x in STATIONS)],
+        },
+        attrs={"rows": rows, "meaning": "by the logarithm of each parameter", **provenance()},
+    )
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    apart = {step: _apart(forward, found) for step, found in steps.items()}
+    draw(result["time"].values, names, apart, out)
+    status = int(value(ones)[1])
+    return {
+        "rows": rows,
+        "status": Status(status).name,
+        "steps": watched.fall.steps,
+        "reverse_from_forward": {
+            name: {f"{result['time'].values[k]:.4g} s": _relative(reverse[k, i], forward[k, 0, i]) for k in later}
+            for i, name in enumerate(names)
+        },
+        "forward_from_differences": {
+            f"{step:g}": {
+                name: {
+                    seen: {f"{result['time'].values[k]:.4g} s": float(values[seen][k, i]) for k in later}
+                    for seen in OBSERVABLES
+                }
+                for i, name in enumerate(names)
+            }
+            for step, values in apart.items()
+        },
+    }
+
+
+def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:
+    rows = []
+    for i in range(at.size):
+        up, down = (np.asarray(value(at.at[i].add(sign * step))[0]) for sign in (1, -1))
+        rows.append((up - down) / (2 * step))
+    return np.stack(rows, axis=-1)
+
+
+def _apart(forward: np.ndarray, difference: np.ndarray) -> dict[str, np.ndarray]:
+    """|forward - difference| / |difference| [part, parameter] of each observable, a vector in its norm."""
+    found = {}
+    for name, rows in OBSERVABLES.items():
+        off = np.linalg.norm(forward[:, rows] - difference[:, rows], axis=1)
+        found[name] = off / np.linalg.norm(difference[:, rows], axis=1)
+    return found
+
+
+def _relative(a: float, b: float) -> float:
+    return float(abs(a - b) / abs(b))

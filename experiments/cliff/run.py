@@ -1,0 +1,84 @@
+"""`difsim cliff`: a block of soil that collapses (paper 002, Fig. 1), and what its heap tells of the soil."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from experiments.cliff import collapse, derivatives, inverse, pictures
+from experiments.cliff.measured import measured
+from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
+from experiments.records import provenance, write_json
+
+StageName = Literal["collapse", "paper", "convergence", "inverse", "derivatives"]
+QUICK_ROWS, COARSE_ROWS = 8, 10
+
+
+@dataclass
+class CliffStudy:
+    """A block of soil that collapses: its heap against the experiment's, and the soil from the heap."""
+
+    stage: StageName = "collapse"
+    """"collapse": a second of it with the soil's own sound speed in the viscosity; "paper": with the paper's
+    600 m/s; "convergence": until it stands, at double, own and half spacing; "inverse": friction, cohesion and
+    stiffness from the surface; "derivatives": until when they agree with finite differences."""
+    rows: int | None = None
+    """Particles in the block's height: the paper's 38; 10 for inverse and derivatives."""
+    out: Path | None = None
+    """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
+    quick: bool = False
+    """A smoke test: 8 rows. Its answer is not to be quoted."""
+
+    def __post_init__(self):
+        if self.rows is not None:
+            Cliff.of(self.rows)
+
+
+def run(options: CliffStudy) -> None:
+    """Run one stage; it writes its tables and pictures, and hands back what it found."""
+    out = options.out or Path("results/cliff") / options.stage
+    out.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    found = STAGES[options.stage](out, options)
+    summary = {
+        "stage": options.stage,
+        "quick": options.quick,
+        "wall_seconds": time.perf_counter() - started,
+        **provenance(),
+        **found,
+    }
+    print(write_json(out / "summary.json", summary))
+    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+
+
+def _rows(options: CliffStudy, usual: int) -> int:
+    return options.rows or (QUICK_ROWS if options.quick else usual)
+
+
+def _one(out: Path, options: CliffStudy, sound: float | None) -> dict:
+    result = collapse.collapse(_rows(options, ROWS), sound, out)
+    _write(result, out)
+    pictures.draw(result, measured(), out)
+    return collapse.judge(result, measured())
+
+
+def _convergence(out: Path, options: CliffStudy) -> dict:
+    rows = _rows(options, ROWS)
+    results = [collapse.collapse(n, None, out, collapse.STANDS) for n in (rows // 2, rows, 2 * rows)]
+    for result in results:
+        _write(result, out, f"rows{result.attrs['rows']}.nc")
+    pictures.draw_convergence(results, measured(), out)
+    return collapse.convergence(results, measured())
+
+
+def _write(result, out: Path, name: str = "result.nc") -> None:
+    result.assign_attrs(provenance()).to_netcdf(out / name, engine="h5netcdf")
+
+
+STAGES = {
+    "collapse": lambda out, options: _one(out, options, None),
+    "paper": lambda out, options: _one(out, options, PAPER_SOUND),
+    "convergence": _convergence,
+    "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
+    "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
+}

@@ -1,0 +1,134 @@
+"""The cliff study: its block, surface and measures, a small collapse, derivatives by the soil, the real one."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from difsim.sph import CubicSpline
+from experiments.cliff import collapse, pictures, surface
+from experiments.cliff.inverse import Fall
+from experiments.cliff.measured import SURFACE, measured
+from experiments.cliff.run import CliffStudy
+from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
+
+
+@pytest.mark.parametrize("rows", [5, 38])
+def test_the_block_is_the_same_at_every_spacing(rows):
+    cliff = Cliff.of(rows)
+    model = cliff.model(soil())
+    block = cliff.position[:, : cliff.grains]
+    assert float(model.mass[: cliff.grains].sum()) == pytest.approx(2650.0 * WIDTH * HEIGHT)
+    np.testing.assert_allclose(block.max(axis=1) + 0.5 * cliff.pitch, (WIDTH, HEIGHT))
+    # Nothing overlaps, and no kernel of the soil sees past the walls.
+    nearest = cKDTree(cliff.position.T).query(cliff.position.T, k=2)[0][:, 1]
+    assert nearest.min() > 0.99 * cliff.pitch.min()
+    beyond = 0.5 * cliff.pitch - cliff.position.min(axis=1)
+    assert (beyond >= float(model.kernel.h) - 0.02 * SPACING).all()
+    if rows == 38:
+        assert cliff.grains == 77 * 38 and cliff.pitch == pytest.approx(SPACING)
+
+
+def test_bad_input_says_so():
+    with pytest.raises(ValueError, match="--rows 2 must be at least"):
+        CliffStudy(rows=2)
+
+
+def test_surface_of_a_lattice_and_its_derivative():
+    cliff = Cliff.of(6)
+    area, grains = float(cliff.pitch.prod()), jnp.asarray(cliff.position[:, : cliff.grains])
+    kernel = CubicSpline(2.5 * np.sqrt(area))
+    x = np.array([0.0, 0.05, 0.1, 0.25])
+
+    @eqx.filter_jit
+    def of(where):
+        return surface.heights(kernel, area, where, jnp.asarray(x), 1.2 * HEIGHT)
+
+    # Half a spacing above the upper row, up to the wall; nothing past the block.
+    np.testing.assert_allclose(of(grains), [HEIGHT, HEIGHT, HEIGHT, 0.0], atol=0.01 * cliff.pitch[1])
+    way = jnp.asarray(np.random.default_rng(0).standard_normal(grains.shape))
+    _, slope = jax.jvp(of, (grains,), (way,))
+    difference = (of(grains + 1e-7 * way) - of(grains - 1e-7 * way)) / 2e-7
+    np.testing.assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
+    lifted = jax.jvp(of, (grains,), (jnp.zeros_like(grains).at[1].set(1.0),))[1]
+    np.testing.assert_allclose(lifted, [1.0, 1.0, 1.0, 0.0], rtol=0.02)
+
+
+def test_what_is_scattered_how_far_it_reaches_and_what_moved():
+    start = Cliff.of(6).position[:, :72]
+    pitch = HEIGHT / 6
+    end = start.copy()
+    end[:, -1] += 5 * pitch
+    assert np.flatnonzero(~surface.heap(end, pitch)).tolist() == [71]
+    x = np.linspace(0, 1, 11)
+    assert surface.reach(x, 1 - x, 0.25) == pytest.approx(0.75)
+    assert surface.reach(x, 1 - x, -1.0) == 1.0 and np.isnan(surface.reach(x, 0 * x, 0.5))
+    # Moved by a tenth of the height above the floor: 2 mm at 2 cm.
+    columns, border = surface.at_rest(start, start + np.stack([0.1 * start[1], 0 * start[1]]), 2e-3)
+    np.testing.assert_allclose(border, 0.02, rtol=1e-9)
+    assert len(columns) == 12
+    assert surface.at_rest(start, start, 2e-3)[1] == pytest.approx(HEIGHT - 0.5 * pitch)
+    assert collapse.slope(x, 1 - x, 0.2, 0.8) == pytest.approx(45.0)
+
+
+def test_measured_points_with_and_without_the_files(tmp_path, monkeypatch):
+    monkeypatch.delenv("DIFSIM_DATA", raising=False)
+    few = measured()
+    assert not few.whole and "not under DIFSIM_DATA" in few.source and len(few.surface) == len(SURFACE)
+    (tmp_path / "Bui2008").mkdir()
+    for name in ("surface", "failure"):
+        (tmp_path / "Bui2008" / f"bui2008_{name}.csv").write_text("0.1,0.05\n0.2,0.04\n0.3,0.01\n")
+    monkeypatch.setenv("DIFSIM_DATA", str(tmp_path))
+    assert measured().whole and measured().surface.shape == (3, 2)
+
+
+def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.delenv("DIFSIM_DATA", raising=False)
+    result = collapse.collapse(5, None, tmp_path, end=0.1)
+    known = measured()
+    found = collapse.judge(result, known)
+    assert result.sizes == {"time": 5, "axis": 2, "particle": 50, "x": 301, "column": 10}
+    assert all("unit" in v.attrs or v.dims == () for k, v in result.items() if k not in ("heap", "steps"))
+    # It falls: the gate's side sinks, the wall's stays; energy is lost and none is made (elastic oscillations of
+    # the first load are within a thousandth of what it falls by).
+    last = result["surface"].values[-1]
+    assert last[result["x"].values > WIDTH + 0.01].max() > 0.01
+    assert found["height_at_wall_m"] == pytest.approx(HEIGHT, rel=0.02)
+    assert found["largest_rise_of_energy"] < 0.01
+    total = sum(result[k].values for k in ("kinetic", "potential", "elastic"))
+    assert total[-1] < total[0]
+    assert not list(tmp_path.glob("*.checkpoint"))
+    pictures.draw(result, known, tmp_path)
+    pictures.draw_convergence([result], known, tmp_path)
+    for name in ("collapse", "snapshots", "energy", "convergence"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+def test_derivative_of_the_surface_by_friction():
+    fall = Fall(4, end=0.06)
+    x = np.array([0.05, 0.1, 0.15])
+
+    def of(friction):
+        ended = fall({"friction": friction, "cohesion": jnp.asarray(10.0), "young": jnp.asarray(0.84e6)})
+        return fall.heights(ended, x), ended.status
+
+    # One compilation for values and derivatives.
+    forward = eqx.filter_jit(lambda at: jax.jvp(of, (at,), (jnp.ones_like(at),), has_aux=True))
+    at, step = jnp.asarray(19.8), 1e-4
+    _, slope, status = forward(at)
+    assert status == 0
+    difference = (forward(at + step)[0] - forward(at - step)[0]) / (2 * step)
+    assert np.abs(difference).max() > 1e-6  # m per degree
+    np.testing.assert_allclose(slope, difference, rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_the_papers_collapse_meets_the_experiment(tmp_path):
+    result = collapse.collapse(38, None, tmp_path)
+    found = collapse.judge(result, measured())
+    assert found["surface_rms_m"] < 2.5e-3
+    assert found["front_m"] == pytest.approx(0.442, abs=0.02)
+    assert found["scattered"] < 0.01
+    assert found["failure_slope_deg"][0] == pytest.approx(31.9, abs=5)
