@@ -6,10 +6,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from difsim.particles import AbstractParticles, Neighbours, pair_sums
-from difsim.sph.equations import Sample, Viscosity, interaction
+from difsim.sph.corrections import AbstractCorrection
+from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
+from difsim.sph.walls import seen, slipping, sums_at
 from difsim.typing import Scalar, number, require
 
 
@@ -38,7 +40,7 @@ class Continuum(AbstractParticles):
 
     **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
     `tools`; `damping` [n], 1/s: the share of its velocity that a particle loses in a second, for layers that
-    swallow waves.
+    swallow waves; `corrections` of the sums over pairs.
     **Raises:** ValueError for masses that are not positive, and negative damping.
     """
 
@@ -49,6 +51,7 @@ class Continuum(AbstractParticles):
     mass: Float[Array, " n"] = number()
     tools: tuple[Tool, ...] = ()
     damping: Float[Array, " n"] | Scalar = number(default=0.0)
+    corrections: tuple[AbstractCorrection, ...] = ()
 
     def __check_init__(self):
         require(self.mass > 0, "Continuum: every mass must be positive")
@@ -65,14 +68,14 @@ class Continuum(AbstractParticles):
         return ContinuumState(jnp.asarray(position), zero[0, :d], zero, jnp.full(n, self.material.density))
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
-        state = self._placed(time, state)
+        state = self._slipping(time, self._placed(time, state), neighbours)
         return ContinuumMotion(time, state, self.field(state, neighbours))
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
         """Predict by the last rate, correct by the mean with the new one: second order, one sum over pairs."""
         time, state, rate = motion.time + dt, motion.state, motion.rate
         predicted = self._held(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
-        new = self.field(predicted, neighbours)
+        new = self.field(self._slipping(time, predicted, neighbours), neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
         return ContinuumMotion(time, self._held(time, corrected), new)
 
@@ -90,20 +93,54 @@ class Continuum(AbstractParticles):
         ratio = state.density / self.material.density
         return ~(finite & (ratio > 0.5) & (ratio < 2.0))
 
+    def force(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> Float[Array, " d"]:
+        """The force of the solid on one of the `tools`, N (N/m in the plane); tools have none on each other.
+
+        Σ_a m_a dv_a/dt over the tool's particles a, each by those particles near it that are of no tool: the
+        opposite of what it does to the solid.
+        """
+        state = self._slipping(motion.time, motion.state, neighbours)
+
+        def push(a, b):
+            return interaction(self.kernel, self.viscosity, a, b).acceleration
+
+        pushed = sums_at(tool.members, push, self._sample_of_solid(state), neighbours.index)
+        return jnp.sum(self.mass[tool.members][None] * pushed, axis=1)
+
     def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
         """The state's rate, in its structure: elastic stress, without what the material does not hold."""
         d = state.position.shape[0]
-        stress = state.stress[:d, :d] / state.density[None, None] ** 2
-        samples = Sample(state.position, state.velocity, stress, state.density, self.mass)
-        sums = pair_sums(lambda a, b: interaction(self.kernel, self.viscosity, a, b), samples, neighbours.index)
-        gradient = jnp.pad(sums.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
+        flow = self._flow(self._sample(state), neighbours)
+        gradient = jnp.pad(flow.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
         damped = jnp.atleast_1d(self.damping)[None] * state.velocity
         return ContinuumState(
-            position=state.velocity,
-            velocity=sums.acceleration + self.gravity[:, None] - damped,
+            position=flow.velocity,
+            velocity=flow.acceleration + self.gravity[:, None] - damped,
             stress=jax.vmap(self.material.rate, in_axes=-1, out_axes=-1)(state.stress, gradient),
             density=-state.density * sum(gradient[i, i] for i in range(1, d)) - state.density * gradient[0, 0],
         )
+
+    def _sample(self, state: ContinuumState) -> Sample:
+        d = state.position.shape[0]
+        stress = state.stress[:d, :d] / state.density[None, None] ** 2
+        return Sample(state.position, state.velocity, stress, state.density, self.mass)
+
+    def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
+        """The sums over pairs, with what the corrections make of them."""
+        shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
+
+        def both(a, b):
+            (a, of_a), (b, of_b) = a, b
+            further = [
+                c.between(self.kernel, a, b, *s) for c, *s in zip(self.corrections, of_a, of_b, strict=True)
+            ]
+            return interaction(self.kernel, self.viscosity, a, b), further
+
+        sums, further = pair_sums(both, (sample, shown), neighbours.index)
+        flow = Flow(sample.velocity, sums.gradient, sums.acceleration)
+        for correction, sum_ in zip(self.corrections, further, strict=True):
+            flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
+        return flow
 
     def _held(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material holds, and its tools where they are at `time`."""
@@ -111,8 +148,39 @@ class Continuum(AbstractParticles):
         return self._placed(time, eqx.tree_at(lambda s: s.stress, state, stress))
 
     def _placed(self, time: Scalar, state: ContinuumState) -> ContinuumState:
-        position, velocity = state.position, state.velocity
         for tool in self.tools:
             x, v = tool.at(time)
-            position, velocity = position.at[:, tool.members].set(x), velocity.at[:, tool.members].set(v)
-        return eqx.tree_at(lambda s: (s.position, s.velocity), state, (position, velocity))
+            here = tool.members
+            placed = state.position.at[:, here].set(x), state.velocity.at[:, here].set(v)
+            state = eqx.tree_at(lambda s: (s.position, s.velocity), state, placed)
+            if tool.normal is not None:
+                # What it shows is made anew from the solid at each rate (`_slipping`): nothing of its own may drift.
+                clean = state.stress.at[:, :, here].set(0.0), state.density.at[here].set(self.material.density)
+                state = eqx.tree_at(lambda s: (s.stress, s.density), state, clean)
+        return state
+
+    def _sample_of_solid(self, state: ContinuumState) -> Sample:
+        """The sample with tools that weigh nothing: of a sum over neighbours only the solid is left."""
+        mass = self.mass
+        for tool in self.tools:
+            mass = mass.at[tool.members].set(0.0)
+        return eqx.tree_at(lambda s: s.mass, self._sample(state), mass)
+
+    def _slipping(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
+        """The state with what the walls show along which the solid slips."""
+        slippery = [tool for tool in self.tools if tool.normal is not None]
+        if not slippery:
+            return state
+        solid = self._sample_of_solid(state), state.stress
+
+        def see(a, b):
+            return seen(self.kernel, a[0], *b)
+
+        velocity, stress = state.velocity, state.stress
+        for tool in slippery:
+            sums = sums_at(tool.members, see, solid, neighbours.index)
+            own = state.velocity[:, tool.members]
+            shown = jax.vmap(slipping, in_axes=-1, out_axes=-1)(own, tool.normal_at(time), sums)
+            velocity = velocity.at[:, tool.members].set(shown[0])
+            stress = stress.at[:, :, tool.members].set(shown[1])
+        return eqx.tree_at(lambda s: (s.velocity, s.stress), state, (velocity, stress))

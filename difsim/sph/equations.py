@@ -25,9 +25,9 @@ class Viscosity(eqx.Module):
 
     def pressure(self, h: Scalar, offset: Float[Array, " d"], velocity: Float[Array, " d"], density: Scalar):
         """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
-        approach = jnp.minimum(_dot(velocity, offset), 0.0)
+        approach = jnp.minimum(dot(velocity, offset), 0.0)
         # ε = .01: particles closer than a tenth of h count as that far apart.
-        nu = h * approach / (_dot(offset, offset) + 0.01 * h**2)
+        nu = h * approach / (dot(offset, offset) + 0.01 * h**2)
         return (-self.alpha * self.sound * nu + self.beta * nu**2) / density
 
 
@@ -48,6 +48,14 @@ class PairSums(eqx.Module):
     acceleration: Float[Array, "d *n"]  # m/s², of stress and viscosity
 
 
+class Flow(eqx.Module):
+    """What moves and strains a particle; of many, with their axis last."""
+
+    velocity: Float[Array, "d *n"]  # dx/dt, m/s
+    gradient: Float[Array, "d d *n"]  # ∂v_i/∂x_j, 1/s
+    acceleration: Float[Array, "d *n"]  # m/s², of stress and viscosity
+
+
 def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Sample) -> PairSums:
     """What particle b does to particle a.
 
@@ -58,13 +66,13 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
     slope = kernel.gradient(offset)
     push = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
     stress = a.stress + b.stress
-    pull = jnp.stack([_dot(row, slope) for row in stress])
+    pull = jnp.stack([dot(row, slope) for row in stress])
     return PairSums(
         gradient=-(b.mass / b.density) * velocity[:, None] * slope[None, :],
         acceleration=b.mass * (pull - push * slope),
     )
 
 
-def _dot(a: Float[Array, " d"], b: Float[Array, " d"]) -> Scalar:
+def dot(a: Float[Array, " d"], b: Float[Array, " d"]) -> Scalar:
     """a·b, written out: as a reduction of an axis of two or three it would not be vectorised over the pairs."""
     return sum(a[i] * b[i] for i in range(1, a.shape[0])) + a[0] * b[0]

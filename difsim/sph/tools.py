@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.typing import Scalar, Vec2, number
+from difsim.typing import Scalar, Vec2, as_float, number, require
 
 
 class AbstractPath(eqx.Module):
@@ -50,13 +50,30 @@ class Turning(AbstractPath):
 class Tool(eqx.Module):
     """Particles that are one rigid body on a path.
 
-    **Arguments:** `members` [m], which particles; `reference` [d, m], m: where they are at 0 s; `path`.
+    The solid does not slip along them, unless a `normal` [d, m] of its surface is given at each of them, as it is
+    at 0 s: along that surface it slips freely (`difsim.sph.walls`). Where two such surfaces meet the corner is a
+    tool of its own, without a normal.
+
+    **Arguments:** `members` [m], which particles; `reference` [d, m], m: where they are at 0 s; `path`; `normal`,
+    of any length but 0. **Raises:** ValueError for a normal of length 0.
     """
 
     members: Int[Array, " m"] = eqx.field(converter=jnp.asarray)
     reference: Float[Array, "d m"] = number()
     path: AbstractPath = Fixed()
+    normal: Float[Array, "d m"] | None = eqx.field(
+        converter=lambda n: None if n is None else as_float(n), default=None
+    )
+
+    def __check_init__(self):
+        if self.normal is not None:
+            require(jnp.sum(self.normal**2, axis=0) > 0, "Tool: a normal has no length, and so no direction")
 
     def at(self, time: Scalar) -> tuple[Float[Array, "d m"], Float[Array, "d m"]]:
         """Places m and velocities m/s at `time` s."""
         return jax.jvp(lambda t: self.path.place(self.reference, t), (time,), (jnp.ones_like(time),))
+
+    def normal_at(self, time: Scalar) -> Float[Array, "d m"]:
+        """Unit normals at `time` s, which turn with the tool."""
+        turned = self.path.place(self.reference + self.normal, time) - self.path.place(self.reference, time)
+        return turned / jnp.sqrt(jnp.sum(turned**2, axis=0))[None]

@@ -1,0 +1,61 @@
+"""Walls along which a solid slips freely, and sums at the particles of a tool alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from difsim import safe
+from difsim.sph.equations import Sample, dot
+from difsim.sph.kernel import AbstractKernel
+from difsim.typing import Mat3, Scalar
+
+
+class Seen(eqx.Module):
+    """What a particle of a wall sees of the solid: the share of its support, and sums with those weights."""
+
+    weight: Scalar
+    velocity: Float[Array, " d"]
+    stress: Mat3
+
+
+def sums_at(
+    members: Int[Array, " m"], interaction: Callable[[Any, Any], Any], samples: Any, index: Int[Array, "k n"]
+) -> Any:
+    """Σ_b interaction(a, b) as `difsim.particles.pair_sums`, of some particles only.
+
+    **Arguments:** `members` [m]: which; `interaction`, `samples`, `index`: as there.
+    **Returns:** what `interaction` does, with a last axis of m.
+    """
+    own = jax.tree.map(lambda x: x[..., members], samples)
+    near = jax.tree.map(lambda x: x[..., index[:, members]], samples)
+    of_one = jax.vmap(interaction, in_axes=(None, -1), out_axes=-1)
+    pairs = jax.vmap(of_one, in_axes=-1, out_axes=-1)(own, near)
+    return jax.tree.map(lambda x: jnp.sum(x, axis=-2), pairs)
+
+
+def seen(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Seen:
+    """What wall particle a sees of particle b and its stress Pa; b has mass 0 if it is of a tool, too."""
+    weight = b.mass / b.density * kernel.value(a.position - b.position)
+    return Seen(weight, weight * b.velocity, weight * stress)
+
+
+def slipping(
+    velocity: Float[Array, " d"], normal: Float[Array, " d"], sums: Seen
+) -> tuple[Float[Array, " d"], Mat3]:
+    """What a wall particle shows to a solid that slips along it: the solid's own mirror image.
+
+    Across the wall it has its own `velocity` m/s, along it the solid's mean, v̄ + ((v - v̄)·n) n; its stress is M σ̄ M
+    with M = 1 - 2 n nᵀ. So nothing shears the solid at the wall, and support is not missing there. With no solid near
+    it has no stress. **Source:** after Adami, Hu and Adams (2012), J. Comput. Phys. 231, 7057, for walls of fluids.
+    """
+    mean = safe.divide(sums.velocity, jnp.full_like(sums.velocity, 1.0) * sums.weight)
+    stress = safe.divide(sums.stress, jnp.full_like(sums.stress, 1.0) * sums.weight)
+    near = sums.weight > 0
+    shown = jnp.where(near, mean + dot(velocity - mean, normal) * normal, velocity)
+    across = jnp.pad(normal, (0, 3 - normal.shape[0]))
+    mirror = jnp.eye(3) - 2.0 * across[:, None] * across[None]
+    return shown, mirror @ stress @ mirror
