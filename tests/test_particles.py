@@ -32,6 +32,14 @@ def test_all_methods_find_the_same(d):
     np.testing.assert_array_equal(listed(neighbours), all_pairs(far, 0.18))
 
 
+def test_rigid_particles_do_not_meet_each_other():
+    x = np.random.default_rng(0).random((2, 200))
+    rigid = np.arange(200) < 50
+    some = listed(Neighbours.allocate(x, 0.15, 0.0, rigid=rigid))
+    meet = ~(rigid[:, None] & rigid[None])
+    np.testing.assert_array_equal(some, np.asarray(all_pairs(jnp.asarray(x), 0.15)) & meet)
+
+
 def test_a_list_lasts_for_half_its_skin():
     x = jnp.asarray(np.random.default_rng(0).random((2, 100)))
     neighbours = Neighbours.allocate(x, 0.2, 0.1)

@@ -23,6 +23,11 @@ class AbstractParticles(eqx.Module):
     def reach(self) -> Scalar:
         """Particles further apart than this, m, do not meet."""
 
+    @property
+    @abstractmethod
+    def rigid(self) -> Bool[Array, " n"]:
+        """Particles of walls and tools: they do not meet each other."""
+
     @abstractmethod
     def begin(self, time: Scalar, state: Any, neighbours: Neighbours) -> Any:
         """The motion that starts from `state` at `time` s."""

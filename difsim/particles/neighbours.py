@@ -30,6 +30,7 @@ class Neighbours(eqx.Module):
     """
 
     index: Int[Array, "k n"]
+    rigid: Bool[Array, " n"]  # two of these are no neighbours: they belong to walls and tools
     origin: Float[Array, "d n"]  # where the particles were when the list was made
     overflow: Bool[Array, ""]  # a row or a range of cells has no room: pairs are missing
     cutoff: Scalar = number()
@@ -39,12 +40,13 @@ class Neighbours(eqx.Module):
     in_range: int = eqx.field(static=True)  # particles that three cells in a row may hold
 
     @classmethod
-    def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK) -> "Neighbours":
+    def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
         """A list with room for `slack` times the neighbours that the particles have now. On the host.
 
         **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: what
-        is looked at beyond it, so that the list lasts. **Raises:** ValueError for positions that are not finite or
-        not [2 or 3, n], for cutoff ≤ 0, skin < 0 or slack < 1.
+        is looked at beyond it, so that the list lasts; `rigid` [n]: particles that do not meet each other.
+        **Raises:** ValueError for positions that are not finite or not [2 or 3, n], for cutoff ≤ 0, skin < 0 or
+        slack < 1.
         """
         x = np.asarray(position, float)
         if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():
@@ -53,12 +55,21 @@ class Neighbours(eqx.Module):
             raise ValueError(
                 f"Neighbours: cutoff = {cutoff} > 0, skin = {skin} >= 0 and slack = {slack} >= 1 must hold"
             )
+        rigid = jnp.zeros(x.shape[1], bool) if rigid is None else jnp.asarray(rigid)
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
         x = jnp.asarray(x)
         empty = cls(
-            jnp.zeros((1, x.shape[1]), jnp.int32), x, jnp.asarray(False), cutoff, skin, corner, cells, in_range=1
+            jnp.zeros((1, x.shape[1]), jnp.int32),
+            rigid,
+            x,
+            jnp.asarray(False),
+            cutoff,
+            skin,
+            corner,
+            cells,
+            in_range=1,
         )
         # First the fullest range, then the longest row, each as the list itself counts it.
         fullest = int(jnp.max(_held(empty, x)))
@@ -141,6 +152,7 @@ def _row(of: Neighbours, position: Float[Array, "d n"]):
         candidate = order[jnp.minimum(place, position.shape[0] - 1)]
         offset = position[candidate] - position[i][None, None]
         near = (place < end[:, None]) & (jnp.sum(offset**2, axis=-1) < reach**2) & (candidate != i)
+        near &= ~(of.rigid[candidate] & of.rigid[i])
         near, candidate = near.ravel(), candidate.ravel()
         # The rank of each neighbour is its column; what is none, or beyond the room, goes to a column that is cut.
         rank = jnp.cumsum(near.astype(jnp.int32)) - 1

@@ -61,6 +61,13 @@ class Continuum(AbstractParticles):
     def reach(self) -> Scalar:
         return self.kernel.h
 
+    @property
+    def rigid(self) -> Bool[Array, " n"]:
+        rigid = jnp.zeros(self.mass.shape, bool)
+        for tool in self.tools:
+            rigid = rigid.at[tool.members].set(True)
+        return rigid
+
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
         """The state at `position` m, at rest, without stress."""
         d, n = position.shape

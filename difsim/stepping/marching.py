@@ -67,7 +67,7 @@ def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float =
     that it lasts for some steps. **Raises:** ValueError as `Neighbours.allocate`.
     """
     reach = float(model.reach)
-    neighbours = Neighbours.allocate(state.position, reach, skin * reach)
+    neighbours = Neighbours.allocate(state.position, reach, skin * reach, rigid=model.rigid)
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
     return Progress(motion, neighbours, zero, zero, zero - 1)
