@@ -1,7 +1,6 @@
 """The brush tool of paper 002 over a bed of regolith, in the plane: particles, materials, paths.
 
-The origin is on the surface, midway between the two brushes; y is up. What the paper does not say is ours and stands
-under "ours".
+The origin is on the surface, midway between the brushes; y is up. What the paper does not say stands under "Ours".
 """
 
 from dataclasses import dataclass
@@ -39,7 +38,8 @@ SUPPORT = 2.5  # spacings
 BED = (0.32, 0.11)  # m, width and depth
 EDGE = 0.03  # m: at the sides and the bottom, what damps waves
 LAYERS = 3  # of particles in a wall
-GAP = 0.004  # m between the tips and the shields, and between the shields and the tray's floor
+GAP = 0.004  # m from the tips to the shields, and to the tray's floor
+PLATE = 0.004  # m, PLATEness of tray and shields
 ALPHA, BETA = 0.3, 0.7
 
 
@@ -81,7 +81,7 @@ def regolith(case: Case) -> DruckerPrager:
 
 @dataclass(frozen=True)
 class Scene:
-    """Particles `spacing` m apart: first those of the `bed` [2, soil], then the tools', the last of them the tray."""
+    """Particles `spacing` m apart: first those of the `bed` [2, soil], then the tools', of which the tray is last."""
 
     spacing: float
     bed: Float[np.ndarray, "2 soil"]
@@ -91,9 +91,7 @@ class Scene:
     def of(cls, case: Case, spacing: float) -> "Scene":
         """**Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm."""
         if not 0 < spacing < CONTACT:
-            raise ValueError(
-                f"--spacing {spacing} m must be between 0 and {CONTACT} m, from which the tool touches"
-            )
+            raise ValueError(f"--spacing {spacing} m must be above 0 and below the {CONTACT} m of the contact")
         bed, box = ground(spacing)
         axis = CLEARANCE + TIP
         lowered = Stopping(np.array([0.0, -DESCENT]), LOWERING)
@@ -131,11 +129,8 @@ class Scene:
         state = model.at_rest(jnp.asarray(self.position))
         across = model.material.poisson / (1 - model.material.poisson)
         weight = -model.material.density * model.gravity[1] * jnp.minimum(state.position[1], 0.0)
-        loaded = (
-            jnp.diag(jnp.array([1.0, 0.0, 1.0]) * across + jnp.array([0.0, 1.0, 0.0]))[:, :, None]
-            * weight[None, None]
-        )
-        return eqx.tree_at(lambda s: s.stress, state, loaded)
+        share = jnp.diag(jnp.stack([across, jnp.ones_like(across), across]))
+        return eqx.tree_at(lambda s: s.stress, state, share[:, :, None] * weight[None, None])
 
     def in_tray(self, position: Float[np.ndarray, "2 n"], time: float) -> np.ndarray:
         """Which of the bed's particles are within the tray at `time` s."""
@@ -175,28 +170,25 @@ def frame(spacing: float, axis: float) -> np.ndarray:
     """The tray, open at the middle of its floor, and the shields at the outer sides of the brushes, m."""
     floor = tray_floor(axis)
     left, right, top = -TRAY[0] / 2, TRAY[0] / 2, floor + TRAY[1]
-    thick = (LAYERS - 0.5) * spacing
     plates = [
-        _plate(left - thick, -OPENING / 2, floor - thick, floor, spacing),
-        _plate(OPENING / 2, right + thick, floor - thick, floor, spacing),
-        _plate(left - thick, right + thick, top, top + thick, spacing),
-        _plate(left - thick, left, floor + spacing, top - spacing, spacing),
-        _plate(right, right + thick, floor + spacing, top - spacing, spacing),
+        _plate(left - PLATE, -OPENING / 2, floor - PLATE, floor, spacing),
+        _plate(OPENING / 2, right + PLATE, floor - PLATE, floor, spacing),
+        _plate(left - PLATE, right + PLATE, top, top + PLATE, spacing),
+        _plate(left - PLATE, left, floor + spacing, top - spacing, spacing),
+        _plate(right, right + PLATE, floor + spacing, top - spacing, spacing),
     ]
     shields = []
     for side in (-1, 1):
         outward = np.pi if side < 0 else 0.0
-        rings = [
-            _arc(TIP + GAP + i * spacing, outward - SHIELD / 2, outward + SHIELD / 2, spacing)
-            for i in range(LAYERS)
-        ]
+        span = outward - SHIELD / 2, outward + SHIELD / 2
+        rings = [_arc(radius, *span, spacing) for radius in TIP + GAP + _across(PLATE, spacing)]
         shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
     return np.concatenate([*plates, *shields], axis=1)
 
 
 def tray_floor(axis: float) -> float:
     """The upper side of the tray's floor, m, over brushes whose axes are at `axis` m."""
-    return axis + TIP + GAP
+    return axis + TIP + GAP + PLATE
 
 
 def _inset(spacing: float) -> float:
@@ -206,8 +198,13 @@ def _inset(spacing: float) -> float:
 
 
 def _plate(left: float, right: float, low: float, high: float, spacing: float) -> np.ndarray:
-    x, y = (np.linspace(a, b, max(round((b - a) / spacing) + 1, 2)) for a, b in ((left, right), (low, high)))
+    x, y = left + _across(right - left, spacing), low + _across(high - low, spacing)
     return np.stack(np.meshgrid(x, y, indexing="ij")).reshape(2, -1)
+
+
+def _across(width: float, spacing: float) -> np.ndarray:
+    """Places from 0 to `width`, a spacing apart or less."""
+    return np.linspace(0.0, width, int(np.ceil(width / spacing)) + 1)
 
 
 def _arc(radius: float, begin: float, end: float, spacing: float) -> np.ndarray:
