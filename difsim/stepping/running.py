@@ -55,8 +55,8 @@ def evolve(
     """Run particles from `state` at 0 s through `times`.
 
     **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`: as `start`; `checkpoint`:
-    a folder that keeps the run after each of the times; a run that finds its own there goes on from it, to the same
-    bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
+    a folder that keeps the run after each of the times; a run that finds its own there goes on from it, to the
+    same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
     **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
     failure, with its time, particle and remedy.
     """

@@ -81,7 +81,7 @@ def regolith(case: Case) -> DruckerPrager:
 
 @dataclass(frozen=True)
 class Scene:
-    """Particles `spacing` m apart: first those of the `bed` [2, soil], then the tools', of which the tray is last."""
+    """Particles `spacing` m apart: first the `bed` [2, soil], then the tools, of which the tray is last."""
 
     spacing: float
     bed: Float[np.ndarray, "2 soil"]
