@@ -20,7 +20,9 @@ from difsim.sph.soil import Compression as Compression
 from difsim.sph.soil import DruckerPrager as DruckerPrager
 from difsim.sph.soil import PlaneStrain as PlaneStrain
 from difsim.sph.tools import AbstractPath as AbstractPath
+from difsim.sph.tools import Carried as Carried
 from difsim.sph.tools import Fixed as Fixed
 from difsim.sph.tools import Sliding as Sliding
+from difsim.sph.tools import Stopping as Stopping
 from difsim.sph.tools import Tool as Tool
 from difsim.sph.tools import Turning as Turning

@@ -47,6 +47,26 @@ class Turning(AbstractPath):
         return jnp.concatenate([turned, reference[2:]])
 
 
+class Stopping(AbstractPath):
+    """Uniform motion until a time. **Arguments:** `velocity` [d], m/s; `until`, s."""
+
+    velocity: Float[Array, " d"] = number()
+    until: Scalar = number()
+
+    def place(self, reference, time):
+        return reference + jnp.minimum(time, self.until) * self.velocity[:, None]
+
+
+class Carried(AbstractPath):
+    """A motion within what moves itself: a brush that turns in a tool that is lowered."""
+
+    path: AbstractPath
+    by: AbstractPath
+
+    def place(self, reference, time):
+        return self.by.place(self.path.place(reference, time), time)
+
+
 class Tool(eqx.Module):
     """Particles that are one rigid body on a path.
 

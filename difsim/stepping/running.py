@@ -55,8 +55,8 @@ def evolve(
     """Run particles from `state` at 0 s through `times`.
 
     **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`: as `start`; `checkpoint`:
-    a file that keeps the run after each of the times; a run that finds its own there goes on from it, to the same
-    bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
+    a folder that keeps the run after each of the times; a run that finds its own there goes on from it, to the
+    same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
     **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
     failure, with its time, particle and remedy.
     """
@@ -65,8 +65,7 @@ def evolve(
         raise ValueError(f"evolve: times {times} s must rise, from 0 on")
     step = CourantStep() if step is None else step
     mark = _mark((model, state, times, step, skin))
-    done = _kept(checkpoint, mark)
-    progress, states, steps, slack = done or (start(model, state, skin=skin), [], [], 1.0)
+    states, (progress, steps, slack) = _kept(checkpoint, mark) or ([], (start(model, state, skin=skin), [], 1.0))
     for time in times[len(states) :]:
         progress, slack = _to(model, progress, float(time), step, max_steps, skin, slack)
         if progress.status != Status.OK:
@@ -74,7 +73,7 @@ def evolve(
         states.append(jax.tree.map(np.asarray, progress.motion.state))
         steps.append(int(progress.steps))
         if checkpoint is not None:
-            _keep(checkpoint, mark, (progress, states, steps, slack))
+            _keep(checkpoint, mark, states, (progress, steps, slack))
         if watch is not None:
             watch(float(time))
     if throw and progress.status != Status.OK:
@@ -119,18 +118,24 @@ def _mark(run: Any) -> str:
     return said.hexdigest()
 
 
-def _keep(path: Path, mark: str, done: Any) -> None:
+def _keep(folder: Path, mark: str, states: list[Any], rest: Any) -> None:
+    """The newest state in a file of its own, and what the run goes on from."""
+    _write(folder / f"state_{len(states) - 1:05d}", states[-1])
+    _write(folder / "run", (mark, len(states), rest))
+
+
+def _write(path: Path, what: Any) -> None:
     # Written beside and moved: a run that is killed while it writes leaves the file before.
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
-    beside.write_bytes(pickle.dumps((mark, done)))
+    beside.write_bytes(pickle.dumps(what))
     beside.replace(path)
 
 
-def _kept(path: Path | None, mark: str) -> Any:
-    if path is None or not path.exists():
+def _kept(folder: Path | None, mark: str) -> Any:
+    if folder is None or not (folder / "run").exists():
         return None
-    found, done = pickle.loads(path.read_bytes())
+    found, count, rest = pickle.loads((folder / "run").read_bytes())
     if found != mark:
-        raise ValueError(f"{path} is of another run: remove it, or name another file")
-    return done
+        raise ValueError(f"{folder} holds another run: remove it, or name another folder")
+    return [pickle.loads((folder / f"state_{i:05d}").read_bytes()) for i in range(count)], rest

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.sph import Continuum
-from difsim.stepping import ConstantStep, CourantStep, Progress, advance, evolve, march, start
+from difsim.stepping import ConstantStep, Progress, advance, evolve, march, start
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
@@ -71,7 +71,11 @@ def _against_peer(cliff, model, run, end, dt, cpu, wall, folder) -> list[dict[st
     case = folder / "sph_case.npz"
     np.savez(
         case,
-        **{f"{k}_{name}": getattr(x, name) for k, x in kinds.items() for name in ("position", "velocity", "density")},
+        **{
+            f"{k}_{name}": getattr(x, name)
+            for k, x in kinds.items()
+            for name in ("position", "velocity", "density")
+        },
         **{f"{k}_stress": np.asarray(x.stress)[[0, 0, 1, 2], [0, 1, 1, 2]] for k, x in kinds.items()},
         **{name: getattr(viscosity, name) for name in ("alpha", "beta", "sound")},
         **{name: getattr(material, name) for name in ("bulk", "shear")},
@@ -88,7 +92,9 @@ def _against_peer(cliff, model, run, end, dt, cpu, wall, folder) -> list[dict[st
     for threads in sorted({1, os.cpu_count() or 1}):
         theirs = _peer(python, case, folder / "sph_peer.npz", threads)
         found.append(row(f"{label}, CPU, {threads} threads of PySPH", 1e6 * cpu, "us", 1e6 * float(theirs["cpu"])))
-        found.append(row(f"{label}, wall, {threads} threads of PySPH", 1e6 * wall, "us", 1e6 * float(theirs["wall"])))
+        found.append(
+            row(f"{label}, wall, {threads} threads of PySPH", 1e6 * wall, "us", 1e6 * float(theirs["wall"]))
+        )
         apart = np.abs(theirs["position"] - np.asarray(end.motion.state.position)).max()
         found.append(row(f"furthest apart after {STEPS} steps", apart / cliff.pitch.max(), "spacings"))
     return found
@@ -130,9 +136,9 @@ def _derivatives(model: Continuum, run: Progress, dt: float, cpu: float, seeds: 
     seconds = {name: cpu_seconds(lambda: program(friction), seeds)[1] for name, program in compiled.items()}  # noqa: B023
     memory = {name: program.memory_analysis().temp_size_in_bytes / 1e6 for name, program in compiled.items()}
     names = list(ways)[1:]
-    return [row(f"{name}, {STEPS} steps, over the value", seconds[name] / seconds["value"], "1") for name in names] + [
-        row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways
-    ]
+    return [
+        row(f"{name}, {STEPS} steps, over the value", seconds[name] / seconds["value"], "1") for name in names
+    ] + [row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways]
 
 
 def _single(model, run, end, dt, cpu, seeds) -> list[dict[str, Any]]:

@@ -156,7 +156,20 @@ def main(case_path: str, result_path: str) -> None:
     n = case["free"].size
     stress = ("s00", "s01", "s11", "s22")
     more = [f"{kind}{name}" for kind in ("a", "b") for name in ("u", "v", "rho", *stress)]
-    more += ["x0", "y0", "u0", "v0", "rho0", "v00", "v01", "v10", "v11", "free", *stress, *(f"{s}0" for s in stress)]
+    more += [
+        "x0",
+        "y0",
+        "u0",
+        "v0",
+        "rho0",
+        "v00",
+        "v01",
+        "v10",
+        "v11",
+        "free",
+        *stress,
+        *(f"{s}0" for s in stress),
+    ]
     soil = get_particle_array(
         name="soil",
         m=np.full(n, number["mass"]),

@@ -1,0 +1,213 @@
+"""The brush tool of paper 002 over a bed of regolith, in the plane: particles, materials, paths.
+
+The origin is on the surface, midway between the brushes; y is up. What the paper does not say stands under "Ours".
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from difsim.sph import (
+    Carried,
+    Continuum,
+    ContinuumState,
+    CubicSpline,
+    DruckerPrager,
+    Fixed,
+    Stopping,
+    Tool,
+    Turning,
+    Viscosity,
+)
+
+BULK, SHEAR, DENSITY = 3.33e6, 0.37e6, 1500.0  # Pa, Pa, kg/m³
+HUB, TIP, BRISTLES = 0.015, 0.035, 12  # m, m: radius of a brush's core, and to the tips of its bristles
+PIVOTS = 0.095  # m between the axes
+TRAY = (0.082, 0.063)  # m, width and height
+OPENING = 0.026  # m, in the tray's floor
+SHIELD = np.radians(80.0)  # the angle that a shield covers
+CLEARANCE = 0.0084  # m between the lowest bristle and the surface at the start
+DESCENT, LOWERING = 0.05, 0.2  # m/s, for s
+CONTACT = 0.003  # m: the paper's tools touch the ground from so far, its smoothing length
+SUPPORT = 2.5  # spacings
+
+# Ours.
+BED = (0.32, 0.11)  # m, width and depth
+EDGE = 0.03  # m: at the sides and the bottom, what damps waves
+LAYERS = 3  # of particles in a wall
+GAP = 0.004  # m from the tips to the shields, and to the tray's floor
+PLATE = 0.004  # m, PLATEness of tray and shields
+ALPHA, BETA = 0.3, 0.7
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run of Table 1: gravity m/s², turns of the motor per minute, friction in degrees, cohesion Pa."""
+
+    gravity: float
+    rpm: float
+    friction: float
+    cohesion: float
+
+
+EARTH, PHOBOS = 9.81, 5.7e-3
+CASES = {
+    "E0": Case(EARTH, 100, 42, 0),
+    "E1": Case(EARTH, 100, 42, 500),
+    "E2": Case(EARTH, 300, 42, 0),
+    "E3": Case(EARTH, 500, 42, 0),
+    "P0": Case(PHOBOS, 100, 42, 0),
+    "P1": Case(PHOBOS, 100, 42, 500),
+    "P2": Case(PHOBOS, 100, 20, 1000),
+    "P3": Case(PHOBOS, 100, 42, 1000),
+    "P4": Case(PHOBOS, 100, 60, 1000),
+    "P5": Case(PHOBOS, 500, 42, 0),
+    "P6": Case(PHOBOS, 500, 42, 1000),
+    "P7": Case(PHOBOS, -100, 42, 0),
+    "P8": Case(PHOBOS, -100, 42, 100),
+}
+
+
+def regolith(case: Case) -> DruckerPrager:
+    """Young's modulus and Poisson's ratio of the paper's K and G."""
+    young = 9 * BULK * SHEAR / (3 * BULK + SHEAR)
+    return DruckerPrager(
+        young, young / (2 * SHEAR) - 1, np.radians(case.friction), cohesion=case.cohesion, density=DENSITY
+    )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Particles `spacing` m apart: first the `bed` [2, soil], then the tools, of which the tray is last."""
+
+    spacing: float
+    bed: Float[np.ndarray, "2 soil"]
+    tools: tuple[Tool, ...]
+
+    @classmethod
+    def of(cls, case: Case, spacing: float) -> "Scene":
+        """**Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm."""
+        if not 0 < spacing < CONTACT:
+            raise ValueError(f"--spacing {spacing} m must be above 0 and below the {CONTACT} m of the contact")
+        bed, box = ground(spacing)
+        axis = CLEARANCE + TIP
+        lowered = Stopping(np.array([0.0, -DESCENT]), LOWERING)
+        rate = case.rpm * 2 * np.pi / 60
+        bodies = [(box, Fixed())]
+        for side in (-1, 1):
+            # While collecting, the bristles between the two axes go up.
+            centre = np.array([side * PIVOTS / 2, axis])
+            bodies.append((centre[:, None] + brush(spacing), Carried(Turning(centre, -side * rate), lowered)))
+        bodies.append((frame(spacing, axis), lowered))
+        ends = bed.shape[1] + np.cumsum([0, *(points.shape[1] for points, _ in bodies)])
+        tools = [Tool(np.arange(*ends[i : i + 2]), *body) for i, body in enumerate(bodies)]
+        return cls(spacing, bed, tuple(tools))
+
+    @property
+    def position(self) -> Float[np.ndarray, "2 n"]:
+        """All particles at the start, m."""
+        return np.concatenate([self.bed, *(np.asarray(tool.reference) for tool in self.tools)], axis=1)
+
+    def model(self, case: Case) -> Continuum:
+        """The bed and its tools under the case's gravity."""
+        material, position = regolith(case), self.position
+        return Continuum(
+            material,
+            CubicSpline(SUPPORT * self.spacing),
+            Viscosity(ALPHA, BETA, material.sound),
+            np.array([0.0, -case.gravity]),
+            np.full(position.shape[1], DENSITY * self.spacing**2),
+            self.tools,
+            damping=swallowed(position, float(material.sound)),
+        )
+
+    def state(self, model: Continuum) -> ContinuumState:
+        """At rest under its own weight: σ_y = ρ g y below the surface, σ_x = σ_z = ν/(1-ν) σ_y."""
+        state = model.at_rest(jnp.asarray(self.position))
+        across = model.material.poisson / (1 - model.material.poisson)
+        weight = -model.material.density * model.gravity[1] * jnp.minimum(state.position[1], 0.0)
+        share = jnp.diag(jnp.stack([across, jnp.ones_like(across), across]))
+        return eqx.tree_at(lambda s: s.stress, state, share[:, :, None] * weight[None, None])
+
+    def in_tray(self, position: Float[np.ndarray, "2 n"], time: float) -> np.ndarray:
+        """Which of the bed's particles are within the tray at `time` s."""
+        floor = tray_floor(CLEARANCE + TIP) - DESCENT * min(time, LOWERING)
+        x, y = np.asarray(position)[:, : self.bed.shape[1]]
+        return (np.abs(x) < TRAY[0] / 2) & (y > floor) & (y < floor + TRAY[1])
+
+
+def ground(spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """The bed's particles, and those of the box around it, m."""
+    across, deep = round(BED[0] / spacing / 2), round(BED[1] / spacing)
+    i, j = np.meshgrid(np.arange(-across - LAYERS, across + LAYERS), np.arange(-deep - LAYERS, 0), indexing="ij")
+    inside = (i >= -across) & (i < across) & (j >= -deep)
+    points = (np.stack([i, j]) + 0.5) * spacing
+    return points[:, inside], points[:, ~inside]
+
+
+def swallowed(position: np.ndarray, sound: float) -> np.ndarray:
+    """Damping, 1/s: from 0 at EDGE from the box up to what swallows a wave within EDGE."""
+    x, y = position
+    outside = np.maximum(np.abs(x) - (BED[0] / 2 - EDGE), -y - (BED[1] - EDGE)) / EDGE
+    return 4 * sound / EDGE * np.clip(outside, 0.0, 1.0) ** 2
+
+
+def brush(spacing: float) -> np.ndarray:
+    """A core and its bristles, two particles wide, about the axis, m."""
+    inset = _inset(spacing)
+    rings = [_arc(HUB - inset - i * spacing, 0.0, 2 * np.pi, spacing) for i in range(LAYERS)]
+    along = np.arange(HUB - inset + spacing, TIP - inset, spacing)
+    bristle = np.stack([np.tile(along, 2), np.repeat([-0.5, 0.5], along.size) * spacing])
+    angles = 2 * np.pi / BRISTLES * np.arange(BRISTLES)
+    turns = np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]])
+    return np.concatenate([*rings, *np.einsum("ijb,jk->bik", turns, bristle)], axis=1)
+
+
+def frame(spacing: float, axis: float) -> np.ndarray:
+    """The tray, open at the middle of its floor, and the shields at the outer sides of the brushes, m."""
+    floor = tray_floor(axis)
+    left, right, top = -TRAY[0] / 2, TRAY[0] / 2, floor + TRAY[1]
+    plates = [
+        _plate(left - PLATE, -OPENING / 2, floor - PLATE, floor, spacing),
+        _plate(OPENING / 2, right + PLATE, floor - PLATE, floor, spacing),
+        _plate(left - PLATE, right + PLATE, top, top + PLATE, spacing),
+        _plate(left - PLATE, left, floor + spacing, top - spacing, spacing),
+        _plate(right, right + PLATE, floor + spacing, top - spacing, spacing),
+    ]
+    shields = []
+    for side in (-1, 1):
+        outward = np.pi if side < 0 else 0.0
+        span = outward - SHIELD / 2, outward + SHIELD / 2
+        rings = [_arc(radius, *span, spacing) for radius in TIP + GAP + _across(PLATE, spacing)]
+        shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
+    return np.concatenate([*plates, *shields], axis=1)
+
+
+def tray_floor(axis: float) -> float:
+    """The upper side of the tray's floor, m, over brushes whose axes are at `axis` m."""
+    return axis + TIP + GAP + PLATE
+
+
+def _inset(spacing: float) -> float:
+    """How far the tool's particles stay behind its surface: a kernel touches from its support on, the paper's
+    tools from 3 mm on."""
+    return max(SUPPORT * spacing - CONTACT, 0.0)
+
+
+def _plate(left: float, right: float, low: float, high: float, spacing: float) -> np.ndarray:
+    x, y = left + _across(right - left, spacing), low + _across(high - low, spacing)
+    return np.stack(np.meshgrid(x, y, indexing="ij")).reshape(2, -1)
+
+
+def _across(width: float, spacing: float) -> np.ndarray:
+    """Places from 0 to `width`, a spacing apart or less."""
+    return np.linspace(0.0, width, int(np.ceil(width / spacing)) + 1)
+
+
+def _arc(radius: float, begin: float, end: float, spacing: float) -> np.ndarray:
+    count = max(round(radius * (end - begin) / spacing), 3)
+    angle = begin + (end - begin) * (np.arange(count) + 0.5) / count
+    return radius * np.stack([np.cos(angle), np.sin(angle)])
