@@ -16,6 +16,7 @@ from tqdm import tqdm
 from experiments.agilkia.baseline import STOP, descend, evolve, jacobian_cost, paper_problem
 from experiments.agilkia.files import DATA, read_lander
 from experiments.agilkia.solve import ORDER
+from experiments.benchmarks.timing import row
 from inversion import Calls, Checkpoint, Evolution, Problem, Tree, branch_and_bound
 
 GENERATIONS, STALL = 60, 30
@@ -36,28 +37,19 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     ours, peer = total["gradients"], total["evolution"]
     equivalents = ours["forward"] + cost * ours["jacobian"]
     return [
-        _row("cost of a Jacobian, forward simulations", cost, 1.0, "forward"),
-        _row(
-            "forward equivalents of one tree, median",
-            np.median(equivalents),
-            np.median(peer["forward"]),
-            "forward",
+        row("cost of a Jacobian, forward simulations", cost, "forward", 1.0),
+        row(
+            "forward equivalents of a tree, median", np.median(equivalents), "forward", np.median(peer["forward"])
         ),
-        _row("the same at most", np.max(equivalents), np.max(peer["forward"]), "forward"),
-        _row("wall time of one tree, median", np.median(ours["seconds"]), np.median(peer["seconds"]), "s"),
-        _row("CPU time of one tree, median", np.median(ours["cpu"]), np.median(peer["cpu"]), "s"),
-        _row("simulations, median", np.median(ours["forward"]), np.median(peer["forward"]), "calls"),
-        _row("Jacobians, median", np.median(ours["jacobian"]), 0.0, "calls"),
-        _row("nodes visited, median", np.median(ours["nodes"]), np.median(peer["nodes"]), "nodes"),
-        _row("objective w of the best leaf, median", np.median(ours["w"]), np.median(peer["w"]), "1"),
-        _row("success rate, w < 1e-4", np.mean(ours["w"] < STOP), np.mean(peer["w"] < STOP), "share"),
+        row("the same at most", np.max(equivalents), "forward", np.max(peer["forward"])),
+        row("wall time of one tree, median", np.median(ours["seconds"]), "s", np.median(peer["seconds"])),
+        row("CPU time of one tree, median", np.median(ours["cpu"]), "s", np.median(peer["cpu"])),
+        row("simulations, median", np.median(ours["forward"]), "calls", np.median(peer["forward"])),
+        row("Jacobians, median", np.median(ours["jacobian"]), "calls"),
+        row("nodes visited, median", np.median(ours["nodes"]), "nodes", np.median(peer["nodes"])),
+        row("objective w of the best leaf, median", np.median(ours["w"]), "1", np.median(peer["w"])),
+        row("success rate, w < 1e-4", np.mean(ours["w"] < STOP), "share", np.mean(peer["w"] < STOP)),
     ]
-
-
-def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
-    ours, peer = float(ours), float(peer)
-    ratio = peer / ours if ours else float("nan")
-    return {"work": work, "ours": ours, "peer": peer, "ratio": ratio, "unit": unit}
 
 
 def _whole(problem: Problem, search, seed: int) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from difsim import units
 from difsim.gravity import AbstractField, Gridded, Polyhedron, above_surface, error_map, pack
 from difsim.mesh import TriMesh
 from difsim.shape import comet_67p
-from experiments.benchmarks.timing import cpu_seconds
+from experiments.benchmarks.timing import cpu_seconds, row
 
 SHAP5 = 3.8e6  # facets of the mesh that the paper's ratios refer to: 818 for potentials, 720 for trajectories
 HEIGHTS = (0.1, 20.0, 100.0, 500.0)  # m
@@ -43,9 +43,9 @@ def field_rows(runs: int) -> list[dict[str, Any]]:
     ):
         ours = _microseconds(run, field, places, runs)
         rows += [
-            _row(f"{name}: to make it", made, np.nan, "s"),
-            _row(f"{name}: U and g, polyhedron of {len(mesh.faces)} facets", ours, exact, "µs/point"),
-            _row(f"{name}: the same, 3.8 million facets", ours, exact * SHAP5 / len(mesh.faces), "µs/point"),
+            row(f"{name}: to make it", made, "s"),
+            row(f"{name}: U and g, polyhedron of {len(mesh.faces)} facets", ours, "µs/point", exact),
+            row(f"{name}: the same, 3.8 million facets", ours, "µs/point", exact * SHAP5 / len(mesh.faces)),
         ]
         rows += _errors(name, field, body, mesh)
     return rows
@@ -56,9 +56,9 @@ def _errors(name: str, field: AbstractField, body: Polyhedron, mesh: TriMesh) ->
     for height in HEIGHTS:
         found = error_map(field, body, above_surface(mesh, 1000, height, seed=1))
         rows += [
-            _row(f"{name}: error of g {height:g} m up, rms", found["rms"], 0.0, "relative"),
-            _row(f"{name}: error of g {height:g} m up, worst", found["worst"], 0.0, "relative"),
-            _row(f"{name}: error of U {height:g} m up, worst", float(found["potential"].max()), 0.0, "relative"),
+            row(f"{name}: error of g {height:g} m up, rms", found["rms"], "relative"),
+            row(f"{name}: error of g {height:g} m up, worst", found["worst"], "relative"),
+            row(f"{name}: error of U {height:g} m up, worst", float(found["potential"].max()), "relative"),
         ]
     return rows
 
@@ -67,7 +67,3 @@ def _microseconds(f: Callable, field: AbstractField, x: np.ndarray, runs: int) -
     """Median CPU time a point, all threads together."""
     compiled, x = eqx.filter_jit(f), jnp.asarray(x)
     return cpu_seconds(lambda: compiled(field, x), runs)[1] / len(x) * 1e6
-
-
-def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
-    return {"work": work, "ours": ours, "peer": peer, "ratio": peer / ours if ours else float("nan"), "unit": unit}

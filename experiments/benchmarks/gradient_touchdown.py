@@ -11,6 +11,7 @@ from difsim.stepping import FixedSteps, Sensitivities
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import with_method
+from experiments.benchmarks.timing import row
 from inversion import Problem
 
 # The default's number of steps for all, the reference too: another one compiles the touchdown again.
@@ -45,16 +46,12 @@ def rows(points: int) -> list[dict[str, Any]]:
         median, worst = (float(f(error[valid])) if valid.any() else np.nan for f in (np.median, np.max))
         of = f"{valid.sum()} of {points} points"
         found += [
-            _row(f"{name}: Jacobian error, median, {of}", median, 0.0, "relative"),
-            _row(f"{name}: Jacobian error, worst, {of}", worst, 0.0, "relative"),
-            _row(f"{name}: cost of 10 derivatives", seconds, forward, "s CPU"),
-            _row(f"{name}: steps per contact", float(np.median(per_contact)), 0.0, "steps"),
+            row(f"{name}: Jacobian error, median, {of}", median, "relative"),
+            row(f"{name}: Jacobian error, worst, {of}", worst, "relative"),
+            row(f"{name}: cost of 10 derivatives", seconds / forward, "forward"),
+            row(f"{name}: steps per contact", float(np.median(per_contact)), "steps"),
         ]
     return found
-
-
-def _row(work: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
-    return {"work": work, "ours": ours, "peer": peer, "ratio": ours / peer if peer else float("nan"), "unit": unit}
 
 
 def _run(inverse: Problem, method, s) -> tuple[np.ndarray, float, float, np.ndarray]:
@@ -94,8 +91,8 @@ def _timed(f, p, s) -> tuple[np.ndarray, float]:
     """The results and the median CPU seconds of a call."""
     jax.block_until_ready(f(p, s[0]))
     results, times = [], []
-    for row in s:
+    for point in s:
         started = time.process_time()
-        results.append(np.asarray(jax.block_until_ready(f(p, row))))
+        results.append(np.asarray(jax.block_until_ready(f(p, point))))
         times.append(time.process_time() - started)
     return np.stack(results), float(np.median(times))

@@ -39,7 +39,7 @@ from experiments.benchmarks.gradient_cases import (
     soft_pair,
     tumbling_cube,
 )
-from experiments.benchmarks.timing import cpu_seconds
+from experiments.benchmarks.timing import cpu_seconds, row
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
 TOLERANCES = (1e-6, 1e-8, 1e-10)
@@ -96,7 +96,7 @@ def rows(points: int, _: Path) -> list[dict[str, Any]]:
 
 
 def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, Any]]:
-    """Error and cost of each method; `peer` is the reference's 0, or the seconds of a run without derivatives."""
+    """Error of each method, and its cost over a run without derivatives."""
     exact = reference(case)
     p, time_ = jnp.asarray(case.at), jnp.asarray(case.time)
     found = []
@@ -104,9 +104,8 @@ def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, 
         worst, solution = error(case, method, exact)
         slope = cpu_seconds(lambda m=method: jacobian(case.build, case.watch, m, p, time_), REPEATS)[1]
         plain = cpu_seconds(lambda m=method: end(case.build, case.watch, m, p, time_), REPEATS)[1]
-        row = {"work": f"{case.name}, {name}{_notes(solution)}", "ours": worst, "peer": 0.0, "unit": "relative"}
-        cost = {"work": f"{case.name}, {name}: cost of {len(p)}", "ours": slope, "peer": plain, "unit": "s CPU"}
-        found += [row | {"ratio": math.nan}, cost | {"ratio": slope / plain}]
+        found.append(row(f"{case.name}, {name}{_notes(solution)}", worst, "relative"))
+        found.append(row(f"{case.name}, {name}: cost of {len(p)}", slope / plain, "forward"))
     return found
 
 
@@ -141,5 +140,5 @@ def peer_rows() -> list[dict[str, Any]]:
         expected = (engine["closed"], engine["slopes"][1])
         for what, ours, peer in zip(("height", engine["parameter"]), derivative, expected, strict=True):
             work = f"{engine['engine']}, dt {engine['dt']:g}: dz/d {what}"
-            found.append({"work": work, "ours": ours, "peer": peer, "ratio": ours / peer, "unit": "SI"})
+            found.append(row(work, ours, "SI", peer))
     return found

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from experiments.benchmarks.fields import field_rows
+from experiments.benchmarks.timing import row
 
 HERE = Path(__file__).parent
 # Vertices of the body, and points: some seconds of the peer's time on one thread.
@@ -41,9 +42,7 @@ def polyhedron_rows(runs: int, folder: Path) -> list[dict[str, Any]]:
             ours, peer = np.median(pairs, axis=0)
             ratio = float(np.median([b / a for a, b in pairs]))
             work = f"polyhedron against polyhedral-gravity, {facets} facets, {threads} thread{'s'[: threads - 1]}"
-            found.append(
-                {"work": work, "ours": float(ours), "peer": float(peer), "ratio": ratio, "unit": "ns/facet/point"}
-            )
+            found.append(row(work, ours, "ns/facet/point", peer) | {"ratio": ratio})
         found.append(_difference(case, f"polyhedron, {facets} facets: worst difference of g from the peer's"))
     return found
 
@@ -51,7 +50,7 @@ def polyhedron_rows(runs: int, folder: Path) -> list[dict[str, Any]]:
 def _difference(case: Path, work: str) -> dict[str, Any]:
     ours, peer = (np.load(case.with_suffix(f".{script}.npz"))["g"] for script in ("ours", "peer"))
     worst = np.max(np.linalg.norm(ours - peer, axis=1) / np.linalg.norm(peer, axis=1))
-    return {"work": work, "ours": float(worst), "peer": 0.0, "ratio": float("nan"), "unit": "relative"}
+    return row(work, worst, "relative")
 
 
 def _write_case(path: Path, vertices: int, points: int) -> int:
