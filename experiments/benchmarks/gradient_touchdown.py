@@ -30,7 +30,7 @@ METHODS = {
 
 def rows(points: int) -> list[dict[str, Any]]:
     """For each method: error of the Jacobian (worst entry over largest), its cost over a simulation without
-    derivatives, steps per contact. `ours` is the error or cost, `peer` the reference's 0 or 1.
+    derivatives, steps per contact.
 
     Points where the reference or the method has no valid run are left out, and counted in the row.
     """
