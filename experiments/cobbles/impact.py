@@ -161,7 +161,7 @@ def fits(known: Setup, case: Case, start_covariance: Array, sigma: Scalar, keys:
                 "iterations": found.iteration,
             }
 
-        moved = off.at[0].set(0.0) / width[:STATES]
+        moved = off.at[0].set(0.0) / width[None, :STATES]
         return jax.lax.map(search, jnp.pad(moved, ((0, 0), (0, problem.count - STATES))))
 
     return map_batched(one, keys)
