@@ -96,7 +96,7 @@ class Continuum(AbstractParticles):
         return 0.5 * self.kernel.h / (sound + viscous + speed)
 
     def broken(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
-        """Where a number is not finite, or the density has doubled or is a tenth: loose grains are at half of it."""
+        """Where a number is not finite, or the density has doubled or is a tenth; loose grains have half of it."""
         state = motion.state
         finite = jnp.isfinite(jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)))
         ratio = state.density / self.material.density
