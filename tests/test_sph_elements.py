@@ -12,6 +12,7 @@ from difsim.sph import (
     ArtificialStress,
     Compression,
     Continuum,
+    ContinuumMotion,
     CubicSpline,
     DruckerPrager,
     FixedDensity,
@@ -25,7 +26,7 @@ from difsim.sph import (
 from difsim.sph.corrections import tension
 from difsim.stepping import ConstantStep, Status, advance, start
 from difsim.stepping.marching import stepped
-from tests.helpers import check_gradients
+from tests.helpers import check_gradients, single
 
 SPACING = 0.01
 ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
@@ -258,6 +259,21 @@ def test_corrections_are_exact_for_linear_motion_and_keep_momentum():
     for change in (moved.velocity, moved.position - thrown):
         assert np.abs(np.asarray(change)).max() > 0.01
         np.testing.assert_allclose(np.sum(change, axis=1), 0, atol=1e-9 * np.abs(change).sum())
+
+
+def test_float32_stays_float32():
+    """With all corrections and both kinds of wall, in a session of float64; traced only."""
+    solid = lattice((0, 7), (0, 7))
+    walls = [(lattice((-3, 0), (0, 7)), (1, 0)), (lattice((-3, 10), (-3, 0)), None)]
+    model, state = put_together(solid, walls, gravity=9.81, corrections=CORRECTIONS)
+    motion = ContinuumMotion(jnp.asarray(0.0), state, state)
+    near = Neighbours.allocate(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
+    soil = DruckerPrager(1e6, 0.3, 0.5, density=2000.0)
+    for material in (soil, ELASTIC):
+        single_model = single(eqx.tree_at(lambda m: m.material, model, material))
+        before = single((motion, near, jnp.asarray(1e-4)))
+        now = jax.eval_shape(single_model.step, *before)
+        assert {x.dtype for x in jax.tree.leaves(now)} == {jnp.dtype(jnp.float32)}
 
 
 def test_artificial_stress_spreads_a_clump_under_tension():

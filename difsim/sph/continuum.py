@@ -72,9 +72,10 @@ class Continuum(AbstractParticles):
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
         """The state at `position` m, at rest, without stress."""
+        position = jnp.asarray(position)
         d, n = position.shape
-        zero = jnp.zeros((3, 3, n))
-        return ContinuumState(jnp.asarray(position), zero[0, :d], zero, jnp.full(n, self.material.density))
+        zero = jnp.zeros((3, 3, n), position.dtype)
+        return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)
