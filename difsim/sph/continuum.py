@@ -72,9 +72,10 @@ class Continuum(AbstractParticles):
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
         """The state at `position` m, at rest, without stress."""
+        position = jnp.asarray(position)
         d, n = position.shape
-        zero = jnp.zeros((3, 3, n))
-        return ContinuumState(jnp.asarray(position), zero[0, :d], zero, jnp.full(n, self.material.density))
+        zero = jnp.zeros((3, 3, n), position.dtype)
+        return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)
@@ -96,7 +97,7 @@ class Continuum(AbstractParticles):
         return 0.5 * self.kernel.h / (sound + viscous + speed)
 
     def broken(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
-        """Where a number is not finite, or the density has doubled or is a tenth: loose grains are at half of it."""
+        """Where a number is not finite, or the density has doubled or is a tenth; loose grains have half of it."""
         state = motion.state
         finite = jnp.isfinite(jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)))
         ratio = state.density / self.material.density

@@ -127,8 +127,9 @@ def tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
     mean, half = 0.5 * (stress[0, 0] + stress[1, 1]), 0.5 * (stress[0, 0] - stress[1, 1])
     radius = safe.sqrt(half**2 + stress[0, 1] ** 2)
     high, low = jnp.maximum(mean + radius, 0.0), jnp.maximum(mean - radius, 0.0)
-    axes = safe.divide(0.5 * (high - low), radius) * (stress - mean * jnp.eye(2))
-    return 0.5 * (high + low) * jnp.eye(2) + axes
+    one = jnp.eye(2, dtype=stress.dtype)
+    axes = safe.divide(0.5 * (high - low), radius) * (stress - mean * one)
+    return 0.5 * (high + low) * one + axes
 
 
 @jax.custom_jvp

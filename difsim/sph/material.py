@@ -65,7 +65,7 @@ class Murnaghan(AbstractMaterial):
     def held(self, stress: Mat3, density: Scalar) -> Mat3:
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
-        return deviator - pressure * jnp.eye(3)
+        return deviator - pressure * jnp.eye(3, dtype=stress.dtype)
 
 
 def require_elastic(material: AbstractMaterial) -> None:
@@ -87,13 +87,14 @@ def hooke(stress: Mat3, gradient: Mat3, bulk: Scalar, shear: Scalar) -> Mat3:
     volume, deviator = split(0.5 * (gradient + gradient.T))
     spin = 0.5 * (gradient - gradient.T)
     turned = _product(spin, stress)  # σ Rᵀ is its transpose
-    return 2.0 * shear * deviator + 3.0 * bulk * volume * jnp.eye(3) + turned + turned.T
+    swelling = 3.0 * bulk * volume * jnp.eye(3, dtype=stress.dtype)
+    return 2.0 * shear * deviator + swelling + turned + turned.T
 
 
 def split(tensor: Mat3) -> tuple[Scalar, Mat3]:
     """A third of the trace, and the deviator."""
     mean = (tensor[0, 0] + tensor[1, 1] + tensor[2, 2]) / 3.0
-    return mean, tensor - mean * jnp.eye(3)
+    return mean, tensor - mean * jnp.eye(3, dtype=tensor.dtype)
 
 
 def second_invariant(deviator: Mat3) -> Scalar:

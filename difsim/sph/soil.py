@@ -91,4 +91,5 @@ class DruckerPrager(AbstractMaterial):
         # Beyond the apex no deviator is left to flow. A frictionless soil has none.
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
-        return held * jnp.eye(3) + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
+        isotropic = held * jnp.eye(3, dtype=stress.dtype)
+        return isotropic + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator

@@ -59,5 +59,5 @@ def slipping(
     near = sums.weight > 0
     shown = jnp.where(near, mean + dot(velocity - mean, normal) * normal, velocity)
     across = jnp.pad(normal, (0, 3 - normal.shape[0]))
-    mirror = jnp.eye(3) - 2.0 * across[:, None] * across[None]
+    mirror = jnp.eye(3, dtype=across.dtype) - 2.0 * across[:, None] * across[None]
     return shown, mirror @ stress @ mirror

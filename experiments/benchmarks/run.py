@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import tyro
 
-from experiments.benchmarks import agilkia, cobbles, cobbles_estimation, contact, gradients, gravity, shapes
+from experiments.benchmarks import agilkia, cobbles, cobbles_estimation, contact, gradients, gravity, shapes, sph
 from experiments.records import provenance, write_json
 
 
@@ -16,7 +16,7 @@ class Benchmark:
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
     name: tyro.conf.Positional[
-        Literal["agilkia", "cobbles", "cobbles-estimation", "contact", "gradients", "gravity", "shapes"]
+        Literal["agilkia", "cobbles", "cobbles-estimation", "contact", "gradients", "gravity", "shapes", "sph"]
     ]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
@@ -24,7 +24,8 @@ class Benchmark:
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
     gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
-    distance queries against libigl."""
+    distance queries against libigl. sph: steps of a collapsing heap of particles, their derivatives, memory and
+    float32, against PySPH in the interpreter that DIFSIM_PYSPH_PYTHON names (Debian: python3-pysph)."""
     out: Path = Path("results/benchmark")
     """Folder for benchmark_NAME.json."""
     seeds: int = 10
@@ -42,6 +43,7 @@ def run(options: Benchmark) -> None:
         "gradients": gradients,
         "gravity": gravity,
         "shapes": shapes,
+        "sph": sph,
     }
     rows = []
     for row in benchmarks[options.name].rows(options.seeds, options.out):

@@ -1,5 +1,6 @@
 """The collapse itself: a second of it, what of it was measured, and how both converge with the spacing."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
             checkpoint=kept,
             watch=lambda _: bar.update(),
         )
-    kept.unlink()  # the laws may change before the next run
+    shutil.rmtree(kept)  # the laws may change before the next run
     states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
     return table(cliff, model, times, states, ended.steps)
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from experiments.cliff import collapse, derivatives, inverse, pictures
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.records import provenance, write_json
 
-StageName = Literal["collapse", "paper", "convergence", "inverse", "derivatives"]
-QUICK_ROWS, COARSE_ROWS = 8, 10
+StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives"]
+QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
 
 
 @dataclass
@@ -20,10 +20,11 @@ class CliffStudy:
 
     stage: StageName = "collapse"
     """"collapse": a second of it with the soil's own sound speed in the viscosity; "paper": with the paper's
-    600 m/s; "convergence": until it stands, at double, own and half spacing; "inverse": friction, cohesion and
-    stiffness from the surface; "derivatives": until when they agree with finite differences."""
+    600 m/s; "convergence": until it stands, at double, own and half spacing; "cohesive": of 300 and 1000 Pa,
+    with and without corrections of the sums over pairs; "inverse": friction, cohesion and stiffness from the
+    surface; "derivatives": until when they agree with finite differences."""
     rows: int | None = None
-    """Particles in the block's height: the paper's 38; 10 for inverse and derivatives."""
+    """Particles in the block's height: the paper's 38; 19 for cohesive, 10 for inverse and derivatives."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
     quick: bool = False
@@ -79,6 +80,7 @@ STAGES = {
     "collapse": lambda out, options: _one(out, options, None),
     "paper": lambda out, options: _one(out, options, PAPER_SOUND),
     "convergence": _convergence,
+    "cohesive": lambda out, options: cohesive.run(out, _rows(options, HALF_ROWS)),
     "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
     "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
 }

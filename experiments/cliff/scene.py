@@ -9,7 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph import (
+    AbstractCorrection,
+    Continuum,
+    ContinuumState,
+    CubicSpline,
+    DruckerPrager,
+    Tool,
+    Viscosity,
+)
 from difsim.typing import Scalar
 
 COLUMNS, ROWS = 77, 38  # the paper's particles
@@ -56,7 +64,12 @@ class Cliff:
         still += [_lattice(range(-LAYERS, 0), range(wall), pitch)]
         return cls(pitch, np.concatenate([block, *still], axis=1), block.shape[1])
 
-    def model(self, material: DruckerPrager, sound: Scalar | None = None) -> Continuum:
+    def model(
+        self,
+        material: DruckerPrager,
+        sound: Scalar | None = None,
+        corrections: tuple[AbstractCorrection, ...] = (),
+    ) -> Continuum:
         """The soil between its walls; `sound` m/s of the viscosity, the material's own unless given."""
         count = self.position.shape[1]
         still = np.arange(self.grains, count)
@@ -67,6 +80,7 @@ class Cliff:
             np.array([0.0, -GRAVITY]),
             np.full(count, DENSITY * self.pitch.prod()),
             (Tool(still, self.position[:, still]),),
+            corrections=corrections,
         )
 
     def state(self, model: Continuum) -> ContinuumState:
