@@ -66,7 +66,7 @@ def run(options: Sampling) -> None:
         "runs": found,
     }
     print(write_json(options.out / "summary.json", summary))
-    print(f"\nwritten to {options.out}/ in {seconds:.0f} s")
+    print(f"\nwritten to {options.out}/ in {summary['wall_seconds']:.0f} s")
 
 
 def collect(name: str, spacing: float, times: np.ndarray, out: Path, watch) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def collect(name: str, spacing: float, times: np.ndarray, out: Path, watch) -> d
         model,
         scene.state(model),
         times,
-        CourantStep(0.5),
+        CourantStep(0.9),
         checkpoint=out / f"{mark}.run",
         watch=lambda _: watch(),
         throw=False,

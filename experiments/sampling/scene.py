@@ -1,6 +1,6 @@
 """The brush tool of paper 002 over a bed of regolith, in the plane: particles, materials, paths.
 
-The origin is on the surface, midway between the brushes; y is up. What the paper does not say stands under "Ours".
+The origin is on the surface, in its uppermost particles, midway between the brushes; y is up. What the paper does not say stands under "Ours".
 """
 
 from dataclasses import dataclass
@@ -35,11 +35,12 @@ CONTACT = 0.003  # m: the paper's tools touch the ground from so far, its smooth
 SUPPORT = 2.5  # spacings
 
 # Ours.
-BED = (0.32, 0.11)  # m, width and depth
+BED = (0.32, 0.08)  # m, width and depth
 EDGE = 0.03  # m: at the sides and the bottom, what damps waves
 LAYERS = 3  # of particles in a wall
 GAP = 0.004  # m from the tips to the shields, and to the tray's floor
-PLATE = 0.004  # m, PLATEness of tray and shields
+PLATE = 0.004  # m, thickness of tray and shields
+BRISTLE = 0.003  # m, thickness
 ALPHA, BETA = 0.3, 0.7
 
 
@@ -128,7 +129,8 @@ class Scene:
         """At rest under its own weight: σ_y = ρ g y below the surface, σ_x = σ_z = ν/(1-ν) σ_y."""
         state = model.at_rest(jnp.asarray(self.position))
         across = model.material.poisson / (1 - model.material.poisson)
-        weight = -model.material.density * model.gravity[1] * jnp.minimum(state.position[1], 0.0)
+        depth = jnp.maximum(0.5 * self.spacing - state.position[1], 0.0)
+        weight = model.material.density * model.gravity[1] * depth
         share = jnp.diag(jnp.stack([across, jnp.ones_like(across), across]))
         return eqx.tree_at(lambda s: s.stress, state, share[:, :, None] * weight[None, None])
 
@@ -140,11 +142,11 @@ class Scene:
 
 
 def ground(spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """The bed's particles, and those of the box around it, m."""
+    """The bed's particles, the uppermost at y = 0, and those of the box around it, m."""
     across, deep = round(BED[0] / spacing / 2), round(BED[1] / spacing)
     i, j = np.meshgrid(np.arange(-across - LAYERS, across + LAYERS), np.arange(-deep - LAYERS, 0), indexing="ij")
     inside = (i >= -across) & (i < across) & (j >= -deep)
-    points = (np.stack([i, j]) + 0.5) * spacing
+    points = np.stack([i + 0.5, j + 1.0]) * spacing
     return points[:, inside], points[:, ~inside]
 
 
@@ -156,11 +158,11 @@ def swallowed(position: np.ndarray, sound: float) -> np.ndarray:
 
 
 def brush(spacing: float) -> np.ndarray:
-    """A core and its bristles, two particles wide, about the axis, m."""
+    """A core and its bristles about the axis, m."""
     inset = _inset(spacing)
     rings = [_arc(HUB - inset - i * spacing, 0.0, 2 * np.pi, spacing) for i in range(LAYERS)]
-    along = np.arange(HUB - inset + spacing, TIP - inset, spacing)
-    bristle = np.stack([np.tile(along, 2), np.repeat([-0.5, 0.5], along.size) * spacing])
+    bristle = _plate((0.0, TIP), (-BRISTLE / 2, BRISTLE / 2), spacing)
+    bristle = bristle[:, bristle[0] > HUB - inset + 0.5 * spacing]
     angles = 2 * np.pi / BRISTLES * np.arange(BRISTLES)
     turns = np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]])
     return np.concatenate([*rings, *np.einsum("ijb,jk->bik", turns, bristle)], axis=1)
@@ -171,17 +173,17 @@ def frame(spacing: float, axis: float) -> np.ndarray:
     floor = tray_floor(axis)
     left, right, top = -TRAY[0] / 2, TRAY[0] / 2, floor + TRAY[1]
     plates = [
-        _plate(left - PLATE, -OPENING / 2, floor - PLATE, floor, spacing),
-        _plate(OPENING / 2, right + PLATE, floor - PLATE, floor, spacing),
-        _plate(left - PLATE, right + PLATE, top, top + PLATE, spacing),
-        _plate(left - PLATE, left, floor + spacing, top - spacing, spacing),
-        _plate(right, right + PLATE, floor + spacing, top - spacing, spacing),
+        _plate((left - PLATE, -OPENING / 2), (floor - PLATE, floor), spacing),
+        _plate((OPENING / 2, right + PLATE), (floor - PLATE, floor), spacing),
+        _plate((left - PLATE, right + PLATE), (top, top + PLATE), spacing),
+        _plate((left - PLATE, left), (floor, top), spacing),
+        _plate((right, right + PLATE), (floor, top), spacing),
     ]
     shields = []
     for side in (-1, 1):
         outward = np.pi if side < 0 else 0.0
         span = outward - SHIELD / 2, outward + SHIELD / 2
-        rings = [_arc(radius, *span, spacing) for radius in TIP + GAP + _across(PLATE, spacing)]
+        rings = [_arc(radius, *span, spacing) for radius in _within(TIP + GAP, TIP + GAP + PLATE, spacing)]
         shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
     return np.concatenate([*plates, *shields], axis=1)
 
@@ -197,14 +199,15 @@ def _inset(spacing: float) -> float:
     return max(SUPPORT * spacing - CONTACT, 0.0)
 
 
-def _plate(left: float, right: float, low: float, high: float, spacing: float) -> np.ndarray:
-    x, y = left + _across(right - left, spacing), low + _across(high - low, spacing)
-    return np.stack(np.meshgrid(x, y, indexing="ij")).reshape(2, -1)
+def _plate(x: tuple[float, float], y: tuple[float, float], spacing: float) -> np.ndarray:
+    return np.stack(np.meshgrid(_within(*x, spacing), _within(*y, spacing), indexing="ij")).reshape(2, -1)
 
 
-def _across(width: float, spacing: float) -> np.ndarray:
-    """Places from 0 to `width`, a spacing apart or less."""
-    return np.linspace(0.0, width, int(np.ceil(width / spacing)) + 1)
+def _within(low: float, high: float, spacing: float) -> np.ndarray:
+    """Places behind the two surfaces of a wall, a spacing apart or less; one, where the wall is too thin."""
+    inset = min(_inset(spacing), (high - low) / 2)
+    rows = int(np.ceil((high - low - 2 * inset) / spacing - 1e-9)) + 1
+    return np.linspace(low + inset, high - inset, rows)
 
 
 def _arc(radius: float, begin: float, end: float, spacing: float) -> np.ndarray:
