@@ -1,4 +1,4 @@
-"""The brush tool: paths of tools in closed form, its geometry at any spacing, a bed at rest, what is in the tray."""
+"""The brush tool: its paths in closed form, its geometry at any spacing, a bed at rest, what is in the tray."""
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 
 from difsim.sph import Carried, Sliding, Stopping, Tool, Turning
 from difsim.stepping import CourantStep, evolve
+from experiments.sampling.collect import COURANT, orderings, settling
 from experiments.sampling.run import Sampling
 from experiments.sampling.scene import (
     CASES,
@@ -23,6 +24,7 @@ from experiments.sampling.scene import (
     Scene,
     regolith,
 )
+from experiments.sampling.sensitivity import BASE, SPREAD, Design
 
 at = eqx.filter_jit(Tool.at)
 
@@ -130,7 +132,7 @@ def test_the_bed_rests_under_its_own_weight_until_the_brushes_come():
     excess = jax.vmap(model.material.excess, in_axes=-1)(state.stress)
     assert float(excess.max()) < 1e-9
     end = 0.004
-    run = evolve(model, state, [end], CourantStep(0.65))
+    run = evolve(model, state, [end], CourantStep(COURANT))
     assert run.status == 0
     position, velocity = run.states.position[0], run.states.velocity[0]
     assert np.isfinite(position).all() and position.shape == scene.position.shape
@@ -140,3 +142,34 @@ def test_the_bed_rests_under_its_own_weight_until_the_brushes_come():
     # The tools went on their way.
     for tool in scene.tools:
         np.testing.assert_allclose(position[:, tool.members], tool.at(jnp.asarray(end))[0], atol=1e-14)
+
+
+def test_settling_is_the_longest_flight_and_orderings_name_their_areas():
+    # Thrown up at 9.6 m/s in 8 mm/s²: the paper's 40 minutes. Dropped from 2 m: √(2h/g).
+    assert settling(np.array([0.0]), np.array([9.6]), 8e-3) == pytest.approx(2400.0)
+    assert settling(np.array([2.0, 0.1]), np.zeros(2), 9.81) == pytest.approx(np.sqrt(4 / 9.81))
+    assert settling(np.zeros(0), np.zeros(0), 9.81) == 0.0
+    found = {"P5": {"tray_at_end_cm2": 3.0}, "P6": {"tray_at_end_cm2": 2.0}, "P0": {"tray_at_end_cm2": 1.0}}
+    verdicts = orderings(found)
+    assert verdicts == {
+        "P5 > P0": {"holds": True, "cm2": [3.0, 1.0]},
+        "P6 > P5": {"holds": False, "cm2": [2.0, 3.0]},
+    }
+
+
+def test_pairs_of_the_sensitivity_are_antithetic():
+    design = Design.of(5, 0.0028)
+    plus, minus = design.cases(3)
+    for name, spread in SPREAD.items():
+        base = getattr(BASE, name)
+        assert getattr(plus, name) + getattr(minus, name) == pytest.approx(2 * base)
+        assert 0 < abs(getattr(plus, name) - base) <= 2 * spread
+    assert plus.gravity == minus.gravity == BASE.gravity
+    assert ((design.shift >= 0) & (design.shift < 0.0028)).all()
+    shifted, straight = Scene.of(plus, 0.0028, 0.001), Scene.of(plus, 0.0028)
+    np.testing.assert_allclose(
+        shifted.bed - straight.bed, np.array([[0.001], [0.0]]) + 0 * shifted.bed, atol=1e-15
+    )
+    np.testing.assert_array_equal(shifted.tools[1].reference, straight.tools[1].reference)
+    with pytest.raises(ValueError, match="--pairs 3 must be more than 3"):
+        Design.of(3, 0.0028)
