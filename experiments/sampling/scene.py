@@ -37,8 +37,8 @@ CONTACT = 0.003  # m: the paper's tools touch the ground from so far, its smooth
 SUPPORT = 2.5  # spacings
 
 # Ours.
-BED = (0.28, 0.05)  # m, width and depth
-EDGE = 0.02  # m: at the sides and the bottom, what damps waves
+BED = (0.26, 0.04)  # m, width and depth
+EDGE = 0.015  # m: at the sides and the bottom, what damps waves
 LAYERS = 3  # of particles in a wall
 GAP = 0.004  # m from the tips to the shields, and to the tray's floor
 PLATE = 0.004  # m, thickness of tray and shields
@@ -120,10 +120,12 @@ class Scene:
     def model(self, case: Case, softening: float = 1.0) -> Continuum:
         """The bed and its tools under the case's gravity."""
         material, position = regolith(case, softening), self.position
+        # A soft soil keeps the viscosity of the hard one, which drags grains along with the bristles.
+        viscosity = Viscosity(ALPHA * np.sqrt(softening), BETA, material.sound)
         return Continuum(
             material,
             CubicSpline(SUPPORT * self.spacing),
-            Viscosity(ALPHA, BETA, material.sound),
+            viscosity,
             np.array([0.0, -case.gravity]),
             np.full(position.shape[1], DENSITY * self.spacing**2),
             self.tools,
