@@ -30,6 +30,8 @@ from experiments.cobbles.run import Cobbles
 from experiments.cobbles.run import run as run_cobbles
 from experiments.hopper.run import Hopper
 from experiments.hopper.run import run as run_hopper
+from experiments.sampling.run import Sampling
+from experiments.sampling.run import run as run_sampling
 
 
 def main() -> None:
@@ -39,6 +41,7 @@ def main() -> None:
         "hopper": (Hopper, run_hopper),
         "cobbles": (Cobbles, run_cobbles),
         "cliff": (CliffStudy, run_cliff),
+        "sampling": (Sampling, run_sampling),
         "benchmark": (Benchmark, run_benchmark),
     }
     runs = dict(studies.values())

@@ -11,10 +11,11 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from difsim.stepping import CourantStep, describe, evolve
 from experiments.records import provenance, write_json
+from experiments.sampling.collect import collect, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
+from experiments.sampling.sensitivity import sensitivity
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
 SAMPLES = 100  # instants a second that are kept
@@ -24,79 +25,85 @@ SAMPLES = 100  # instants a second that are kept
 class Sampling:
     """Two brushes over a bed of regolith: what gets into the tray, and when."""
 
+    stage: Literal["cases", "sensitivity"] = "cases"
+    """"cases": runs of the paper's Table 1; "sensitivity": what the collected area hangs on, from many runs."""
     cases: tuple[CaseName, ...] = tuple(CASES)
-    """Runs of the paper's Table 1; each device takes one at a time."""
+    """Which runs; each device takes one at a time."""
+    pairs: int = 16
+    """Pairs of runs for the sensitivity."""
     spacing: Annotated[float, tyro.conf.arg(metavar="M")] = 0.0018
     """Distance of the particles, m: below 3 mm. The kernel's support is 2.5 times that (3 mm in the paper)."""
+    softening: float = 1.0
+    """What the paper's moduli are divided by; its root is what a run gets faster by."""
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
-    out: Path = Path("results/sampling")
-    """Folder for summary.json, the pictures and the runs, which go on where they were interrupted."""
+    out: Path | None = None
+    """Folder for summary.json, the pictures and the runs, which go on where they were interrupted
+    (results/sampling/STAGE)."""
     quick: bool = False
     """A smoke test: 2.8 mm and .02 s. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
-            self.spacing, self.until = 0.0028, 0.02
+            self.spacing, self.until, self.pairs = 0.0028, 0.02, 4
         if not self.until > 0:
             raise ValueError(f"--until {self.until} s must be positive")
+        if not self.softening >= 1:
+            raise ValueError(f"--softening {self.softening} must be at least 1")
 
 
 def run(options: Sampling) -> None:
-    """Run the cases, draw them, write what was collected."""
-    options.out.mkdir(parents=True, exist_ok=True)
-    devices, started = jax.devices(), time.perf_counter()
-    times = np.linspace(0.0, options.until, max(round(SAMPLES * options.until), 2) + 1)[1:]
+    """Run one stage, write what was found."""
+    out = options.out or Path("results/sampling") / options.stage
+    out.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    found = STAGES[options.stage](options, out)
+    summary = {
+        "stage": options.stage,
+        "spacing_m": options.spacing,
+        "softening": options.softening,
+        "until_s": options.until,
+        "wall_seconds": time.perf_counter() - started,
+        **provenance(),
+        **found,
+    }
+    print(write_json(out / "summary.json", summary))
+    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+
+
+def _cases(options: Sampling, out: Path) -> dict[str, Any]:
+    devices = jax.devices()
+    times = _times(options.until)
     bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
 
     def one(item: tuple[int, str]) -> dict[str, Any]:
         i, name = item
+        case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
+        scene = Scene.of(case, options.spacing)
         with jax.default_device(devices[i % len(devices)]):
-            return collect(name, options.spacing, times, options.out, bars[name].update)
+            evolution, found = collect(
+                case, scene, options.softening, times, out / f"{mark}.run", lambda _: bars[name].update()
+            )
+        draw_snapshots(out / f"{mark}.png", name, scene, evolution)
+        write_json(out / f"{mark}.json", found)
+        return found
 
     with ThreadPoolExecutor(len(devices)) as pool:
         found = dict(zip(options.cases, pool.map(one, enumerate(options.cases)), strict=True))
     for bar in bars.values():
         bar.close()
-    draw_collected(options.out / "collected.png", found)
-    summary = {
-        "spacing_m": options.spacing,
-        "wall_seconds": time.perf_counter() - started,
-        **provenance(),
-        "runs": found,
-    }
-    print(write_json(options.out / "summary.json", summary))
-    print(f"\nwritten to {options.out}/ in {seconds:.0f} s")
+    draw_collected(out / "collected.png", found)
+    return {"orderings": orderings(found), "runs": found}
 
 
-def collect(name: str, spacing: float, times: np.ndarray, out: Path, watch) -> dict[str, Any]:
-    """One run: the area in the tray (cm²) at each time, and what moved the dust."""
-    case = CASES[name]
-    scene = Scene.of(case, spacing)
-    model = scene.model(case)
-    mark = f"{name}_{spacing:g}"
-    run = evolve(
-        model,
-        scene.state(model),
-        times,
-        CourantStep(0.5),
-        checkpoint=out / f"{mark}.run",
-        watch=lambda _: watch(),
-        throw=False,
-    )
-    inside = [scene.in_tray(x, t) for x, t in zip(run.states.position, run.times, strict=True)]
-    area = np.array([np.count_nonzero(i) for i in inside]) * spacing**2 * 1e4
-    speed = np.linalg.norm(run.states.velocity[:, :, : scene.bed.shape[1]], axis=1)
-    draw_snapshots(out / f"{mark}.png", name, scene, run)
-    entered = run.times[area > 0]
-    return {
-        "status": "OK" if run.status == 0 else describe(run.end),
-        "particles": scene.position.shape[1],
-        "steps": int(run.end.steps),
-        "time_s": run.times.tolist(),
-        "tray_cm2": area.tolist(),
-        "tray_at_end_cm2": float(area[-1]),
-        "first_entry_s": float(entered[0]) if entered.size else None,
-        "fullest_s": float(run.times[np.argmax(area)]),
-        "fastest_m_per_s": float(speed.max()),
-    }
+def _sensitivity(options: Sampling, out: Path) -> dict[str, Any]:
+    # Only the end counts; the instants before it are where an interrupted run goes on.
+    times = np.linspace(0.0, options.until, 11)[1:]
+    return sensitivity(options.pairs, options.spacing, options.softening, times, out)
+
+
+def _times(until: float) -> np.ndarray:
+    return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)[1:]
+
+
+STAGES = {"cases": _cases, "sensitivity": _sensitivity}

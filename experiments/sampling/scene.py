@@ -1,6 +1,7 @@
 """The brush tool of paper 002 over a bed of regolith, in the plane: particles, materials, paths.
 
-The origin is on the surface, midway between the brushes; y is up. What the paper does not say stands under "Ours".
+The origin is on the surface, in its uppermost particles, midway between the brushes; y is up. What the paper does
+not say stands under "Ours".
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from difsim.sph import (
     CubicSpline,
     DruckerPrager,
     Fixed,
+    FixedDensity,
     Stopping,
     Tool,
     Turning,
@@ -35,11 +37,12 @@ CONTACT = 0.003  # m: the paper's tools touch the ground from so far, its smooth
 SUPPORT = 2.5  # spacings
 
 # Ours.
-BED = (0.32, 0.11)  # m, width and depth
-EDGE = 0.03  # m: at the sides and the bottom, what damps waves
+BED = (0.26, 0.04)  # m, width and depth
+EDGE = 0.015  # m: at the sides and the bottom, what damps waves
 LAYERS = 3  # of particles in a wall
 GAP = 0.004  # m from the tips to the shields, and to the tray's floor
-PLATE = 0.004  # m, PLATEness of tray and shields
+PLATE = 0.004  # m, thickness of tray and shields
+BRISTLE = 0.003  # m, thickness
 ALPHA, BETA = 0.3, 0.7
 
 
@@ -71,11 +74,11 @@ CASES = {
 }
 
 
-def regolith(case: Case) -> DruckerPrager:
-    """Young's modulus and Poisson's ratio of the paper's K and G."""
-    young = 9 * BULK * SHEAR / (3 * BULK + SHEAR)
+def regolith(case: Case, softening: float = 1.0) -> DruckerPrager:
+    """Of the paper's K and G, both divided by `softening`: by its root fewer steps, as sound is slower."""
+    young, poisson = 9 * BULK * SHEAR / (3 * BULK + SHEAR), (1.5 * BULK - SHEAR) / (3 * BULK + SHEAR)
     return DruckerPrager(
-        young, young / (2 * SHEAR) - 1, np.radians(case.friction), cohesion=case.cohesion, density=DENSITY
+        young / softening, poisson, np.radians(case.friction), cohesion=case.cohesion, density=DENSITY
     )
 
 
@@ -88,11 +91,14 @@ class Scene:
     tools: tuple[Tool, ...]
 
     @classmethod
-    def of(cls, case: Case, spacing: float) -> "Scene":
-        """**Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm."""
+    def of(cls, case: Case, spacing: float, shift: float = 0.0) -> "Scene":
+        """The tool over a bed that lies `shift` m to the right, which of a homogeneous bed means nothing.
+
+        **Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm.
+        """
         if not 0 < spacing < CONTACT:
             raise ValueError(f"--spacing {spacing} m must be above 0 and below the {CONTACT} m of the contact")
-        bed, box = ground(spacing)
+        bed, box = ground(spacing, shift)
         axis = CLEARANCE + TIP
         lowered = Stopping(np.array([0.0, -DESCENT]), LOWERING)
         rate = case.rpm * 2 * np.pi / 60
@@ -111,24 +117,28 @@ class Scene:
         """All particles at the start, m."""
         return np.concatenate([self.bed, *(np.asarray(tool.reference) for tool in self.tools)], axis=1)
 
-    def model(self, case: Case) -> Continuum:
+    def model(self, case: Case, softening: float = 1.0) -> Continuum:
         """The bed and its tools under the case's gravity."""
-        material, position = regolith(case), self.position
+        material, position = regolith(case, softening), self.position
+        # A soft soil keeps the viscosity of the hard one, which drags grains along with the bristles.
+        viscosity = Viscosity(ALPHA * np.sqrt(softening), BETA, material.sound)
         return Continuum(
             material,
             CubicSpline(SUPPORT * self.spacing),
-            Viscosity(ALPHA, BETA, material.sound),
+            viscosity,
             np.array([0.0, -case.gravity]),
             np.full(position.shape[1], DENSITY * self.spacing**2),
             self.tools,
             damping=swallowed(position, float(material.sound)),
+            balance=FixedDensity(),
         )
 
     def state(self, model: Continuum) -> ContinuumState:
         """At rest under its own weight: σ_y = ρ g y below the surface, σ_x = σ_z = ν/(1-ν) σ_y."""
         state = model.at_rest(jnp.asarray(self.position))
         across = model.material.poisson / (1 - model.material.poisson)
-        weight = -model.material.density * model.gravity[1] * jnp.minimum(state.position[1], 0.0)
+        depth = jnp.maximum(0.5 * self.spacing - state.position[1], 0.0)
+        weight = model.material.density * model.gravity[1] * depth
         share = jnp.diag(jnp.stack([across, jnp.ones_like(across), across]))
         return eqx.tree_at(lambda s: s.stress, state, share[:, :, None] * weight[None, None])
 
@@ -139,12 +149,12 @@ class Scene:
         return (np.abs(x) < TRAY[0] / 2) & (y > floor) & (y < floor + TRAY[1])
 
 
-def ground(spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """The bed's particles, and those of the box around it, m."""
+def ground(spacing: float, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """The bed's particles, the uppermost at y = 0, and those of the box around it, m."""
     across, deep = round(BED[0] / spacing / 2), round(BED[1] / spacing)
     i, j = np.meshgrid(np.arange(-across - LAYERS, across + LAYERS), np.arange(-deep - LAYERS, 0), indexing="ij")
     inside = (i >= -across) & (i < across) & (j >= -deep)
-    points = (np.stack([i, j]) + 0.5) * spacing
+    points = np.stack([i + 0.5 + shift / spacing, j + 1.0]) * spacing
     return points[:, inside], points[:, ~inside]
 
 
@@ -156,11 +166,11 @@ def swallowed(position: np.ndarray, sound: float) -> np.ndarray:
 
 
 def brush(spacing: float) -> np.ndarray:
-    """A core and its bristles, two particles wide, about the axis, m."""
+    """A core and its bristles about the axis, m."""
     inset = _inset(spacing)
     rings = [_arc(HUB - inset - i * spacing, 0.0, 2 * np.pi, spacing) for i in range(LAYERS)]
-    along = np.arange(HUB - inset + spacing, TIP - inset, spacing)
-    bristle = np.stack([np.tile(along, 2), np.repeat([-0.5, 0.5], along.size) * spacing])
+    bristle = _plate((0.0, TIP), (-BRISTLE / 2, BRISTLE / 2), spacing)
+    bristle = bristle[:, bristle[0] > HUB - inset + 0.5 * spacing]
     angles = 2 * np.pi / BRISTLES * np.arange(BRISTLES)
     turns = np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]])
     return np.concatenate([*rings, *np.einsum("ijb,jk->bik", turns, bristle)], axis=1)
@@ -171,17 +181,17 @@ def frame(spacing: float, axis: float) -> np.ndarray:
     floor = tray_floor(axis)
     left, right, top = -TRAY[0] / 2, TRAY[0] / 2, floor + TRAY[1]
     plates = [
-        _plate(left - PLATE, -OPENING / 2, floor - PLATE, floor, spacing),
-        _plate(OPENING / 2, right + PLATE, floor - PLATE, floor, spacing),
-        _plate(left - PLATE, right + PLATE, top, top + PLATE, spacing),
-        _plate(left - PLATE, left, floor + spacing, top - spacing, spacing),
-        _plate(right, right + PLATE, floor + spacing, top - spacing, spacing),
+        _plate((left - PLATE, -OPENING / 2), (floor - PLATE, floor), spacing),
+        _plate((OPENING / 2, right + PLATE), (floor - PLATE, floor), spacing),
+        _plate((left - PLATE, right + PLATE), (top, top + PLATE), spacing),
+        _plate((left - PLATE, left), (floor, top), spacing),
+        _plate((right, right + PLATE), (floor, top), spacing),
     ]
     shields = []
     for side in (-1, 1):
         outward = np.pi if side < 0 else 0.0
         span = outward - SHIELD / 2, outward + SHIELD / 2
-        rings = [_arc(radius, *span, spacing) for radius in TIP + GAP + _across(PLATE, spacing)]
+        rings = [_arc(radius, *span, spacing) for radius in _within(TIP + GAP, TIP + GAP + PLATE, spacing)]
         shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
     return np.concatenate([*plates, *shields], axis=1)
 
@@ -197,14 +207,15 @@ def _inset(spacing: float) -> float:
     return max(SUPPORT * spacing - CONTACT, 0.0)
 
 
-def _plate(left: float, right: float, low: float, high: float, spacing: float) -> np.ndarray:
-    x, y = left + _across(right - left, spacing), low + _across(high - low, spacing)
-    return np.stack(np.meshgrid(x, y, indexing="ij")).reshape(2, -1)
+def _plate(x: tuple[float, float], y: tuple[float, float], spacing: float) -> np.ndarray:
+    return np.stack(np.meshgrid(_within(*x, spacing), _within(*y, spacing), indexing="ij")).reshape(2, -1)
 
 
-def _across(width: float, spacing: float) -> np.ndarray:
-    """Places from 0 to `width`, a spacing apart or less."""
-    return np.linspace(0.0, width, int(np.ceil(width / spacing)) + 1)
+def _within(low: float, high: float, spacing: float) -> np.ndarray:
+    """Places behind the two surfaces of a wall, a spacing apart or less; one, where the wall is too thin."""
+    inset = min(_inset(spacing), (high - low) / 2)
+    rows = int(np.ceil((high - low - 2 * inset) / spacing - 1e-9)) + 1
+    return np.linspace(low + inset, high - inset, rows)
 
 
 def _arc(radius: float, begin: float, end: float, spacing: float) -> np.ndarray:

@@ -1,0 +1,84 @@
+"""What the collected area hangs on: friction, cohesion and speed, from many runs that differ in all of them.
+
+The area is a count, which jumps, and a fluctuating one: the same soil, shifted by a part of the spacing, gives
+another. So runs come in antithetic pairs of normal inputs, each with the same random shift of the bed, and the
+slopes are those of the linear regression of half the difference: the gradient of the area smoothed over the spread
+of the inputs (`inversion.smoothed`), with an error bar that holds the fluctuation too.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from experiments.sampling.collect import collect
+from experiments.sampling.scene import PHOBOS, Case, Scene
+from inversion.smoothed import regression
+
+BASE = Case(PHOBOS, 400, 42, 500)
+SPREAD = {"rpm": 60.0, "friction": 5.0, "cohesion": 150.0}  # turns per minute, degrees, Pa
+
+
+@dataclass(frozen=True)
+class Design:
+    """Pairs of cases, each with a shift of the bed m, and the normal numbers [pair, 3] that made them."""
+
+    xi: np.ndarray
+    shift: np.ndarray
+
+    @classmethod
+    def of(cls, pairs: int, spacing: float, seed: int = 0) -> "Design":
+        """**Raises:** ValueError for fewer pairs than slopes and one more."""
+        if pairs <= len(SPREAD):
+            raise ValueError(f"--pairs {pairs} must be more than {len(SPREAD)}")
+        random = np.random.default_rng(seed)
+        # Within two σ: no negative cohesion, no friction beyond what the soil holds.
+        xi = np.clip(random.standard_normal((pairs, len(SPREAD))), -2.0, 2.0)
+        return cls(xi, spacing * random.random(pairs))
+
+    def cases(self, pair: int) -> tuple[Case, Case]:
+        """The case at p + σ ξ and that at p - σ ξ."""
+        away = dict(zip(SPREAD, self.xi[pair] * np.array(list(SPREAD.values())), strict=True))
+        return tuple(
+            replace(BASE, **{k: float(getattr(BASE, k) + way * v) for k, v in away.items()}) for way in (1, -1)
+        )
+
+
+def sensitivity(pairs: int, spacing: float, softening: float, times: np.ndarray, out: Path) -> dict[str, Any]:
+    """Slopes of the area at the end by each input, per its unit and per its spread, with their errors, cm²."""
+    design = Design.of(pairs, spacing)
+    areas = np.full((pairs, 2), np.nan)
+    bar = tqdm(total=2 * pairs, desc="runs")
+    for i in range(pairs):
+        for j, case in enumerate(design.cases(i)):
+            scene = Scene.of(case, spacing, float(design.shift[i]))
+            run, found = collect(case, scene, softening, times, out / f"pair{i:02d}_{'+-'[j]}.run")
+            areas[i, j] = found["tray_at_end_cm2"] if run.status == 0 else np.nan
+            bar.update()
+    bar.close()
+    whole = np.isfinite(areas).all(axis=1)
+    half = 0.5 * (areas[whole, 0] - areas[whole, 1])
+    fit = regression(jnp.asarray(design.xi[whole]), jnp.asarray(half)[:, None])
+    slope, error = (np.asarray(values)[0] for values in fit)
+    rest = half - design.xi[whole] @ slope
+    return {
+        "base": asdict(BASE),
+        "pairs": int(whole.sum()),
+        "failed_pairs": int((~whole).sum()),
+        "mean_cm2": float(areas[whole].mean()),
+        # A half difference of two runs scatters by a single run's over √2.
+        "scatter_of_a_run_cm2": float(np.sqrt(2 * (rest**2).sum() / max(whole.sum() - len(SPREAD), 1))),
+        "slopes": {
+            name: {
+                "spread": spread,
+                "cm2_per_spread": float(s),
+                "error_cm2": float(e),
+                "cm2_per_unit": float(s / spread),
+            }
+            for (name, spread), s, e in zip(SPREAD.items(), slope, error, strict=True)
+        },
+        "areas_cm2": areas.tolist(),
+    }
