@@ -80,6 +80,23 @@ def test_smooth_contact_converges_in_its_step():
     assert np.max(np.abs(u[1] - u[2])) < np.max(np.abs(u[0] - u[2]))
 
 
+def test_a_contact_of_too_few_steps_is_told():
+    for step, coarse in ((DURATION / 200, False), (DURATION / 25, False), (DURATION / 10, True), (DURATION, True)):
+        after, _ = bout(smooth(0.6, step=step), touching())
+        assert after.coarse == coarse and not after.unfinished
+        after, _ = bout(compliant(step=step), touching())
+        assert after.coarse == coarse
+
+
+def test_a_contact_without_force_has_a_point_and_a_normal_aslant_too():
+    n = np.array([0.48, 0.6, 0.64])
+    turn = np.array([1.64, -0.6, 0.48, 0.0]) / np.sqrt(3.28)  # z to n
+    bodies = (RigidState(way, v, turn, (0.0, 0.0, 0.0)) for way, v in ((np.zeros(3), -n), (2 * R * n, n)))
+    after, _ = bout(smooth(0.6, step=DURATION / 200), PairState(*bodies))
+    np.testing.assert_allclose(after.impulse, 0, atol=1e-12)
+    np.testing.assert_allclose(after.normal, n, atol=1e-12)
+
+
 def compliant(cohesion=0.0, e=1.0, friction=0.5, step=DURATION / 200) -> Pair:
     return Pair(BALL, BALL, CompliantPair(2 / K, e, friction, cohesion, step))
 

@@ -28,7 +28,7 @@ class Bout(eqx.Module):
 
     `state` at its end and `duration` s; `impulse` [3] N s on the second body; `point` [3] m and `normal` [3], from
     the first body to the second: means over what touches, weighted with the normal impulse; `unfinished` where the
-    law's own limit of steps ended it.
+    law's own limit of steps ended it; `coarse` where it parted after too few steps to tell how.
     """
 
     state: PairState
@@ -37,6 +37,7 @@ class Bout(eqx.Module):
     point: Vec3
     normal: Vec3
     unfinished: Bool[Array, ""]
+    coarse: Bool[Array, ""]
 
 
 class Record(eqx.Module):

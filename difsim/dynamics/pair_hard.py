@@ -70,6 +70,7 @@ class HardPair(AbstractPairLaw):
             point=share @ points,
             normal=safe.unit(share @ normals),
             unfinished=jnp.asarray(False),
+            coarse=jnp.asarray(False),
         )
         return bout, record
 

@@ -80,7 +80,7 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
     IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
-    many steps, NOT_FINITE.
+    many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, NOT_FINITE.
 
     **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
     the status is not OK (inside `jit` nothing can be raised: read the status).
@@ -144,10 +144,12 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         def none():
             zero = jnp.zeros(3, flat.dtype)
             duration = jnp.zeros_like(t)
-            return t, state, Bout(state, duration, zero, zero, zero, jnp.asarray(False)), recorded
+            no = jnp.asarray(False)
+            return t, state, Bout(state, duration, zero, zero, zero, no, no), recorded
 
         touch, touched, bout, recorded = jax.lax.cond(hit, contact, none)
         status = jnp.maximum(status, jnp.where(bout.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
+        status = jnp.maximum(status, jnp.where(bout.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
         after = touch + bout.duration
         return (after, bout.state, bout.normal, hit, recorded, status), (touch, touched, bout, after, hit)
 

@@ -42,7 +42,8 @@ REMEDY = {
     Status.LEFT: "the body left the region of the model: make the region larger, or release it slower",
     Status.OVERFLOW: "particles crowd more than their neighbour list has room for: make the list again "
     "(`evolve` does), or start with more slack",
-    Status.STEP_TOO_LONG: "a step is longer than the model is stable for: shorten it, or take a `CourantStep`",
+    Status.STEP_TOO_LONG: "a step is longer than the model is stable for, or than a twentieth of a contact: "
+    "shorten it, or take a `CourantStep` (SPH)",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
 }
 
