@@ -2,7 +2,8 @@
 
 Nothing is called zero because it is small: speeds of 1e-6 m/s are real motion here. Only an exact zero is
 guarded, on the sum of squares, inside and outside (double `where`), row by row: a single `where` still lets
-the NaN of the untaken branch through the chain rule.
+the NaN of the untaken branch through the chain rule. The conditions are such that NaN stays NaN: what is not
+known must not pass for 0.
 """
 
 import jax
@@ -14,8 +15,8 @@ from difsim.typing import as_float
 
 def sqrt(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """√x for x > 0, and 0 with zero derivative for x ≤ 0."""
-    positive = x > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
+    guarded = x <= 0
+    return jnp.where(guarded, 0.0, jnp.sqrt(jnp.where(guarded, 1.0, x)))
 
 
 def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
@@ -46,7 +47,7 @@ def norm(v: Float[Array, "*n d"]) -> Float[Array, "*n"]:
 def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     """v/|v| over the last axis; 0 with zero derivative at v = 0."""
     length = norm(v)[..., None]
-    nonzero = length > 0
+    nonzero = length != 0
     return jnp.where(nonzero, _quotient(v, jnp.where(nonzero, length, 1.0)), 0.0)
 
 
@@ -70,8 +71,8 @@ def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
 
 def power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> Float[Array, "*n"]:
     """x^exponent for x > 0, and 0 with zero derivative for x ≤ 0."""
-    positive = x > 0
-    return jnp.where(positive, jnp.where(positive, x, 1.0) ** exponent, 0.0)
+    guarded = x <= 0
+    return jnp.where(guarded, 0.0, jnp.where(guarded, 1.0, x) ** exponent)
 
 
 def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:

@@ -119,6 +119,20 @@ def test_power_law_impact_realises_the_restitution_at_any_speed(law, exponent, s
     np.testing.assert_allclose(impact(made, speed=speed)[0], 0.6, atol=1e-6)
 
 
+def test_a_law_that_is_not_known_has_no_force_of_zero():
+    """Inside `jit` no number can be refused: NaN must show in the force, whatever the number that it came from."""
+
+    @jax.jit
+    def forces(e, k, depth):
+        laws = [law.from_restitution(e, k, MASS, Sharp()) for law in LINEAR]
+        laws += [law.from_restitution(e, k, 1.5, MASS, Sharp()) for law in (*POWER, HuntCrossley)]
+        return jnp.stack([law.force(depth, jnp.array(0.1)) for law in laws])
+
+    assert jnp.all(forces(0.6, STIFFNESS, 1e-3) > 0)
+    for numbers in ((jnp.nan, STIFFNESS, 1e-3), (0.6, jnp.nan, 1e-3), (0.6, STIFFNESS, jnp.nan)):
+        assert jnp.all(jnp.isnan(forces(*numbers)))
+
+
 def test_hunt_and_crossley_realise_the_restitution_at_their_speed():
     """Whatever the mass and the exponent; slower impacts rebound better, in the limit as 1 - 2 a v/3."""
     made = HuntCrossley.from_restitution(0.6, 1e6, 1.5, 0.7, Sharp())

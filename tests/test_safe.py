@@ -48,6 +48,13 @@ def test_small_is_not_zero(dtype):
     np.testing.assert_allclose(jax.jacrev(safe.unit)(v)[0, 0], 1 / TINY, rtol=1e-6)
 
 
+def test_nan_stays_nan():
+    """A force that is not known must not pass for none."""
+    v = jnp.array([0.0, jnp.nan, 1.0])
+    for found in (safe.sqrt(v)[1], safe.power(v, 1.5)[1], safe.norm(v), *safe.unit(v), safe.divide(v, v)[1]):
+        assert jnp.isnan(found)
+
+
 def test_quotients_of_numbers_whose_square_underflows():
     """A soft contact begins with forces of 1e-300 N: d(a/b) must not square b."""
     by_a, by_b = jax.jacfwd(safe.divide, argnums=(0, 1))(jnp.array(2e-200), jnp.array(1e-200))

@@ -313,6 +313,23 @@ def test_nan_is_never_ok(method):
         simulate(model, start, times, method=method)
 
 
+@pytest.mark.parametrize("method", [Sensitivities(), FixedSteps(50)], ids=lambda m: type(m).__name__)
+def test_a_force_that_is_not_known_is_never_ok(method):
+    model, start, times = Bullet(jnp.array(jnp.nan), 0.05, gravity=G), above(jnp.array(0.6)), jnp.array([0.0, 0.8])
+    assert simulate(model, start, times, method=method, throw=False).status == Status.NOT_FINITE
+
+
+class Unaccounted(Bullet):
+    def ledger(self, t, state):
+        return {"energy": {"kinetic": jnp.where(t > 0, jnp.nan, 0.0)}}
+
+
+def test_an_account_that_is_not_finite_is_told():
+    model, start = Unaccounted(6e3, 0.05), above(jnp.array(0.6))
+    solution = simulate(model, start, jnp.array([0.0, 0.1]), method=FixedSteps(50), throw=False)
+    assert solution.status == Status.NOT_FINITE and jnp.all(jnp.isfinite(solution.last.position))
+
+
 @pytest.mark.parametrize(
     "make",
     [

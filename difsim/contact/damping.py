@@ -23,8 +23,8 @@ from difsim.typing import Scalar, as_float, require
 
 
 def clip(x: Scalar) -> Scalar:
-    """max(0, x), with zero derivative in x = 0."""
-    return jnp.where(x > 0, x, 0.0)
+    """max(0, x), with zero derivative in x = 0; NaN stays NaN, and does not make a force vanish."""
+    return jnp.where(x <= 0, 0.0, x)
 
 
 def critical(stiffness: ArrayLike, mass: ArrayLike, exponent: float | int = 1) -> Scalar:
@@ -48,9 +48,9 @@ def check_restitution(e: ArrayLike) -> Scalar:
 
 def attractive_restitution(zeta: Scalar) -> Scalar:
     """e of the full spring-damper, which may pull; 0 at and above critical damping."""
-    under = zeta < 1
-    w = jnp.sqrt(jnp.where(under, 1 - zeta**2, 1.0))
-    return jnp.where(under, jnp.exp(-jnp.pi * zeta / w), 0.0)
+    over = zeta >= 1
+    w = jnp.sqrt(jnp.where(over, 1.0, 1 - zeta**2))
+    return jnp.where(over, 0.0, jnp.exp(-jnp.pi * zeta / w))
 
 
 def attractive_ratio(e: Scalar) -> Scalar:

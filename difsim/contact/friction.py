@@ -173,4 +173,4 @@ class MindlinSpring(AbstractTangentialSpring):
 
 def _limit(force: Vec3, most: Scalar) -> Vec3:
     """`force`, shortened to the length `most` where it is longer."""
-    return jnp.where(safe.norm(force) > most, most * safe.unit(force), force)
+    return jnp.where(safe.norm(force) <= most, force, most * safe.unit(force))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
+from difsim.contact.damping import clip
 from difsim.typing import Scalar, number, require
 
 
@@ -74,7 +75,7 @@ class Sharp(AbstractOnset):
         return jnp.zeros(())
 
     def penetration(self, depth: Scalar) -> Scalar:
-        return jnp.where(depth > 0, depth, 0.0)
+        return clip(depth)
 
 
 def as_onset(onset: AbstractOnset | ArrayLike) -> AbstractOnset:

@@ -57,7 +57,7 @@ class CompliantPair(AbstractPairLaw):
             here = pressed(pair, middle, nearby)
             bonded = jnp.where(here.depth > 0, 1.0, jnp.where(here.depth < -stretch, 0.0, bonded))
             pull = k * here.depth + c * here.rate
-            force = jnp.where(bonded > 0, jnp.where(pull > -self.cohesion, pull, -self.cohesion), 0.0)
+            force = jnp.where(bonded > 0, jnp.where(pull <= -self.cohesion, -self.cohesion, pull), 0.0)
             pushed = _struck(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
             bound = self.friction * h * jnp.where(bonded > 0, force + self.cohesion, 0.0)
             _, most = jax.lax.top_k(bound, min(_POINTS, bound.shape[0]))
@@ -87,7 +87,7 @@ def _hold(pair, state, points, normals, bounds):
         u = velocities[j] + jnp.tensordot(response[j], impulses, axes=2)
         side = impulses[j] - (u - jnp.dot(n, u) * n) / loose[j]
         size = safe.norm(side)
-        side = jnp.where(size > bounds[j], bounds[j] * safe.unit(side), side)
+        side = jnp.where(size <= bounds[j], side, bounds[j] * safe.unit(side))
         return impulses.at[j].set(side)
 
     def sweep(_, impulses):

@@ -124,8 +124,8 @@ class SmoothPair(AbstractPairLaw):
 
 def _cut(forces: Float[Array, "M 3"], most: Float[Array, " M"]) -> Float[Array, "M 3"]:
     """Each force, shortened to `most` where it is longer."""
-    long = safe.norm(forces) > most
-    return jnp.where(long[:, None], most[:, None] * safe.unit(forces), forces)
+    short = safe.norm(forces) <= most
+    return jnp.where(short[:, None], forces, most[:, None] * safe.unit(forces))
 
 
 def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:

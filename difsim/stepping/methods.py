@@ -110,16 +110,21 @@ def integrate(
         dt0=None,
         y0=y0,
         args=args,
-        saveat=diffrax.SaveAt(ts=times, controller_state=True),
+        saveat=diffrax.SaveAt(
+            subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)], controller_state=True
+        ),
         stepsize_controller=ContactGuard(controller, eqx.filter_jit(approach)),
         adjoint=adjoint,
         max_steps=max_steps,
         throw=False,
     )
     per_contact = solution.controller_state.steps_per_contact
+    states, (last,) = solution.ys
+    # A force that is NaN makes the steps shrink until they are taken all the same, up to the last one allowed.
+    broken = jnp.any(jnp.isnan(jnp.atleast_2d(last)[0]))
     return Run(
-        states=solution.ys,
-        status=status_of(solution.result, per_contact, resolve),
+        states=states,
+        status=jnp.where(broken, int(Status.NOT_FINITE), status_of(solution.result, per_contact, resolve)),
         steps=solution.stats["num_accepted_steps"],
         steps_per_contact=per_contact,
         contacts=solution.controller_state.contacts,

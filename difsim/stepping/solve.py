@@ -110,12 +110,14 @@ def _simulate(
     doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
-    broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~jnp.all(jnp.isfinite(run.states)))
+    ledger = jax.vmap(model.ledger)(times, states)
+    finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
+    broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
     solution = Solution(
         times=times,
         states=states,
         status=jnp.where(broken, int(Status.NOT_FINITE), status),
-        ledger=jax.vmap(model.ledger)(times, states),
+        ledger=ledger,
         steps=run.steps,
         steps_per_contact=run.steps_per_contact,
         validity=validity,
