@@ -28,8 +28,13 @@ def clip(x: Scalar) -> Scalar:
 
 
 def critical(stiffness: ArrayLike, mass: ArrayLike, exponent: float | int = 1) -> Scalar:
-    """c/ζ: 2√(mk) for a linear law, √(2(p+1) mk) for a power law."""
-    return jnp.sqrt(2 * (exponent + 1) * as_float(mass) * as_float(stiffness))
+    """c/ζ: 2√(mk) for a linear law, √(2(p+1) mk) for a power law.
+
+    **Raises:** `ValueError` for a mass that is not positive and finite.
+    """
+    mass = as_float(mass)
+    require((mass > 0) & jnp.isfinite(mass), f"mass = {mass} kg must be positive and finite.")
+    return jnp.sqrt(2 * (exponent + 1) * mass * as_float(stiffness))
 
 
 def check(law: Any) -> None:

@@ -125,12 +125,11 @@ class HuntCrossley(AbstractNormal):
         cls, e: ArrayLike, stiffness: ArrayLike, exponent: float | int, speed: ArrayLike, onset
     ) -> "HuntCrossley":
         """The law that realises `e` at a `speed` of impact in m/s, for any mass."""
-        return cls(
-            stiffness,
-            damping.elastic_ratio(damping.check_restitution(e)) / as_float(speed),
-            exponent,
-            onset,
+        speed = as_float(speed)
+        require(
+            (speed > 0) & jnp.isfinite(speed), f"HuntCrossley: speed = {speed} m/s must be positive and finite."
         )
+        return cls(stiffness, damping.elastic_ratio(damping.check_restitution(e)) / speed, exponent, onset)
 
     @property
     def abrupt(self) -> bool:
@@ -143,8 +142,10 @@ class HuntCrossley(AbstractNormal):
         return elastic * clip(1 + self.damping * rate)
 
     def restitution(self, speed: ArrayLike) -> Scalar:
-        """e at a `speed` of impact in m/s: the exact inverse of `from_restitution`."""
-        return damping.elastic_ratio_restitution(self.damping * as_float(speed))
+        """e at a `speed` ≥ 0 of impact in m/s: the exact inverse of `from_restitution`."""
+        speed = as_float(speed)
+        require(speed >= 0, f"HuntCrossley: speed = {speed} m/s of impact must not be negative; give its size.")
+        return damping.elastic_ratio_restitution(self.damping * speed)
 
 
 class Hertz(AbstractNormal):
