@@ -111,6 +111,21 @@ def test_linear_impact_realises_the_restitution(law, e):
         np.testing.assert_allclose(depth, made.max_depth(MASS, 0.7), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("e", "whole"), [(0.3, 0.136337), (0.9, 0.813524)])
+def test_four_points_of_a_body_share_its_mass(e, whole):
+    """N springs and N dampers on one mass: ζ√N with the whole mass, and ζ with m/N."""
+
+    def flat(mass):
+        one = LinearClipped.from_restitution(e, STIFFNESS, mass, Sharp())
+        return LinearClipped(4 * one.stiffness, 4 * one.damping, Sharp())
+
+    zeta = flat(MASS).damping / (2 * np.sqrt(4 * STIFFNESS * MASS))
+    alone = LinearClipped.from_restitution(e, STIFFNESS, MASS, Sharp()).damping / (2 * np.sqrt(STIFFNESS * MASS))
+    np.testing.assert_allclose(zeta, 2 * alone, rtol=1e-12)
+    np.testing.assert_allclose(flat(MASS).restitution(MASS), whole, atol=5.1e-7)
+    np.testing.assert_allclose(flat(MASS / 4).restitution(MASS), e, rtol=1e-12)
+
+
 @pytest.mark.parametrize("speed", [0.1, 2.0])
 @pytest.mark.parametrize("exponent", [1, 1.5, 2])
 @pytest.mark.parametrize("law", POWER)

@@ -71,7 +71,7 @@ class LinearNormal(AbstractNormal):
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, stiffness: ArrayLike, mass: ArrayLike, onset) -> "LinearNormal":
-        """The law that returns `e` for a (reduced) `mass` in kg."""
+        """The law that returns `e` for a (reduced) `mass` in kg; for a body of m flat on N points, m/N."""
         return cls(
             stiffness,
             damping.attractive_ratio(damping.check_restitution(e)) * critical(stiffness, mass),
@@ -104,7 +104,7 @@ class LinearClipped(AbstractNormal):
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, stiffness: ArrayLike, mass: ArrayLike, onset) -> "LinearClipped":
-        """The law that returns `e` for a (reduced) `mass` in kg."""
+        """The law that returns `e` for a (reduced) `mass` in kg; for a body of m flat on N points, m/N."""
         return cls(
             stiffness, damping.clipped_ratio(damping.check_restitution(e)) * critical(stiffness, mass), onset
         )
@@ -139,7 +139,7 @@ class LinearCompressive(AbstractNormal):
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, stiffness: ArrayLike, mass: ArrayLike, onset) -> "LinearCompressive":
-        """The law that returns `e` for a (reduced) `mass` in kg."""
+        """The law that returns `e` for a (reduced) `mass` in kg; for a body of m flat on N points, m/N."""
         return cls(
             stiffness,
             damping.compressive_ratio(damping.check_restitution(e)) * critical(stiffness, mass),

@@ -38,7 +38,7 @@ class PowerLaw(AbstractNormal):
     def from_restitution(
         cls, e: ArrayLike, stiffness: ArrayLike, exponent: float | int, mass: ArrayLike, onset
     ) -> "PowerLaw":
-        """The law that returns `e` for a (reduced) `mass` in kg."""
+        """The law that returns `e` for a (reduced) `mass` in kg; for a body of m flat on N points, m/N."""
         zeta = damping.attractive_ratio(damping.check_restitution(e))
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
@@ -80,7 +80,7 @@ class PowerLawClipped(AbstractNormal):
     def from_restitution(
         cls, e: ArrayLike, stiffness: ArrayLike, exponent: float | int, mass: ArrayLike, onset
     ) -> "PowerLawClipped":
-        """The law that realises `e` for a (reduced) `mass` in kg."""
+        """The law that realises `e` for a (reduced) `mass` in kg; for a body of m flat on N points, m/N."""
         zeta = damping.clipped_ratio(damping.check_restitution(e))
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
