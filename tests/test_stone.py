@@ -67,6 +67,8 @@ def test_points_lie_on_the_tabulated_surface_of_a_concave_stone():
         ({"count": -1}, "count"),
         ({"inertia": np.diag([1.0, 1.0, 3.0])}, "largest"),
         ({"spacing": 0.0}, "spacing"),
+        ({"spacing": 5.0}, "above a tenth of the longest side"),
+        ({"inertia": np.ones(3)}, r"np.diag\(moments\)"),
     ],
 )
 def test_what_no_stone_has_is_refused(change, message):

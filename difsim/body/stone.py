@@ -86,7 +86,8 @@ class Stone(eqx.Module):
         axes, instead of that of a uniform density; `count`, points on the faces besides the vertices, even by
         area; `spacing` of the grid, m (1/80 of the longest side); `shape`, an exact distance in the frame of the
         mesh moved to its centroid, instead of the grid; `cache`, a folder that keeps the grid.
-        **Raises:** `ValueError` for a mass or inertia that no body has, a negative count, and as `GridSDF`.
+        **Raises:** `ValueError` for a mass or inertia that no body has, a negative count, a spacing above a tenth
+        of the longest side, and as `GridSDF`.
         """
         if count < 0:
             raise ValueError(f"Stone: count = {count} must not be negative")
@@ -100,7 +101,13 @@ class Stone(eqx.Module):
         size = np.ptp(centred.vertices, axis=0).max()
         edges, marks = _edges(centred, len(points), longest=size / 10)
         if shape is None:
-            shape = GridSDF.from_mesh(centred, size / 80 if spacing is None else spacing, cache=cache)
+            spacing = size / 80 if spacing is None else spacing
+            if spacing > size / 10:
+                raise ValueError(
+                    f"Stone: spacing = {spacing} m is above a tenth of the longest side, {size:.3g} m: too few nodes "
+                    f"to hold a surface; give about {size / 80:.2g} m, or leave it out"
+                )
+            shape = GridSDF.from_mesh(centred, spacing, cache=cache)
         return Stone(RigidBody(mass, inertia), points, shape, edges, marks)
 
 
