@@ -43,3 +43,16 @@ def require(condition: Any, message: str) -> None:
     """
     if is_known(condition) and not np.all(condition):
         raise ValueError(message)
+
+
+def require_last(name: str, value: Array, *shape: int) -> None:
+    """Raise `ValueError` unless the last axes of `value` have `shape`; axes before them are those of a batch."""
+    require(
+        value.shape[max(0, value.ndim - len(shape)) :] == shape,
+        f"{name} has shape {value.shape}: give [{', '.join(map(str, shape))}]",
+    )
+
+
+def require_finite(name: str, value: Array) -> None:
+    """Raise `ValueError` where `value` is known and not finite."""
+    require(jnp.isfinite(value), f"{name} = {value} must be finite")

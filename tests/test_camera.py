@@ -129,7 +129,16 @@ def test_frames(lens):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"fx": 0.0}, {"fy": -1.0}, {"size": [1920.0, 0.0]}, {"rate": -240.0}, {"radial": [0.1]}]
+    "wrong",
+    [
+        {"fx": 0.0},
+        {"fy": -1.0},
+        {"size": [1920.0, 0.0]},
+        {"rate": -240.0},
+        {"radial": [0.1]},
+        {"cx": np.nan},
+        {"rotation": [np.nan, 0.0, 0.0]},
+    ],
 )
 def test_impossible_cameras_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

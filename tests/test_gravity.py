@@ -179,6 +179,7 @@ def test_67p_has_the_inertia_of_its_shape():
         (lambda: Ellipsoid(np.zeros(3), 2 * np.eye(3), (1, 2, 3), 1.0), "orthonormal"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 3), -1.0), "density"),
         (lambda: Sum(()), "no fields"),
+        (lambda: Uniform(-9.8), r"vector has shape \(\): give \[3\]"),
     ],
 )
 def test_wrong_input_is_refused(make, message):

@@ -200,6 +200,8 @@ def test_float32(sdf):
     ("make", "message"),
     [
         (lambda: Plane((0, 0, 0), (0, 0, 0)), "direction"),
+        (lambda: Plane((0, 0, np.nan), (0, 0, 1)), "point"),
+        (lambda: Plane((0, 0), (0, 0, 1)), "point has shape"),
         (lambda: Sphere((0, 0, 0), 0.0), "radius"),
         (lambda: Box((1, -1, 1)), "half_size"),
         (lambda: Ellipsoid((1, 0, 1)), "semi_axes"),

@@ -6,17 +6,22 @@ import numpy as np
 
 from difsim import rotation
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, require
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, require, require_last
 
 
 class RigidState(eqx.Module):
     """Position m and velocity m/s of the centre of mass in the frame, attitude (unit quaternion, body to
-    frame), spin rad/s in the body frame."""
+    frame), spin rad/s in the body frame. **Raises** `ValueError` for vectors that are not [3], an attitude
+    that is not [4]."""
 
     position: Vec3 = number()
     velocity: Vec3 = number()
     attitude: Quat = number()
     spin: Vec3 = number()
+
+    def __check_init__(self):
+        for name, size in (("position", 3), ("velocity", 3), ("attitude", 4), ("spin", 3)):
+            require_last(f"RigidState: {name}", getattr(self, name), size)
 
     def point(self, body_point: Vec3) -> Vec3:
         """Position of a body-fixed point in the frame, m."""
@@ -31,7 +36,7 @@ class RigidBody(eqx.Module):
     """Mass kg and inertia kg m² ([3, 3] in the body frame, about the centre of mass).
 
     **Raises** `ValueError` for a mass that is not positive, an inertia that is not symmetric positive
-    definite, or one that no mass distribution has (a principal moment above the sum of the other two).
+    definite [3, 3], or one that no mass distribution has (a principal moment above the sum of the other two).
     """
 
     mass: Scalar = number()
@@ -39,6 +44,11 @@ class RigidBody(eqx.Module):
 
     def __check_init__(self):
         require(self.mass > 0, f"RigidBody: mass = {self.mass} kg must be positive")
+        found = self.inertia.shape
+        require(
+            found[-2:] == (3, 3),
+            f"RigidBody: inertia has shape {found}: give [3, 3] kg m²; of principal moments, np.diag(moments)",
+        )
         if is_known(self.inertia):
             inertia = np.asarray(self.inertia)
             require(

@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require, require_finite
 
 Vector = ArrayLike | Sequence[float | int]
 # Where the growth of the image radius is looked at between the axis and a point: a cubic in ρ² has at most two
@@ -29,7 +29,8 @@ class Camera(eqx.Module):
     `rotation` [3] rad: rotation vector φ from the frame to the camera (OpenCV's rvec); `translation` [3] m: t,
     the origin of the frame as the camera has it; `size` [2] px: width and height of the image, by default
     without end; `rate` 1/s: frames a second, by default unknown (infinite).
-    **Raises:** ValueError for a focal length, size or rate that is not positive, and for wrong shapes.
+    **Raises:** ValueError for a focal length, size or rate that is not positive, other numbers that are not
+    finite, and for wrong shapes.
     **Source:** Zhang, IEEE Trans. PAMI 22, 1330 (2000).
     """
 
@@ -50,6 +51,8 @@ class Camera(eqx.Module):
         for name in ("fx", "fy", "size", "rate"):
             value = getattr(self, name)
             require(not is_known(value) or np.all(value > 0), f"Camera: {name} = {value} must be positive")
+        for name in ("cx", "cy", "radial", "rotation", "translation"):
+            require_finite(f"Camera: {name}", getattr(self, name))
 
     @classmethod
     def from_field_of_view(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, require_last
 
 
 class AbstractOutline(eqx.Module):
@@ -35,13 +35,16 @@ class AbstractOutline(eqx.Module):
 class Vertices(AbstractOutline):
     """Points fixed in the body: corners, or points spread over its hull (`mesh.surface_points`).
 
-    **Arguments:** `points` [N, 3] m from the centre of mass, body frame. **Raises:** `ValueError` for none.
+    **Arguments:** `points` [N, 3] m from the centre of mass, body frame. **Raises:** `ValueError` for none,
+    and points that are not finite.
     """
 
     points: Float[Array, "N 3"] = number()
 
     def __check_init__(self):
         require(self.points.ndim == 2 and len(self.points) > 0, "Vertices: no points; give an array [N, 3].")
+        require_last("Vertices: points", self.points, 3)
+        require_finite("Vertices: points", self.points)
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return self.points @ rotation.T

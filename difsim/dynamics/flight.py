@@ -12,7 +12,7 @@ from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, require
+from difsim.typing import Quat, Scalar, Vec3, number, require, require_last
 
 
 class FlightState(eqx.Module):
@@ -72,12 +72,14 @@ class Flight(AbstractModel):
 
 
 def check_flight(model: AbstractModel) -> None:
-    """Raise `ValueError` for a `gravity` that has the centrifugal term, or a `resolution` that is not positive."""
+    """Raise `ValueError` for a `gravity` that has the centrifugal term, an `omega` that is not [3], or a
+    `resolution` that is not positive."""
     name = type(model).__name__
     require(
         not isinstance(model.gravity, Rotating),
         f"{name}: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
     )
+    require_last(f"{name}: omega", model.omega, 3)
     require(model.resolution > 0, f"{name}: resolution = {model.resolution} s must be positive")
 
 

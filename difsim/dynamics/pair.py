@@ -13,7 +13,7 @@ from difsim.body import RigidBody, RigidState, Stone
 from difsim.dynamics.pair_flight import coasted, spin_bound
 from difsim.dynamics.pair_touch import Nearby
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number
+from difsim.typing import Mat3, Scalar, Vec3, number, require
 
 
 class PairState(eqx.Module):
@@ -72,13 +72,20 @@ class Pair(eqx.Module):
     """Two stones and the law of their contact, in free flight between contacts.
 
     **Arguments:** `first`, `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity` [3] m/s²,
-    uniform, 0 in a falling frame.
+    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law.
     """
 
     first: Stone
     second: Stone
     law: AbstractPairLaw
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
+
+    def __check_init__(self):
+        require(
+            isinstance(self.law, AbstractPairLaw),
+            f"Pair: law = {type(self.law).__name__} is not of a pair: give a SmoothPair, a CompliantPair, or a "
+            "HardPair of an impact law",
+        )
 
     def coasted(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""

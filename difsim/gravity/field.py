@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, number, require, require_last
 
 
 class AbstractField(eqx.Module):
@@ -68,10 +68,13 @@ class Scaled(AbstractField):
 class Uniform(AbstractField):
     """The same acceleration everywhere, U = g·x (so U = 0 in the origin).
 
-    **Arguments:** `vector` [3], m/s².
+    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape.
     """
 
     vector: Vec3 = number()
+
+    def __check_init__(self):
+        require_last("Uniform: vector", self.vector, 3)
 
     def potential(self, x: Vec3) -> Scalar:
         return jnp.dot(self.vector, x)

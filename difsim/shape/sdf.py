@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, require, require_finite, require_last
 
 
 class AbstractSDF(eqx.Module):
@@ -32,13 +32,16 @@ class Plane(AbstractSDF):
     """The half-space below a plane, d = n̂·(x - p).
 
     **Arguments:** `point` p [3], m, on the plane; `direction` [3], along the outward normal, of any length.
-    **Raises:** `ValueError` when `direction` is zero.
+    **Raises:** `ValueError` when `direction` is zero, or one of them not finite.
     """
 
     point: Vec3 = number()
     direction: Vec3 = number()
 
     def __check_init__(self):
+        for name in ("point", "direction"):
+            require_last(f"Plane: {name}", getattr(self, name), 3)
+            require_finite(f"Plane: {name}", getattr(self, name))
         require(jnp.any(self.direction != 0), "Plane: direction is zero; give the outward normal.")
 
     def distance(self, x: Vec3) -> Scalar:
