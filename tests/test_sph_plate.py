@@ -55,7 +55,7 @@ def period(rows: int) -> float:
 
 @pytest.mark.slow
 def test_a_plate_swings_with_the_thin_plates_period_in_the_limit():
-    """Surface and clamp are soft by a part of a spacing: 8 rows swing 16 % too slowly, and 1/rows is what is left."""
+    """Surface and clamp are soft by a part of a spacing: 8 rows swing 16 % too slowly; it goes as 1/rows."""
     rows = np.array([4, 6, 8])
     ratio = np.array([period(n) for n in rows]) / PERIOD
     assert (np.diff(ratio) < 0).all() and ratio[-1] < 1.2
