@@ -11,7 +11,7 @@ from experiments.style import BLACK, BLUE, GREY, STYLE
 
 TITLES = {
     "synthetic": "synthetic, friction free",
-    "three": "synthetic, friction, cohesion and stiffness free",
+    "three": "synthetic, all three free",
     "experiment": "the experiment, friction free",
 }
 
