@@ -105,6 +105,7 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_derivative_of_the_surface_by_friction():
     fall = inverse.Fall(4, end=0.06)
     x = np.array([0.05, 0.1, 0.15])
