@@ -106,7 +106,7 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
 
 
 def run(out: Path, rows: int, quick: bool) -> dict:
-    """Fits of friction from a synthetic surface and from the experiment's, and of all three unknowns.
+    """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
     Fits of the same unknowns are one problem with other data, so that it is compiled once.
     """
@@ -114,15 +114,16 @@ def run(out: Path, rows: int, quick: bool) -> dict:
     one, three = problem(fall, ("friction",), USUAL), problem(fall, tuple(UNKNOWNS), {})
     noise = RESOLUTION * np.random.default_rng(SEED).standard_normal(STATIONS.size)
     simulate = eqx.filter_jit(lambda values: fall.heights(fall(values), STATIONS))
-    cases = {"synthetic": (one, {"friction": TRUTH["friction"]}), "three": (three, TRUTH)}
+    plain = {"friction": TRUTH["friction"]}
+    cases = {"exact": (one, plain, 0.0), "synthetic": (one, plain, noise), "three": (three, TRUTH, noise)}
     if measured().whole:
-        cases["experiment"] = (one, None)
+        cases["experiment"] = (one, None, 0.0)
     found, tables = {}, []
-    for name, (general, truth) in tqdm(cases.items(), desc="fits"):
+    for name, (general, truth, error) in tqdm(cases.items(), desc="fits"):
         if truth is None:
             heights = np.interp(STATIONS, *measured().surface.T)
         else:
-            heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + noise
+            heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + error
         posed = eqx.tree_at(lambda p: p.data, general, strong(_data(heights)))
         guess = {k: GUESS[k] for k in posed.names}
         best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
