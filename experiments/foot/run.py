@@ -32,7 +32,7 @@ class FootStudy:
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.02
     """Distance of the particles, m; the sole is .2 m wide."""
-    speeds: tuple[float, ...] = (0.5, 1.0, 2.0)
+    speeds: tuple[float, ...] = (0.25, 0.5, 1.0)
     """m/s."""
     depth: float = 0.08
     """Where it ends, m: well above the floor at .27 m."""
@@ -47,7 +47,9 @@ class FootStudy:
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
         if not 0 < self.depth < float(LAW.thickness):
-            raise ValueError(f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m")
+            raise ValueError(
+                f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
+            )
 
 
 def run(options: FootStudy) -> None:

@@ -28,9 +28,7 @@ from difsim.sph import (
 
 RADIUS = 0.1  # m
 GRAVITY = 1.6e-4  # m/s², on 67P
-# The optimum of paper 000; its skeleton of 25 MPa is softened: the strength does not depend on it, the steps do.
-LAW = Regolith(0.27, 1.4e-4, 1443.0, 4e6, 0.6, gravity=GRAVITY)
-YOUNG = 1e6  # Pa: E_p (1 - porosity)
+LAW = Regolith(0.27, 1.4e-4, 1443.0, 1e8, 0.6, gravity=GRAVITY)  # the optimum of paper 000
 SUPPORT = 2.5  # spacings
 LAYERS = 3
 SIDE = {2: 5.0, 3: 2.5}  # half the width of the bed, in radii
@@ -40,7 +38,7 @@ EDGE = 0.5  # radii, from the box: what swallows waves
 def soil(dimension: int) -> DruckerPrager:
     """The reduced law's soil as a continuum."""
     return DruckerPrager(
-        YOUNG,
+        LAW.grain_modulus * (1 - LAW.porosity),
         LAW.poisson,
         jnp.arctan(LAW.friction),
         cohesion=LAW.cohesion,
