@@ -36,6 +36,8 @@ class FootStudy:
     """m/s."""
     depth: float = 0.08
     """Where it ends, m: well above the floor at .27 m."""
+    softening: float = 1.0
+    """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
     out: Path | None = None
     """Folder for summary.json and the picture (results/foot/DIMENSION)."""
     quick: bool = False
@@ -58,13 +60,14 @@ def run(options: FootStudy) -> None:
     out.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     foot = Foot.of(options.dimension, options.spacing)
-    curves = {speed: push(foot, speed, options.depth) for speed in options.speeds}
+    curves = {speed: push(foot, speed, options.depth, options.softening) for speed in options.speeds}
     draw(out / "force.png", foot, curves)
     summary = {
         "dimension": options.dimension,
         "spacing_m": options.spacing,
         "particles": foot.position.shape[1],
         "sole_m2": foot.area,
+        "softening": options.softening,
         "wall_seconds": time.perf_counter() - started,
         **provenance(),
         **parts(foot, curves, options.depth),
@@ -74,9 +77,9 @@ def run(options: FootStudy) -> None:
     print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
 
 
-def push(foot: Foot, speed: float, depth: float) -> tuple[np.ndarray, np.ndarray]:
+def push(foot: Foot, speed: float, depth: float, softening: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Penetration m and upward force N (N/m in the plane), averaged over some samples each."""
-    model = foot.model(speed)
+    model = foot.model(speed, softening)
     sole = model.tools[-1]
     force = eqx.filter_jit(lambda p: model.force(p.motion, p.neighbours.made(p.motion.state.position), sole)[-1])
     end = (depth - foot.penetration(speed, 0.0)) / speed

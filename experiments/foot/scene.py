@@ -35,10 +35,10 @@ SIDE = {2: 5.0, 3: 2.5}  # half the width of the bed, in radii
 EDGE = 0.5  # radii, from the box: what swallows waves
 
 
-def soil(dimension: int) -> DruckerPrager:
-    """The reduced law's soil as a continuum."""
+def soil(dimension: int, softening: float = 1.0) -> DruckerPrager:
+    """The reduced law's soil as a continuum; its modulus divided by `softening`, steps longer by its root."""
     return DruckerPrager(
-        LAW.grain_modulus * (1 - LAW.porosity),
+        LAW.grain_modulus * (1 - LAW.porosity) / softening,
         LAW.poisson,
         jnp.arctan(LAW.friction),
         cohesion=LAW.cohesion,
@@ -88,10 +88,10 @@ class Foot:
         """How far the sole's lower side is below the surface at `time` s, m."""
         return speed * np.asarray(time) - (SUPPORT - 1.0) * self.spacing
 
-    def model(self, speed: float) -> Continuum:
+    def model(self, speed: float, softening: float = 1.0) -> Continuum:
         """The sole going down at `speed` m/s."""
         dimension, count = self.position.shape
-        material = soil(dimension)
+        material = soil(dimension, softening)
         down = np.zeros(dimension)
         down[-1] = -1.0
         ends = self.soil, self.soil + self.box, count
