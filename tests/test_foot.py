@@ -66,7 +66,8 @@ def test_a_bed_of_too_few_grains_is_refused():
 @pytest.mark.slow
 def test_bearing_of_a_strip_is_prandtls():
     """q = c N_c, with N_c of Prandtl (1921); a soil that does not dilate bears a little less."""
-    z, force = push(foot := Foot.of(2, 0.0125), 0.05, 0.04, softening=25.0)
+    foot = Foot.of(2, 0.0125)
+    z, force = push(foot, FootStudy(depth=0.04, softening=25.0), 0.05)
     deep = z > 0.01
     N_q = np.exp(np.pi * 0.6) * (np.sqrt(1.36) + 0.6) ** 2
     prandtl = float(LAW.cohesion) * (N_q - 1) / 0.6

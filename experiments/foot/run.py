@@ -38,6 +38,8 @@ class FootStudy:
     """Where it ends, m: well above the floor at .27 m."""
     softening: float = 1.0
     """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
+    alpha: float = 0.3
+    """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     out: Path | None = None
     """Folder for summary.json and the picture (results/foot/DIMENSION)."""
     quick: bool = False
@@ -60,7 +62,7 @@ def run(options: FootStudy) -> None:
     out.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     foot = Foot.of(options.dimension, options.spacing)
-    curves = {speed: push(foot, speed, options.depth, options.softening) for speed in options.speeds}
+    curves = {speed: push(foot, options, speed) for speed in options.speeds}
     draw(out / "force.png", foot, curves)
     summary = {
         "dimension": options.dimension,
@@ -68,6 +70,7 @@ def run(options: FootStudy) -> None:
         "particles": foot.position.shape[1],
         "sole_m2": foot.area,
         "softening": options.softening,
+        "alpha": options.alpha,
         "wall_seconds": time.perf_counter() - started,
         **provenance(),
         **parts(foot, curves, options.depth),
@@ -77,12 +80,12 @@ def run(options: FootStudy) -> None:
     print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
 
 
-def push(foot: Foot, speed: float, depth: float, softening: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:
     """Penetration m and upward force N (N/m in the plane), averaged over some samples each."""
-    model = foot.model(speed, softening)
+    model = foot.model(speed, options.softening, options.alpha)
     sole = model.tools[-1]
     force = eqx.filter_jit(lambda p: model.force(p.motion, p.neighbours.made(p.motion.state.position), sole)[-1])
-    end = (depth - foot.penetration(speed, 0.0)) / speed
+    end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
     progress, forces = start(model, foot.state(model)), []
     for t in tqdm(times, desc=f"{speed:g} m/s, {foot.position.shape[1]} particles"):

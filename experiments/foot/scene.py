@@ -88,8 +88,8 @@ class Foot:
         """How far the sole's lower side is below the surface at `time` s, m."""
         return speed * np.asarray(time) - (SUPPORT - 1.0) * self.spacing
 
-    def model(self, speed: float, softening: float = 1.0) -> Continuum:
-        """The sole going down at `speed` m/s."""
+    def model(self, speed: float, softening: float = 1.0, alpha: float = 0.3) -> Continuum:
+        """The sole going down at `speed` m/s, with `alpha` of the artificial viscosity."""
         dimension, count = self.position.shape
         material = soil(dimension, softening)
         down = np.zeros(dimension)
@@ -102,7 +102,7 @@ class Foot:
         return Continuum(
             material,
             CubicSpline(SUPPORT * self.spacing),
-            Viscosity(0.3, 0.7, material.sound),
+            Viscosity(alpha, 0.7, material.sound),
             GRAVITY * down,
             np.full(count, float(LAW.bulk_density) * self.spacing**dimension),
             (
