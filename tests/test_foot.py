@@ -22,12 +22,12 @@ def test_the_sole_starts_where_nothing_touches_it(dimension, area):
 
 
 def test_soil_is_that_of_the_reduced_law():
-    for dimension in (2, 3):
-        material = soil(dimension)
-        assert float(material.density) == pytest.approx(0.25 * 1443)
-        assert float(jnp.tan(material.friction)) == pytest.approx(0.6)
-        assert float(material.cohesion) == pytest.approx(float(LAW.cohesion))
-        assert float(material.young) == pytest.approx(0.25e8)
+    material = soil()
+    assert float(material.density) == pytest.approx(0.25 * 1443)
+    assert float(jnp.tan(material.friction)) == pytest.approx(0.6)
+    assert float(material.cohesion) == pytest.approx(float(LAW.cohesion))
+    assert float(material.young) == pytest.approx(0.25e8)
+    assert float(soil(25.0).young) == pytest.approx(1e6)
 
 
 def test_the_law_solved_for_the_force_gives_the_speed_back():

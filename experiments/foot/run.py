@@ -28,9 +28,9 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 class FootStudy:
     """A rigid sole that goes down in a bed of regolith at constant speed: its force against its penetration."""
 
-    dimension: Literal[2, 3] = 3
+    dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
-    spacing: float = 0.02
+    spacing: float = 0.01
     """Distance of the particles, m; the sole is .2 m wide."""
     speeds: tuple[float, ...] = (0.25, 0.5, 1.0)
     """m/s."""
