@@ -36,6 +36,19 @@ def is_known(x: Any) -> bool:
     return not isinstance(x, jax.core.Tracer)
 
 
+def instants(times: Any, function: str) -> Float[Array, " T"]:
+    """`times` [T] s as an array, checked for the `function` that is named.
+
+    **Raises:** ValueError unless there are two or more, all finite (as far as they are known), in order.
+    """
+    times = as_float(times)
+    if times.ndim != 1 or times.shape[0] < 2:
+        raise ValueError(f"{function}: times must be a vector of at least two times, got shape {times.shape}")
+    if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times)) > 0).all()):
+        raise ValueError(f"{function}: times must be finite and increase; they are {times}")
+    return times
+
+
 def require(condition: Any, message: str) -> None:
     """Raise `ValueError(message)` where `condition` is known and false; say nothing about traced values.
 

@@ -8,8 +8,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from difsim.sph import CubicSpline
-from experiments.cliff import collapse, pictures, surface
-from experiments.cliff.inverse import Fall
+from experiments.cliff import cohesive, collapse, inverse, pictures, surface
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy
 from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
@@ -106,8 +105,9 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_derivative_of_the_surface_by_friction():
-    fall = Fall(4, end=0.06)
+    fall = inverse.Fall(4, end=0.06)
     x = np.array([0.05, 0.1, 0.15])
 
     def of(friction):
@@ -122,6 +122,24 @@ def test_derivative_of_the_surface_by_friction():
     difference = (forward(at + step)[0] - forward(at - step)[0]) / (2 * step)
     assert np.abs(difference).max() > 1e-6  # m per degree
     np.testing.assert_allclose(slope, difference, rtol=1e-4, atol=1e-9)
+
+
+def test_what_is_torn_off():
+    block = Cliff.of(6).position[:, :72]
+    spacing = HEIGHT / 6
+    assert cohesive.torn(block, spacing) == 0
+    apart = block + np.where(block[0] > 0.9 * WIDTH, 1.0, 0.0)[None] * np.array([[spacing], [0.0]])
+    assert cohesive.torn(apart, spacing) == pytest.approx(1 / 12)
+
+
+def test_slopes_see_through_what_is_small():
+    def rough(x):
+        return jnp.stack([x[0] ** 2 + 1e-3 * jnp.sin(1e6 * x[1]), 3.0 * x[1]])
+
+    smooth = inverse.slopes(rough, np.array([0.5, 2.0]))
+    at = jnp.array([2.0, 1.0])  # from 1 the second goes down to 0 only
+    np.testing.assert_array_equal(smooth(at), rough(at))
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(smooth))(at), [[4.0, 0.0], [0.0, 3.0]], atol=1e-3)
 
 
 @pytest.mark.slow

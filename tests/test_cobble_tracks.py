@@ -64,6 +64,10 @@ def test_faulty_rows_are_named_by_line(read, row, complaint):
     assert complaint in str(error.value) and "1 faulty rows" in str(error.value)
 
 
+def test_a_spreadsheets_mark_of_encoding_is_no_column(read):
+    assert read("\ufeff" + HEADER + GOOD)["a"][0].seen.sum() == 1
+
+
 def test_many_faulty_rows_are_counted(read):
     with pytest.raises(ValueError, match="20 faulty rows") as error:
         read(HEADER + "x,A,a,1,2,3\n" * 20)
@@ -92,7 +96,11 @@ def test_wrong_columns_and_units_are_refused(read, text, complaint):
     [
         (lambda c: c["bodies"].pop("b"), "two entries"),
         (lambda c: c.update(arcs_s=[[0, 1], [0.5, 2]]), "in order"),
+        (lambda c: c.update(arcs_s=[[0, 1], [2]]), "give .*start, end"),
         (lambda c: c["bodies"]["a"].pop("mass_kg"), "body 'a'"),
+        (lambda c: c["bodies"]["a"].update(mass_kg=1157.1), "1157.1 kg .* give kg and m"),
+        (lambda c: c["bodies"]["a"].update(mass_kg=-1.0), "body 'a': -1 kg"),
+        (lambda c: c["bodies"]["a"].update(mass_kg=float("nan")), "body 'a': nan kg"),
         (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [0.0, 0.0, 0.09]}), "marker '1' is .* mm off"),
         (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [0.0, 0.0]}), "body 'b'"),
         (lambda c: c["cameras"]["C"].update(fx=-3.0), "camera 'C': Camera: fx"),

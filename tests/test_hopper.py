@@ -165,6 +165,12 @@ def test_slip_to_roll(law):
     np.testing.assert_allclose(total, total[0], atol=1e-6)
 
 
+def test_a_start_with_the_centre_in_the_ground_is_a_status():
+    model, _ = rolling_ball(0.2)
+    with pytest.raises(RuntimeError, match="INSIDE"):
+        follow(model, state((0, 0, -0.01), (1.0, 0, 0)), 1.0)
+
+
 @pytest.mark.parametrize(("tangent", "rolls"), [(0.5, True), (0.9, False)])
 def test_a_ball_rolls_down_a_gentle_slope_and_slides_down_a_steep_one(tangent, rolls):
     """Up to tan θ = 7/2 μ with 5/7 g sin θ; above it with g (sin θ - μ cos θ)."""

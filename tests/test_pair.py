@@ -224,7 +224,8 @@ def test_several_points_at_once_gain_no_energy_and_keep_within_the_law():
 
 def test_a_miss_an_overlap_and_wrong_times_are_told():
     away = crossed(speed=-1.0)
-    assert collide(boxes(), away, TIMES, throw=False).status == Status.NO_CONTACT
+    missed = collide(boxes(), away, TIMES, throw=False)
+    assert missed.status == Status.NO_CONTACT and np.isnan(missed.energy_restitution)
     with pytest.raises(RuntimeError, match="NO_CONTACT"):
         collide(boxes(), away, TIMES)
     with pytest.raises(ValueError, match="overlap"):

@@ -101,6 +101,7 @@ def test_a_block_slides_without_drag_along_a_slippery_plane():
     assert drag[None] > 0.2
 
 
+@pytest.mark.slow
 def test_a_layer_between_plates_that_hold_it_shears_with_them():
     """The upper plate slides, the lower stays: σ_xy = G v t/H of the solid between, which pulls on both alike."""
     n, rows, speed = 40, 8, 0.02

@@ -11,7 +11,7 @@ from difsim import safe
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Checkpointed, Events, FixedSteps, Sensitivities, Status, ToContact, simulate
+from difsim.stepping import Checkpointed, Coast, Events, FixedSteps, Sensitivities, Status, ToContact, simulate
 from difsim.typing import Scalar, number
 from tests.helpers import approx, count_traces
 
@@ -346,8 +346,8 @@ def test_wrong_tolerances_are_refused(make):
 
 def test_wrong_times_are_refused():
     start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05)
-    for times in ([0.0, 0.0], [1.0, 0.0], [0.0, float("nan")], [0.0, 1.0, 0.5]):
-        with pytest.raises(ValueError, match="must increase"):
+    for times in ([0.0, 0.0], [1.0, 0.0], [0.0, float("nan")], [0.0, float("inf")], [0.0, 1.0, 0.5]):
+        with pytest.raises(ValueError, match="finite and increase"):
             simulate(model, start, jnp.array(times))
     with pytest.raises(ValueError, match="at least two times"):
         simulate(model, start, jnp.array([0.0]))
@@ -355,6 +355,12 @@ def test_wrong_times_are_refused():
         simulate(model, start, jnp.array([0.0, 1.0]), method=Events(1))
     with pytest.raises(ValueError, match="steps = 0"):
         FixedSteps(0)
+
+
+@pytest.mark.parametrize("method", [None, FixedSteps(10), Coast()])
+def test_impacts_are_not_fallen_through(method):
+    with pytest.raises(ValueError, match=r"Bouncer has impacts.*Events"):
+        simulate(ball(0.5), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), method=method, gradient="ignore")
 
 
 def test_a_solution_is_not_differentiated_by_its_times():

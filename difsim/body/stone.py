@@ -104,8 +104,8 @@ class Stone(eqx.Module):
             spacing = size / 80 if spacing is None else spacing
             if spacing > size / 10:
                 raise ValueError(
-                    f"Stone: spacing = {spacing} m is above a tenth of the longest side, {size:.3g} m: too few nodes "
-                    f"to hold a surface; give about {size / 80:.2g} m, or leave it out"
+                    f"Stone: spacing = {spacing} m is above a tenth of the longest side, {size:.3g} m: too few "
+                    f"nodes to hold a surface; give about {size / 80:.2g} m, or leave it out"
                 )
             shape = GridSDF.from_mesh(centred, spacing, cache=cache)
         return Stone(RigidBody(mass, inertia), points, shape, edges, marks)

@@ -113,6 +113,9 @@ class Hopper(AbstractModel):
             acceleration=greatest_acceleration(self.gravity, self.omega, body.position, gap),
         )
 
+    def buried(self, state):
+        return self.surface.distance(state.body.position) < 0
+
     def ledger(self, t, state):
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         swept, carried = jnp.cross(self.omega, body.position), turn.T @ self.omega

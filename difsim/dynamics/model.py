@@ -4,7 +4,8 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from difsim.typing import Scalar, number
 
@@ -35,6 +36,10 @@ class AbstractModel(eqx.Module):
     def ledger(self, t: Scalar, state: Any) -> dict[str, Array]:
         """The accounts that must not move: `energy` as a dict of parts in J whose sum is constant, and
         `momentum` N s and `angular_momentum` N m s [3], each less the impulses received."""
+
+    def buried(self, state: Any) -> Bool[Array, ""]:
+        """Whether a body has its centre in the ground: no law of contact holds there, and it would be shot out."""
+        return jnp.asarray(False)
 
 
 class AbstractImpactModel(AbstractModel):

@@ -82,6 +82,9 @@ class Wheeled(AbstractModel):
     def approach(self, t, state):
         return self.hopper.approach(t, state.hopper)
 
+    def buried(self, state):
+        return self.hopper.buried(state.hopper)
+
     def ledger(self, t, state):
         turn = rotation.to_matrix(state.hopper.body.attitude)
         h = state.momentum

@@ -9,14 +9,13 @@ differentiated as such; the search is not.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
 from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.stepping.status import Status, raise_unless_ok
-from difsim.typing import Scalar, Vec3, as_float, is_known
+from difsim.typing import Scalar, Vec3, instants, is_known
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
@@ -32,7 +31,8 @@ class Collision(eqx.Module):
 
     `energy_restitution`, the kinetic energy after the last contact over that before the first, in the frame of the
     states; `energy_restitution_cm`, the same in the frame of the common centre of mass; `normal_restitution`, the
-    speed of parting over that of approach after the first contact, along its normal, of the material that touched.
+    speed of parting over that of approach after the first contact, along its normal, of the material that touched;
+    all three NaN where the bodies did not meet.
     """
 
     times: Float[Array, " T"]
@@ -86,11 +86,7 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
     the status is not OK (inside `jit` nothing can be raised: read the status).
     **Raises:** `ValueError` for times that do not increase, no contacts, and bodies that overlap at the start.
     """
-    times = as_float(times)
-    if times.ndim != 1 or times.shape[0] < 2:
-        raise ValueError(f"collide: times must be a vector of at least two times, got shape {times.shape}")
-    if is_known(times) and not (np.diff(np.asarray(times)) > 0).all():
-        raise ValueError(f"collide: times must increase; they are {times}")
+    times = instants(times, "collide")
     if contacts < 1:
         raise ValueError(f"collide: contacts = {contacts} must be at least 1")
     # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
@@ -170,6 +166,8 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
 
     first = jax.tree.map(lambda x: x[0], (touched, bouts))
     before = first[0]
+    # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
+    met = lambda ratio: jnp.where(happened[0], ratio, jnp.nan)  # noqa: E731
     return Collision(
         times=times,
         states=jax.vmap(unravel)(states),
@@ -178,9 +176,9 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         normals=bouts.normal,
         impulses=bouts.impulse,
         contacts=jnp.sum(happened),
-        energy_restitution=safe.divide(pair.kinetic_energy(last), pair.kinetic_energy(before)),
-        energy_restitution_cm=safe.divide(pair.kinetic_energy_cm(last), pair.kinetic_energy_cm(before)),
-        normal_restitution=_normal_restitution(pair, *first),
+        energy_restitution=met(safe.divide(pair.kinetic_energy(last), pair.kinetic_energy(before))),
+        energy_restitution_cm=met(safe.divide(pair.kinetic_energy_cm(last), pair.kinetic_energy_cm(before))),
+        normal_restitution=met(_normal_restitution(pair, *first)),
         status=status,
     )
 

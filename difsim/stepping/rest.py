@@ -21,7 +21,7 @@ from difsim.shape import AbstractSDF
 from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState, adaptive
 from difsim.stepping.methods import flat_field, status_of
 from difsim.stepping.status import Status, raise_unless_ok
-from difsim.typing import Scalar, as_float, is_known, number, require
+from difsim.typing import Scalar, instants, is_known, number, require
 
 
 class Still(eqx.Module):
@@ -151,12 +151,13 @@ def settle(
     `still`, what counts as rest; `region`, a solid that the centre of mass must not leave (where the model ends,
     or beyond which it is lost); `rtol`, `atol` (m, m/s, rad/s) and `max_steps` of the steps; `throw`: raise
     `RuntimeError` when the status is not OK.
-    **Raises** `ValueError` for a state without a rigid body; `RuntimeError` as above.
+    **Raises** `ValueError` for times that do not increase and a state without a rigid body; `RuntimeError` as
+    above.
     """
     if not isinstance(getattr(state, "body", None), RigidState):
         raise ValueError(f"settle: {type(state).__name__} has no rigid body `.body` that could come to rest")
     options = (rtol, atol, max_steps)
-    settled = _settle(model, state, as_float(times), still or Still(), region, options)
+    settled = _settle(model, state, instants(times, "settle"), still or Still(), region, options)
     if throw and is_known(settled.status):
         raise_unless_ok(settled.status)
     return settled
@@ -192,6 +193,7 @@ def _settle(model, state, times, still, region, options) -> Settled:
     status = status_of(solution.result, jnp.asarray(jnp.inf), 0.0)
     status = jnp.where((status == Status.OK) & ~rest, int(Status.UNSETTLED), status)
     status = jnp.where(ending.left, int(Status.LEFT), status)
+    status = jnp.where(model.buried(state), int(Status.INSIDE), status)
     status = jnp.where(jnp.all(jnp.isfinite(last)), status, int(Status.NOT_FINITE))
     later = times > end
     return Settled(

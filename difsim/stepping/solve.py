@@ -6,15 +6,16 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from difsim.dynamics import AbstractModel
+from difsim.dynamics import AbstractImpactModel, AbstractModel
+from difsim.stepping.events import Events
+from difsim.stepping.flight import ToContact
 from difsim.stepping.methods import AbstractMethod, Sensitivities
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
-from difsim.typing import as_float, is_known
+from difsim.typing import instants, is_known
 
 
 class Solution(eqx.Module):
@@ -77,15 +78,18 @@ def simulate(
     PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known (outside `jit`). "ignore":
     neither; for runs of which only values are wanted.
 
-    **Raises** `ValueError` for times that do not increase or another word for `gradient`; `RuntimeError` as above.
+    **Raises** `ValueError` for times that do not increase, another word for `gradient`, and a method that would
+    let an `AbstractImpactModel` fall through its ground; `RuntimeError` as above.
     """
     check_policy(gradient)
-    times = as_float(times)
-    if times.ndim != 1 or times.shape[0] < 2:
-        raise ValueError(f"simulate: times must be a vector of at least two times, got shape {times.shape}")
-    if is_known(times) and not (np.diff(np.asarray(times)) > 0).all():
-        raise ValueError(f"simulate: times must increase; they are {times}")
-    solution, doubt = _simulate(model, state, times, method or Sensitivities(), gradient)
+    times = instants(times, "simulate")
+    method = method or Sensitivities()
+    if isinstance(model, AbstractImpactModel) and not isinstance(method, Events | ToContact):
+        raise ValueError(
+            f"simulate: {type(model).__name__} has impacts, which {type(method).__name__} does not see: give "
+            "method=Events(n) for at most n of them"
+        )
+    solution, doubt = _simulate(model, state, times, method, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {REMEDY[Status(int(doubt))]}", stacklevel=2)
     if throw and is_known(solution.status):
@@ -109,9 +113,10 @@ def _simulate(
     ended = run.status > Status.UNDER_RESOLVED
     doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
-    # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
+    status = jnp.where(model.buried(state), jnp.maximum(status, int(Status.INSIDE)), status)
     ledger = jax.vmap(model.ledger)(times, states)
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
+    # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
     solution = Solution(
         times=times,

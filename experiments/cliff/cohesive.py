@@ -93,7 +93,7 @@ def draw(result: xr.Dataset, found: dict, folder: Path) -> None:
     """Write cohesive.png: each cliff at the end, with its mean stress."""
     with matplotlib.rc_context(STYLE):
         lines = result.sizes["case"] // len(COHESIONS)
-        figure = Figure(figsize=(11, 2.6 * lines), layout="constrained")
+        figure = Figure(figsize=(11, 2.05 * lines), layout="constrained")
         axes = figure.subplots(lines, len(COHESIONS), squeeze=False, sharex=True, sharey=True)
         for ax, case in zip(axes.T.ravel(), result["case"].values, strict=True):
             here = result.sel(case=case)

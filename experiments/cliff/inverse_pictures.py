@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from experiments.style import BLACK, BLUE, GREY, STYLE
 
 TITLES = {
+    "exact": "synthetic, no noise, friction free",
     "synthetic": "synthetic, friction free",
-    "three": "synthetic, friction, cohesion and stiffness free",
+    "three": "synthetic, all three free",
     "experiment": "the experiment, friction free",
 }
 
@@ -20,7 +21,7 @@ def draw(result: xr.Dataset, found: Mapping[str, dict], folder: Path) -> None:
     """Write inverse.png: the surfaces with 2 mm bars, the fits, and what is left."""
     names = [name for name in TITLES if f"{name}_data" in result]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 5), layout="constrained")
+        figure = Figure(figsize=(3.2 * len(names), 5), layout="constrained")
         panels = figure.subplots(2, len(names), squeeze=False, sharex=True, sharey="row", height_ratios=(2, 1))
         for (upper, lower), name in zip(panels.T, names, strict=True):
             x = result["x"].values

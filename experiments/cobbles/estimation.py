@@ -226,6 +226,12 @@ def run_estimate(
             fits[a].append(fit)
             slopes[a].append(slope)
             total = covariance(fit, slope, known[b], errors)
+            if not np.isfinite(total).all():
+                instants = int(np.count_nonzero(np.any(track.seen, axis=(1, 2))))
+                raise ValueError(
+                    f"{where}: {int(np.sum(track.seen))} marker images at {instants} instants do not fix the "
+                    "twelve numbers of a motion: give more instants, or more markers in each"
+                )
             table.append(_state(name, a, problem, fit, np.sqrt(np.diag(total)), list(experiment.cameras)))
     estimate = tuple(jnp.stack([f.x for f in arc]) for arc in fits)
     noise = jnp.stack([jnp.stack([f.covariance for f in arc]) for arc in fits])
@@ -235,7 +241,7 @@ def run_estimate(
         "states": table,
     }
     out.mkdir(parents=True, exist_ok=True)
-    (out / "estimate.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / "estimate.json").write_text(json.dumps(found, indent=1, allow_nan=False) + "\n")
     return found
 
 

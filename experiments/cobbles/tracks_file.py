@@ -30,6 +30,7 @@ from experiments.cobbles.stones import SIZES
 
 COLUMNS = ("time_s", "camera", "body", "marker", "u_px", "v_px")
 OFF_SURFACE = 5e-3  # m: a marker is no further from the scanned surface; its own size is 2 mm
+DENSITIES = 100.0, 2e4  # kg/m³, pumice to gold: outside, a mass is in grams or a mesh in other units
 SHOWN = 8  # faulty rows named in one message
 
 
@@ -53,6 +54,10 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
     table, arcs = content.get("bodies"), content.get("arcs_s")
     if not isinstance(table, dict) or len(table) != 2 or len(meshes) != 2:
         raise ValueError(f'{calibration}: give "bodies" with two entries, and a mesh for each (--mesh A --mesh B)')
+    try:
+        arcs = np.array(arcs, float).tolist()
+    except (TypeError, ValueError):
+        raise ValueError(f'{calibration}: "arcs_s" = {arcs!r}: give [[start, end], [start, end]] in s') from None
     if np.shape(arcs) != (2, 2) or not (arcs[0][0] < arcs[0][1] <= arcs[1][0] < arcs[1][1]):
         raise ValueError(f'{calibration}: "arcs_s" = {arcs!r}: give [[start, end], [start, end]] in s, in order')
     bodies, names = {}, {}
@@ -65,8 +70,14 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
                 f'{calibration}: body {name!r}: give "mass_kg" and "markers_m": {{NAME: [3]}}'
             ) from None
         surface = load(path, "m", SIZES)
+        density = mass / surface.volume
+        if not DENSITIES[0] <= density <= DENSITIES[1]:
+            raise ValueError(
+                f"{calibration}: body {name!r}: {mass:g} kg in the {surface.volume:.3g} m³ of {path} are "
+                f"{density:.3g} kg/m³: give kg and m"
+            )
         _check_markers(f"{calibration}: body {name!r}", list(places), markers, surface, path)
-        bodies[name] = RigidBody(mass, surface.inertia(mass / surface.volume)), markers - surface.centroid
+        bodies[name] = RigidBody(mass, surface.inertia(density)), markers - surface.centroid
         names[name] = list(places)
     return Experiment(cameras, bodies, names, [tuple(arc) for arc in arcs])
 
@@ -91,7 +102,8 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     rows.
     """
     rows, faults, lines = [], [], {}
-    with open(path, newline="") as file:
+    # Spreadsheets begin a file with a mark of its encoding.
+    with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         _check_header(path, next(reader, []))
         for fields in reader:

@@ -75,11 +75,13 @@ CASES = {
 
 
 def regolith(case: Case, softening: float = 1.0) -> DruckerPrager:
-    """Of the paper's K and G, both divided by `softening`: by its root fewer steps, as sound is slower."""
-    young, poisson = 9 * BULK * SHEAR / (3 * BULK + SHEAR), (1.5 * BULK - SHEAR) / (3 * BULK + SHEAR)
-    return DruckerPrager(
-        young / softening, poisson, np.radians(case.friction), cohesion=case.cohesion, density=DENSITY
-    )
+    """Of the paper's K and G, its bulk modulus divided by `softening`: sound is slower, and the steps are longer.
+
+    What yields under a bristle is bound by G, and by a Young's modulus that hardly hangs on K.
+    """
+    bulk = BULK / softening
+    young, poisson = 9 * bulk * SHEAR / (3 * bulk + SHEAR), (1.5 * bulk - SHEAR) / (3 * bulk + SHEAR)
+    return DruckerPrager(young, poisson, np.radians(case.friction), cohesion=case.cohesion, density=DENSITY)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class Scene:
         """The bed and its tools under the case's gravity."""
         material, position = regolith(case, softening), self.position
         # A soft soil keeps the viscosity of the hard one, which drags grains along with the bristles.
-        viscosity = Viscosity(ALPHA * np.sqrt(softening), BETA, material.sound)
+        slower = regolith(case).sound / material.sound
+        viscosity = Viscosity(ALPHA * slower, BETA, material.sound)
         return Continuum(
             material,
             CubicSpline(SUPPORT * self.spacing),

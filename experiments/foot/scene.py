@@ -1,0 +1,122 @@
+"""A rigid sole that is pushed into a bed of regolith at constant speed, in the plane or in space.
+
+The origin is on the surface, below the sole's middle; the last axis is up. The soil is that of the reduced law
+(`difsim.contact.Regolith`): its bulk density, friction and cohesion. In the plane the sole is a strip of the width
+of the disc.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from difsim.contact import Regolith
+from difsim.sph import (
+    Continuum,
+    ContinuumState,
+    CubicSpline,
+    DruckerPrager,
+    FixedDensity,
+    PlaneStrain,
+    Sliding,
+    Tool,
+    Viscosity,
+)
+
+RADIUS = 0.1  # m
+GRAVITY = 1.6e-4  # m/s², on 67P
+LAW = Regolith(0.27, 1.4e-4, 1443.0, 1e8, 0.6, gravity=GRAVITY)  # the optimum of paper 000
+SUPPORT = 2.5  # spacings
+LAYERS = 3
+SIDE = {2: 5.0, 3: 2.5}  # half the width of the bed, in radii
+EDGE = 0.5  # radii, from the box: what swallows waves
+
+
+def soil(softening: float = 1.0) -> DruckerPrager:
+    """The reduced law's soil as a continuum; its modulus divided by `softening`, steps longer by its root."""
+    return DruckerPrager(
+        LAW.grain_modulus * (1 - LAW.porosity) / softening,
+        LAW.poisson,
+        jnp.arctan(LAW.friction),
+        cohesion=LAW.cohesion,
+        density=LAW.bulk_density,
+        # The cone through the edges of triaxial compression is too strong here: it bears ten times as much.
+        cone=PlaneStrain(),
+    )
+
+
+@dataclass(frozen=True)
+class Foot:
+    """Particles `spacing` m apart: first the bed's, then the box's, then those of the sole, which is lowered."""
+
+    spacing: float
+    soil: int
+    box: int
+    position: Float[np.ndarray, "d n"]
+
+    @classmethod
+    def of(cls, dimension: int, spacing: float) -> "Foot":
+        """**Raises:** ValueError for a dimension other than 2 and 3, and fewer than six particles under a sole."""
+        if dimension not in SIDE:
+            raise ValueError(f"--dimension {dimension} must be 2 or 3")
+        if not 0 < spacing <= RADIUS / 3:
+            raise ValueError(f"--spacing {spacing} m must be above 0 and at most a third of the radius {RADIUS} m")
+        half = round(SIDE[dimension] * RADIUS / spacing)
+        deep = round(float(LAW.thickness) / spacing)
+        across = [np.arange(-half - LAYERS, half + LAYERS)] * (dimension - 1)
+        lattice = np.stack(np.meshgrid(*across, np.arange(-deep - LAYERS, 0), indexing="ij"))
+        lattice = lattice.reshape(dimension, -1)
+        inside = ((lattice[:-1] >= -half) & (lattice[:-1] < half)).all(axis=0) & (lattice[-1] >= -deep)
+        points = (lattice + 0.5) * spacing
+        # The sole starts a kernel's reach above the uppermost grains.
+        count = int(RADIUS / spacing)
+        below = [np.arange(-count, count)] * (dimension - 1)
+        sole = np.stack(np.meshgrid(*below, np.arange(LAYERS), indexing="ij")).reshape(dimension, -1) + 0.5
+        sole = sole[:, np.hypot.reduce(sole[:-1], axis=0) * spacing < RADIUS] * spacing
+        sole[-1] += (SUPPORT - 1.0) * spacing
+        position = np.concatenate([points[:, inside], points[:, ~inside], sole], axis=1)
+        return cls(spacing, int(inside.sum()), int((~inside).sum()), position)
+
+    @property
+    def area(self) -> float:
+        """Of the sole as its particles make it, m² (m in the plane)."""
+        return self.position[0, self.soil + self.box :].size / LAYERS * self.spacing ** (len(self.position) - 1)
+
+    def penetration(self, speed: float, time: np.ndarray) -> np.ndarray:
+        """How far the sole's lower side is below the surface at `time` s, m."""
+        return speed * np.asarray(time) - (SUPPORT - 1.0) * self.spacing
+
+    def model(self, speed: float, softening: float = 1.0, alpha: float = 0.3) -> Continuum:
+        """The sole going down at `speed` m/s, with `alpha` of the artificial viscosity."""
+        dimension, count = self.position.shape
+        material = soil(softening)
+        down = np.zeros(dimension)
+        down[-1] = -1.0
+        ends = self.soil, self.soil + self.box, count
+        box, sole = (np.arange(*ends[i : i + 2]) for i in (0, 1))
+        x = np.abs(self.position)
+        off = np.maximum(x[:-1].max(axis=0) / RADIUS - SIDE[dimension] + EDGE, 0.0) / EDGE
+        off = np.maximum(off, (x[-1] - float(LAW.thickness)) / RADIUS / EDGE + 1.0)
+        return Continuum(
+            material,
+            CubicSpline(SUPPORT * self.spacing),
+            Viscosity(alpha, 0.7, material.sound),
+            GRAVITY * down,
+            np.full(count, float(LAW.bulk_density) * self.spacing**dimension),
+            (
+                Tool(box, self.position[:, box]),
+                Tool(sole, self.position[:, sole], Sliding(speed * down)),
+            ),
+            damping=float(material.sound) / (EDGE * RADIUS) * np.clip(off, 0.0, 1.0) ** 2,
+            balance=FixedDensity(),
+        )
+
+    def state(self, model: Continuum) -> ContinuumState:
+        """At rest under its own weight, which on 67P is next to nothing."""
+        state = model.at_rest(jnp.asarray(self.position))
+        across = model.material.poisson / (1 - model.material.poisson)
+        weight = model.material.density * model.gravity[-1] * jnp.maximum(-state.position[-1], 0.0)
+        shares = jnp.full(3, across).at[len(self.position) - 1].set(1.0)
+        return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
