@@ -171,5 +171,6 @@ def test_pairs_of_the_sensitivity_are_antithetic():
         shifted.bed - straight.bed, np.array([[0.001], [0.0]]) + 0 * shifted.bed, atol=1e-15
     )
     np.testing.assert_array_equal(shifted.tools[1].reference, straight.tools[1].reference)
+    np.testing.assert_array_equal(Design.of(8, 0.0028).xi[:5], design.xi)
     with pytest.raises(ValueError, match="--pairs 3 must be more than 3"):
         Design.of(3, 0.0028)

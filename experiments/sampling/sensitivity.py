@@ -31,13 +31,16 @@ class Design:
 
     @classmethod
     def of(cls, pairs: int, spacing: float, seed: int = 0) -> "Design":
-        """**Raises:** ValueError for fewer pairs than slopes and one more."""
+        """The first pairs are the same whatever their number: a study may be made larger.
+
+        **Raises:** ValueError for fewer pairs than slopes and one more.
+        """
         if pairs <= len(SPREAD):
             raise ValueError(f"--pairs {pairs} must be more than {len(SPREAD)}")
-        random = np.random.default_rng(seed)
         # Within two σ: no negative cohesion, no friction beyond what the soil holds.
-        xi = np.clip(random.standard_normal((pairs, len(SPREAD))), -2.0, 2.0)
-        return cls(xi, spacing * random.random(pairs))
+        drawn = [np.random.default_rng((seed, pair)) for pair in range(pairs)]
+        xi = np.stack([np.clip(random.standard_normal(len(SPREAD)), -2.0, 2.0) for random in drawn])
+        return cls(xi, spacing * np.array([random.random() for random in drawn]))
 
     def cases(self, pair: int) -> tuple[Case, Case]:
         """The case at p + σ ξ and that at p - σ ξ."""
