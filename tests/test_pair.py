@@ -236,7 +236,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
         collide(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="at least 1"):
         collide(boxes(), crossed(), TIMES, contacts=0)
-    with pytest.raises(ValueError, match="HardPair of an impact law"):
+    with pytest.raises(ValueError, match="a HardPair of an impact law"):
         Pair(BOX, BOX, Newton(0.5))
     with pytest.raises(ValueError, match="together"):
         HardPair(Newton(0.5), together=-1.0)

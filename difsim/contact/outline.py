@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, require_last
+from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite
 
 
 class AbstractOutline(eqx.Module):
@@ -42,8 +42,9 @@ class Vertices(AbstractOutline):
     points: Float[Array, "N 3"] = number()
 
     def __check_init__(self):
-        require(self.points.ndim == 2 and len(self.points) > 0, "Vertices: no points; give an array [N, 3].")
-        require_last("Vertices: points", self.points, 3)
+        found = self.points.shape
+        require(len(found) == 2 and found[0] > 0, "Vertices: no points; give an array [N, 3].")
+        require(found[1] == 3, f"Vertices: points have shape {found}: give an array [N, 3].")
         require_finite("Vertices: points", self.points)
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:

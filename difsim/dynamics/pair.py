@@ -1,6 +1,7 @@
 """Two irregular rigid bodies: their state, free flight, and what is kept."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,7 +14,7 @@ from difsim.body import RigidBody, RigidState, Stone
 from difsim.dynamics.pair_flight import coasted, spin_bound
 from difsim.dynamics.pair_touch import Nearby
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, number
 
 
 class PairState(eqx.Module):
@@ -68,6 +69,15 @@ class AbstractPairLaw(eqx.Module):
         """
 
 
+def _checked(law: Any) -> AbstractPairLaw:
+    if not isinstance(law, AbstractPairLaw):
+        raise ValueError(
+            f"Pair: law = {type(law).__name__} is not of a pair: give a SmoothPair, a CompliantPair, or "
+            "a HardPair of an impact law"
+        )
+    return law
+
+
 class Pair(eqx.Module):
     """Two stones and the law of their contact, in free flight between contacts.
 
@@ -77,15 +87,8 @@ class Pair(eqx.Module):
 
     first: Stone
     second: Stone
-    law: AbstractPairLaw
+    law: AbstractPairLaw = eqx.field(converter=_checked)
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
-
-    def __check_init__(self):
-        require(
-            isinstance(self.law, AbstractPairLaw),
-            f"Pair: law = {type(self.law).__name__} is not of a pair: give a SmoothPair, a CompliantPair, or a "
-            "HardPair of an impact law",
-        )
 
     def coasted(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
+from difsim.body import RigidState
 from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.stepping.events import Events
 from difsim.stepping.flight import ToContact
@@ -78,8 +79,9 @@ def simulate(
     PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known (outside `jit`). "ignore":
     neither; for runs of which only values are wanted.
 
-    **Raises** `ValueError` for times that do not increase, another word for `gradient`, and a method that would
-    let an `AbstractImpactModel` fall through its ground; `RuntimeError` as above.
+    **Raises** `ValueError` for times that do not increase, another word for `gradient`, a `RigidState` in place of
+    a model's own state, and a method that would let an `AbstractImpactModel` fall through its ground;
+    `RuntimeError` as above.
     """
     check_policy(gradient)
     times = instants(times, "simulate")
@@ -88,6 +90,10 @@ def simulate(
         raise ValueError(
             f"simulate: {type(model).__name__} has impacts, which {type(method).__name__} does not see: give "
             "method=Events(n) for at most n of them"
+        )
+    if isinstance(state, RigidState) and hasattr(model, "start"):
+        raise ValueError(
+            f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
         )
     solution, doubt = _simulate(model, state, times, method, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
