@@ -29,9 +29,9 @@ def draw(
             ax.set_title(f"by {name}")
         for style, step in zip(("-", ":"), apart, strict=True):
             panels[-1].plot([], [], style, color=BLACK, label=f"from differences over ±{100 * step:g} %")
-        panels[-1].legend(frameon=False, fontsize=8)
+        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
         for ax in panels[2:]:
             ax.set_xlabel("time of the collapse [s]")
         for ax in panels[::2]:
-            ax.set_ylabel("relative error of the forward derivative")
+            ax.set_ylabel("forward against differences")
         figure.savefig(folder / "derivatives.png")

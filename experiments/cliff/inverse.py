@@ -1,7 +1,7 @@
 """The soil from the surface of its heap: friction, cohesion and stiffness, by least squares.
 
-A heap is a chaotic body: after a second its derivative by friction is right for changes of a millionth,
-and says nothing of one of a degree. So fits go by slopes over ± WIDTHS, wide enough to see through that.
+At the toe of a heap without cohesion the derivative by friction is that of single particles: right for a change of
+a millionth, and wrong by far for one of a degree. So fits go by slopes over ± WIDTHS, which see through that.
 """
 
 from collections.abc import Callable, Mapping

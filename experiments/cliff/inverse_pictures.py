@@ -40,5 +40,5 @@ def draw(result: xr.Dataset, found: Mapping[str, dict], folder: Path) -> None:
 
 def _label(friction: Mapping) -> str:
     half = friction["value"] - friction["interval_95"][0]
-    text = f"fit: friction {friction['value']:.2f}° ± {half:.2f}°"
-    return text + (f" (truth {friction['truth']:g}°)" if "truth" in friction else "")
+    text = f"fit: {friction['value']:.2f}° ± {half:.2f}°"
+    return text + (f"\ntruth: {friction['truth']:g}°" if "truth" in friction else "")
