@@ -28,6 +28,8 @@ from experiments.cliff.run import CliffStudy
 from experiments.cliff.run import run as run_cliff
 from experiments.cobbles.run import Cobbles
 from experiments.cobbles.run import run as run_cobbles
+from experiments.foot.run import FootStudy
+from experiments.foot.run import run as run_foot
 from experiments.hopper.run import Hopper
 from experiments.hopper.run import run as run_hopper
 from experiments.sampling.run import Sampling
@@ -42,6 +44,7 @@ def main() -> None:
         "cobbles": (Cobbles, run_cobbles),
         "cliff": (CliffStudy, run_cliff),
         "sampling": (Sampling, run_sampling),
+        "foot": (FootStudy, run_foot),
         "benchmark": (Benchmark, run_benchmark),
     }
     runs = dict(studies.values())
