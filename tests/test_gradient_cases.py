@@ -105,4 +105,5 @@ def test_rows_of_other_engines(monkeypatch, tmp_path, capsys):
     stand_in.chmod(0o755)
     monkeypatch.setenv(gradients.PEERS, str(stand_in))
     height, damping = gradients.peer_rows()
-    assert height["ratio"] == pytest.approx(-1 / 3) and damping["ratio"] == 1.0 and "Toy 1.0, dt 0.001" in height["work"]
+    assert height["ratio"] == pytest.approx(-1 / 3) and damping["ratio"] == 1.0
+    assert "Toy 1.0, dt 0.001" in height["work"]
