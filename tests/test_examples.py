@@ -7,7 +7,7 @@ import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "examples.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1:]
-SAID = "at rest after 66 s and 14 contacts", "0.675", "the front is at 0.176 m"
+SAID = "at [ 1.348", "0.675", "the front is at 0.176 m"
 
 
 @pytest.mark.slow
