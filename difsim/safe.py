@@ -51,6 +51,11 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     return jnp.where(nonzero, _quotient(v, jnp.where(nonzero, length, 1.0)), 0.0)
 
 
+def shortened(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array, "*n d"]:
+    """v, shortened to the length `most` where it is longer: a force that friction bounds."""
+    return jnp.where((norm(v) <= most)[..., None], v, most[..., None] * unit(v))
+
+
 @jax.custom_jvp
 def _quotient(a: Float[Array, "*n"], b: Float[Array, "*m"]) -> Float[Array, "*k"]:
     """a/b; its derivative squares no b, whose square is 0 below 1e-154: a soft contact that begins is as small."""

@@ -77,7 +77,7 @@ class StickSlip(eqx.Module):
         v = slip_velocity
         eta = -jnp.expm1(-jnp.dot(v, v) / self.speed**2)
         slip = -self.coefficient * normal_force * safe.unit(v)
-        return eta * slip + (1 - eta) * _limit(stick_force, self.static_coefficient * normal_force)
+        return eta * slip + (1 - eta) * safe.shortened(stick_force, self.static_coefficient * normal_force)
 
 
 class TangentialHistory(eqx.Module):
@@ -130,7 +130,7 @@ class AbstractTangentialSpring(eqx.Module):
         old = history.force - jnp.dot(history.force, normal) * normal
         turned = safe.unit(old) * safe.norm(history.force)
         force = softening * turned - k * slip_velocity * as_float(dt)
-        return TangentialHistory(_limit(force, self.coefficient * normal_force), k)
+        return TangentialHistory(safe.shortened(force, self.coefficient * normal_force), k)
 
 
 class TangentialSpring(AbstractTangentialSpring):
@@ -169,8 +169,3 @@ class MindlinSpring(AbstractTangentialSpring):
 
     def stiffness(self, depth: Scalar) -> Scalar:
         return 8 * self.effective_modulus * safe.sqrt(self.effective_radius * depth)
-
-
-def _limit(force: Vec3, most: Scalar) -> Vec3:
-    """`force`, shortened to the length `most` where it is longer."""
-    return jnp.where(safe.norm(force) <= most, force, most * safe.unit(force))

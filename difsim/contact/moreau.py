@@ -49,9 +49,7 @@ def simultaneous(
         push = jnp.where(touching[i] > 0, clip(push), 0.0)
         u = u + response[i, :, i] @ ((push - jnp.dot(n, old)) * n)
         side = old - jnp.dot(n, old) * n - (u - jnp.dot(n, u) * n) / loose[i]
-        size = safe.norm(side)
-        side = jnp.where(size <= friction * push, side, friction * push * safe.unit(side))
-        return impulses.at[i].set(push * n + side)
+        return impulses.at[i].set(push * n + safe.shortened(side, friction * push))
 
     def solved(goal):
         def sweep(_, impulses):

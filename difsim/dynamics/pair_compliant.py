@@ -86,9 +86,7 @@ def _hold(pair, state, points, normals, bounds):
         n, j = normals[i], i
         u = velocities[j] + jnp.tensordot(response[j], impulses, axes=2)
         side = impulses[j] - (u - jnp.dot(n, u) * n) / loose[j]
-        size = safe.norm(side)
-        side = jnp.where(size <= bounds[j], side, bounds[j] * safe.unit(side))
-        return impulses.at[j].set(side)
+        return impulses.at[j].set(safe.shortened(side, bounds[j]))
 
     def sweep(_, impulses):
         return jax.lax.fori_loop(0, len(normals), point, impulses)

@@ -92,7 +92,7 @@ class SmoothPair(AbstractPairLaw):
             k = jax.vmap(self.tangential.stiffness)(here.depth)
             growth = -k[:, None] * slip
             flat = spring - jnp.sum(spring * n, axis=1)[:, None] * n
-            across = _cut(flat + self.lag * growth, self.tangential.coefficient * push)
+            across = safe.shortened(flat + self.lag * growth, self.tangential.coefficient * push)
             total = force[:, None] * here.touches.slope + across
             return (_motion(pair, state, here.touches.point, total), growth), (here, push, k)
 
@@ -111,7 +111,7 @@ class SmoothPair(AbstractPairLaw):
             here, push, k = jax.tree.map(lambda x: x[-1], seen)
             state, spring = _moved(begin, mean, h)
             softer = jnp.where(k < k_old, safe.divide(k, k_old), 1.0)[:, None]
-            spring = _cut(softer * spring, self.tangential.coefficient * push)
+            spring = safe.shortened(softer * spring, self.tangential.coefficient * push)
             return _normalised(state), (spring, k), here, push
 
         memory = jnp.zeros((features, 3)), jnp.zeros(features)
@@ -120,12 +120,6 @@ class SmoothPair(AbstractPairLaw):
         state, reach = pair.coasted(state, late), jnp.zeros_like(late)
         bout, record = stepped(pair, state, nearby, record, advance, memory, self.step, self.max_steps, reach)
         return eqx.tree_at(lambda b: b.duration, bout, bout.duration + late), record
-
-
-def _cut(forces: Float[Array, "M 3"], most: Float[Array, " M"]) -> Float[Array, "M 3"]:
-    """Each force, shortened to `most` where it is longer."""
-    short = safe.norm(forces) <= most
-    return jnp.where(short[:, None], forces, most[:, None] * safe.unit(forces))
 
 
 def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:

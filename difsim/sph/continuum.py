@@ -77,6 +77,15 @@ class Continuum(AbstractParticles):
         zero = jnp.zeros((3, 3, n), position.dtype)
         return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))
 
+    def at_rest_under_weight(self, position: Float[Array, "d n"], depth: Float[Array, " n"]) -> ContinuumState:
+        """The state of a bed at rest, each particle under `depth` m of it: σ = -ρ₀ g depth along the last axis of
+        space, ν/(1-ν) of that across."""
+        state = self.at_rest(position)
+        across = self.material.poisson / (1 - self.material.poisson)
+        weight = self.material.density * self.gravity[-1] * depth
+        shares = jnp.full(3, across).at[len(self.gravity) - 1].set(1.0)
+        return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
+
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)
         return ContinuumMotion(time, state, self.field(state, neighbours))

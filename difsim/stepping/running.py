@@ -105,8 +105,7 @@ def _to(model, progress, time, step, max_steps, skin, slack):
         position = progress.motion.state.position
         roomy = Neighbours.allocate(position, reach, skin * reach, slack=MORE_ROOM * slack, rigid=model.rigid)
         zero = jnp.asarray(0, jnp.int32)
-        progress = eqx.tree_at(lambda p: (p.status, p.particle), progress, (zero, zero - 1))
-        progress = Progress(progress.motion, roomy, progress.steps, progress.status, progress.particle)
+        progress = Progress(progress.motion, roomy, progress.steps, zero, zero - 1)
 
 
 def _mark(run: Any) -> str:

@@ -22,6 +22,7 @@ from pysph.sph.integrator_step import IntegratorStep
 
 
 # fmt: off
+# ruff: noqa: B006 (PySPH reads the types of a compiled function from its defaults)
 class Momentum(Equation):
     """dv/dt = Σ m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∇W + g, Π as in our `Viscosity`."""
 
@@ -72,8 +73,32 @@ class StressRate(Equation):
         d_arho[d_idx] = -d_rho[d_idx] * swelling
 
 
+def to_cone(d_idx=0, s00=[0.0], s01=[0.0], s11=[0.0], s22=[0.0], slope=[0.0], bound=[0.0]):
+    """The return of a particle's stress to the cone."""
+    mean, radius, excess, scale, held = declare("double", 5)
+    mean = (s00[d_idx] + s11[d_idx] + s22[d_idx]) / 3.0
+    radius = 0.5 * (s00[d_idx] - mean) * (s00[d_idx] - mean) + s01[d_idx] * s01[d_idx]
+    radius += 0.5 * (s11[d_idx] - mean) * (s11[d_idx] - mean)
+    radius += 0.5 * (s22[d_idx] - mean) * (s22[d_idx] - mean)
+    radius = sqrt(radius)
+    excess = radius + 3.0 * slope[0] * mean - bound[0]
+    if excess > 0:
+        held, scale = mean, 0.0
+        if radius > excess:
+            scale = (radius - excess) / radius
+        else:
+            held = bound[0] / (3.0 * slope[0])
+        s00[d_idx] = held + scale * (s00[d_idx] - mean)
+        s11[d_idx] = held + scale * (s11[d_idx] - mean)
+        s22[d_idx] = held + scale * (s22[d_idx] - mean)
+        s01[d_idx] *= scale
+
+
 class SoilStep(IntegratorStep):
     """Predict and correct as our `Continuum.step`, with the return to the cone after both."""
+
+    def _get_helpers_(self):
+        return [to_cone]
 
     def initialize(self):
         pass
@@ -96,23 +121,7 @@ class SoilStep(IntegratorStep):
         d_s01[d_idx] += dt * d_as01[d_idx]
         d_s11[d_idx] += dt * d_as11[d_idx]
         d_s22[d_idx] += dt * d_as22[d_idx]
-        mean, radius, excess, scale, held = declare("double", 5)
-        mean = (d_s00[d_idx] + d_s11[d_idx] + d_s22[d_idx]) / 3.0
-        radius = 0.5 * (d_s00[d_idx] - mean) * (d_s00[d_idx] - mean) + d_s01[d_idx] * d_s01[d_idx]
-        radius += 0.5 * (d_s11[d_idx] - mean) * (d_s11[d_idx] - mean)
-        radius += 0.5 * (d_s22[d_idx] - mean) * (d_s22[d_idx] - mean)
-        radius = sqrt(radius)
-        excess = radius + 3.0 * d_slope[0] * mean - d_bound[0]
-        if excess > 0:
-            held, scale = mean, 0.0
-            if radius > excess:
-                scale = (radius - excess) / radius
-            else:
-                held = d_bound[0] / (3.0 * d_slope[0])
-            d_s00[d_idx] = held + scale * (d_s00[d_idx] - mean)
-            d_s11[d_idx] = held + scale * (d_s11[d_idx] - mean)
-            d_s22[d_idx] = held + scale * (d_s22[d_idx] - mean)
-            d_s01[d_idx] *= scale
+        to_cone(d_idx, d_s00, d_s01, d_s11, d_s22, d_slope, d_bound)
 
     def stage2(self, d_idx, d_x, d_y, d_u, d_v, d_rho, d_s00, d_s01, d_s11, d_s22, d_x0, d_y0, d_u0, d_v0, d_rho0,
                d_s000, d_s010, d_s110, d_s220, d_au, d_av, d_arho, d_as00, d_as01, d_as11, d_as22, d_bu, d_bv,
@@ -126,23 +135,7 @@ class SoilStep(IntegratorStep):
         d_s01[d_idx] = d_s010[d_idx] + 0.5 * dt * (d_bs01[d_idx] + d_as01[d_idx])
         d_s11[d_idx] = d_s110[d_idx] + 0.5 * dt * (d_bs11[d_idx] + d_as11[d_idx])
         d_s22[d_idx] = d_s220[d_idx] + 0.5 * dt * (d_bs22[d_idx] + d_as22[d_idx])
-        mean, radius, excess, scale, held = declare("double", 5)
-        mean = (d_s00[d_idx] + d_s11[d_idx] + d_s22[d_idx]) / 3.0
-        radius = 0.5 * (d_s00[d_idx] - mean) * (d_s00[d_idx] - mean) + d_s01[d_idx] * d_s01[d_idx]
-        radius += 0.5 * (d_s11[d_idx] - mean) * (d_s11[d_idx] - mean)
-        radius += 0.5 * (d_s22[d_idx] - mean) * (d_s22[d_idx] - mean)
-        radius = sqrt(radius)
-        excess = radius + 3.0 * d_slope[0] * mean - d_bound[0]
-        if excess > 0:
-            held, scale = mean, 0.0
-            if radius > excess:
-                scale = (radius - excess) / radius
-            else:
-                held = d_bound[0] / (3.0 * d_slope[0])
-            d_s00[d_idx] = held + scale * (d_s00[d_idx] - mean)
-            d_s11[d_idx] = held + scale * (d_s11[d_idx] - mean)
-            d_s22[d_idx] = held + scale * (d_s22[d_idx] - mean)
-            d_s01[d_idx] *= scale
+        to_cone(d_idx, d_s00, d_s01, d_s11, d_s22, d_slope, d_bound)
 
 # fmt: on
 

@@ -9,13 +9,13 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from difsim.sph import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
 from difsim.stepping import evolve
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
+from experiments.cliff.surface import heap
 from experiments.records import provenance
 from experiments.style import BLACK, GREY, STYLE
 
@@ -84,9 +84,7 @@ def _nearest(position: Float[np.ndarray, "2 n"]) -> Float[np.ndarray, " n"]:
 
 def torn(position: Float[np.ndarray, "2 n"], spacing: float) -> float:
     """The share of particles that are not of the largest body."""
-    tree = cKDTree(position.T)
-    label = connected_components(tree.sparse_distance_matrix(tree, TORN * spacing), directed=False)[1]
-    return float(1.0 - np.bincount(label).max() / position.shape[1])
+    return float(1.0 - heap(position, spacing, TORN).mean())
 
 
 def draw(result: xr.Dataset, found: dict, folder: Path) -> None:

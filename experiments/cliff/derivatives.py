@@ -34,9 +34,6 @@ class Watched(eqx.Module):
         cliff = self.fall.cliff
         model = cliff.model(soil(jnp.radians(friction), cohesion, young))
         model = eqx.tree_at(lambda m: m.viscosity.alpha, model, alpha)
-        begin = self.fall.begin
-        motion = model.begin(jnp.asarray(0.0), cliff.state(model), begin.neighbours)
-        begin = eqx.tree_at(lambda p: p.motion, begin, motion)
 
         def part(progress, _):
             progress = march(model, progress, jnp.asarray(self.fall.dt), self.fall.steps // PARTS)
@@ -45,7 +42,7 @@ class Watched(eqx.Module):
             centre = jnp.mean(state.position[:, : cliff.grains], axis=1)
             return progress, jnp.concatenate([centre, kinetic[None], self.fall.heights(progress, STATIONS)])
 
-        ended, seen = jax.lax.scan(part, begin, length=self.parts)
+        ended, seen = jax.lax.scan(part, self.fall.begun(model), length=self.parts)
         return seen, ended.status
 
 

@@ -15,6 +15,7 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
+from difsim.sph import Continuum
 from difsim.stepping import Progress, Status, march, start
 from experiments.cliff import surface
 from experiments.cliff.inverse_pictures import draw
@@ -58,10 +59,12 @@ class Fall(eqx.Module):
         """Where `soil_of` friction deg, cohesion Pa and young Pa ends."""
         material = soil(jnp.radians(soil_of["friction"]), soil_of["cohesion"], soil_of["young"])
         model = self.cliff.model(material)
-        neighbours = self.begin.neighbours
-        motion = model.begin(jnp.asarray(0.0), self.cliff.state(model), neighbours)
-        begin = eqx.tree_at(lambda p: p.motion, self.begin, motion)
-        return march(model, begin, jnp.asarray(self.dt), self.steps)
+        return march(model, self.begun(model), jnp.asarray(self.dt), self.steps)
+
+    def begun(self, model: Continuum) -> Progress:
+        """The beginning with another `model` of the same particles."""
+        motion = model.begin(jnp.asarray(0.0), self.cliff.state(model), self.begin.neighbours)
+        return eqx.tree_at(lambda p: p.motion, self.begin, motion)
 
     def heights(self, progress: Progress, x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
         """The surface at `x` m."""

@@ -1,6 +1,5 @@
 """`difsim cliff`: a block of soil that collapses (paper 002, Fig. 1), and what its heap tells of the soil."""
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -8,7 +7,7 @@ from typing import Literal
 from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
-from experiments.records import provenance, write_json
+from experiments.records import provenance, record
 
 StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives"]
 QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
@@ -38,18 +37,7 @@ class CliffStudy:
 def run(options: CliffStudy) -> None:
     """Run one stage; it writes its tables and pictures, and hands back what it found."""
     out = options.out or Path("results/cliff") / options.stage
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    found = STAGES[options.stage](out, options)
-    summary = {
-        "stage": options.stage,
-        "quick": options.quick,
-        "wall_seconds": time.perf_counter() - started,
-        **provenance(),
-        **found,
-    }
-    print(write_json(out / "summary.json", summary))
-    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+    record(out, lambda folder: STAGES[options.stage](folder, options), stage=options.stage, quick=options.quick)
 
 
 def _rows(options: CliffStudy, usual: int) -> int:

@@ -59,10 +59,11 @@ def heights(
     return jax.lax.map(lambda at: height(kernel, area, position, at, highest), x)
 
 
-def heap(position: Float[np.ndarray, "2 n"], spacing: float) -> np.ndarray:
-    """Which particles belong to the largest body of particles that touch; the rest is scattered."""
-    pairs = cKDTree(position.T).sparse_distance_matrix(cKDTree(position.T), TOGETHER * spacing)
-    label = connected_components(pairs, directed=False)[1]
+def heap(position: Float[np.ndarray, "2 n"], spacing: float, together: float = TOGETHER) -> np.ndarray:
+    """Which particles belong to the largest body of particles that touch, within `together` spacings; the rest is
+    scattered."""
+    tree = cKDTree(position.T)
+    label = connected_components(tree.sparse_distance_matrix(tree, together * spacing), directed=False)[1]
     return label == np.bincount(label).argmax()
 
 

@@ -1,7 +1,7 @@
 """`difsim cobbles`: two irregular stones that collide in microgravity, and what cameras tell of it (the paper)."""
 
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +9,7 @@ import tyro
 
 from experiments.cobbles import collision, design, estimation, impact
 from experiments.cobbles.stones import cobble
-from experiments.records import provenance, write_json
+from experiments.records import record
 
 StageName = Literal["collision", "estimate", "impact", "design", "all"]
 Unknown = Literal["calibration", "markers", "compliance"]
@@ -75,16 +75,5 @@ def run(options: Cobbles) -> None:
     for stage in STAGES if options.stage == "all" else (options.stage,):
         out = options.out or Path("results/cobbles")
         out = out if options.out and options.stage != "all" else out / stage
-        out.mkdir(parents=True, exist_ok=True)
-        started = time.perf_counter()
-        found = STAGES[stage](out, options, stone)
-        summary = {
-            "stage": stage,
-            "shape": options.shape,
-            "quick": options.quick,
-            "wall_seconds": time.perf_counter() - started,
-            **provenance(),
-            **found,
-        }
-        print(write_json(out / "summary.json", summary))
-        print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+        work = partial(STAGES[stage], options=options, stone=stone)
+        record(out, work, stage=stage, shape=options.shape, quick=options.quick)

@@ -1,7 +1,7 @@
 """`difsim foot`: a sole pushed into a bed of regolith, beside the reduced law of a sole."""
 
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from difsim.stepping import CourantStep, Status, advance, describe, start
 from experiments.foot.scene import LAW, RADIUS, Foot
-from experiments.records import provenance, write_json
+from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
 COURANT = 0.65
@@ -58,26 +58,25 @@ class FootStudy:
 
 def run(options: FootStudy) -> None:
     """Push at each speed, fit what the force is made of, write and draw."""
-    out = options.out or Path("results/foot") / str(options.dimension)
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
     foot = Foot.of(options.dimension, options.spacing)
+    record(
+        options.out or Path("results/foot") / str(options.dimension),
+        partial(_pushed, foot, options),
+        dimension=options.dimension,
+        spacing_m=options.spacing,
+        particles=foot.position.shape[1],
+        sole_m2=foot.area,
+        softening=options.softening,
+        alpha=options.alpha,
+    )
+
+
+def _pushed(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
     curves = {speed: push(foot, options, speed) for speed in options.speeds}
     draw(out / "force.png", foot, curves)
-    summary = {
-        "dimension": options.dimension,
-        "spacing_m": options.spacing,
-        "particles": foot.position.shape[1],
-        "sole_m2": foot.area,
-        "softening": options.softening,
-        "alpha": options.alpha,
-        "wall_seconds": time.perf_counter() - started,
-        **provenance(),
-        **parts(foot, curves, options.depth),
-        "curves": {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()},
+    return parts(foot, curves, options.depth) | {
+        "curves": {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
     }
-    print(write_json(out / "summary.json", summary))
-    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
 
 
 def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ of the disc.
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -115,8 +114,5 @@ class Foot:
 
     def state(self, model: Continuum) -> ContinuumState:
         """At rest under its own weight, which on 67P is next to nothing."""
-        state = model.at_rest(jnp.asarray(self.position))
-        across = model.material.poisson / (1 - model.material.poisson)
-        weight = model.material.density * model.gravity[-1] * jnp.maximum(-state.position[-1], 0.0)
-        shares = jnp.full(3, across).at[len(self.position) - 1].set(1.0)
-        return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
+        position = jnp.asarray(self.position)
+        return model.at_rest_under_weight(position, jnp.maximum(-position[-1], 0.0))

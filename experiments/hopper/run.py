@@ -1,6 +1,5 @@
 """`difsim hopper`: hoppers that bounce on small bodies and come to rest (paper 003)."""
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Literal
 import tyro
 
 from experiments.hopper import cube, ensemble, hop, minerva, tracks
-from experiments.records import provenance, write_json
+from experiments.records import record
 
 SceneName = Literal["cube", "minerva", "ensemble", "tracks", "hop"]
 
@@ -48,15 +47,5 @@ def run(options: Hopper) -> None:
         "hop": hop.run,
     }
     out = options.out or Path("results/hopper") / options.scene
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    found = scenes[options.scene](out, options.quick)
-    summary = {
-        "scene": options.scene,
-        "quick": options.quick,
-        "wall_seconds": time.perf_counter() - started,
-        **provenance(),
-        **found,
-    }
-    print(write_json(out / "summary.json", summary))
-    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+    work = partial(scenes[options.scene], quick=options.quick)
+    record(out, work, scene=options.scene, quick=options.quick)

@@ -1,6 +1,5 @@
 """`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (paper 002)."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from experiments.records import provenance, write_json
+from experiments.records import record, write_json
 from experiments.sampling.collect import collect, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
@@ -55,20 +54,14 @@ class Sampling:
 def run(options: Sampling) -> None:
     """Run one stage, write what was found."""
     out = options.out or Path("results/sampling") / options.stage
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    found = STAGES[options.stage](options, out)
-    summary = {
-        "stage": options.stage,
-        "spacing_m": options.spacing,
-        "softening": options.softening,
-        "until_s": options.until,
-        "wall_seconds": time.perf_counter() - started,
-        **provenance(),
-        **found,
-    }
-    print(write_json(out / "summary.json", summary))
-    print(f"\nwritten to {out}/ in {summary['wall_seconds']:.0f} s")
+    record(
+        out,
+        lambda folder: STAGES[options.stage](options, folder),
+        stage=options.stage,
+        spacing_m=options.spacing,
+        softening=options.softening,
+        until_s=options.until,
+    )
 
 
 def _cases(options: Sampling, out: Path) -> dict[str, Any]:

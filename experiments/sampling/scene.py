@@ -6,7 +6,6 @@ not say stands under "Ours".
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -137,13 +136,9 @@ class Scene:
         )
 
     def state(self, model: Continuum) -> ContinuumState:
-        """At rest under its own weight: σ_y = ρ g y below the surface, σ_x = σ_z = ν/(1-ν) σ_y."""
-        state = model.at_rest(jnp.asarray(self.position))
-        across = model.material.poisson / (1 - model.material.poisson)
-        depth = jnp.maximum(0.5 * self.spacing - state.position[1], 0.0)
-        weight = model.material.density * model.gravity[1] * depth
-        share = jnp.diag(jnp.stack([across, jnp.ones_like(across), across]))
-        return eqx.tree_at(lambda s: s.stress, state, share[:, :, None] * weight[None, None])
+        """At rest under its own weight."""
+        position = jnp.asarray(self.position)
+        return model.at_rest_under_weight(position, jnp.maximum(0.5 * self.spacing - position[1], 0.0))
 
     def in_tray(self, position: Float[np.ndarray, "2 n"], time: float) -> np.ndarray:
         """Which of the bed's particles are within the tray at `time` s."""
