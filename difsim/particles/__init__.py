@@ -1,6 +1,10 @@
 """What all particle methods share: who is near whom, sums over pairs, and what a model of particles offers."""
 
 from difsim.particles.model import AbstractParticles as AbstractParticles
+from difsim.particles.neighbours import SLACK as SLACK
 from difsim.particles.neighbours import Neighbours as Neighbours
 from difsim.particles.neighbours import all_pairs as all_pairs
+from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums
+from difsim.particles.vectors import cross as cross
+from difsim.particles.vectors import dot as dot

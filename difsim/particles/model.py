@@ -6,35 +6,35 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Bool
 
-from difsim.particles.neighbours import Neighbours
 from difsim.typing import Scalar
 
 
 class AbstractParticles(eqx.Module):
     """Particles of short reach.
 
-    Arrays of a state have the particles as their last axis; `state.position` is [d, n] m. A model makes its own
-    steps, since a good step hangs on the law: `begin` once, then `step` again and again, from one *motion* to the
-    next: `motion.time` s, `motion.state`, and what of the last step the next one needs.
+    Arrays of a state have the particles (or their pairs) as their last axis; `state.position` is [d, n] m. A model
+    makes its own steps, since a good step hangs on the law: `begin` once, then `step` again and again, from one
+    *motion* to the next: `motion.time` s, `motion.state`, and what of the last step the next one needs.
+
+    Who may meet whom is in a list, `Neighbours` or `Pairs`, which the steps keep fresh.
     """
 
-    @property
     @abstractmethod
-    def reach(self) -> Scalar:
-        """Particles further apart than this, m, do not meet."""
-
-    @property
-    @abstractmethod
-    def rigid(self) -> Bool[Array, " n"]:
-        """Particles of walls and tools: they do not meet each other."""
+    def allocate(self, state: Any, skin: float, slack: float) -> Any:
+        """The list for `state`, on the host: it sees further than the model's reach by the share `skin` of it, and
+        has room for `slack` times what it holds now."""
 
     @abstractmethod
-    def begin(self, time: Scalar, state: Any, neighbours: Neighbours) -> Any:
+    def begin(self, time: Scalar, state: Any, near: Any) -> Any:
         """The motion that starts from `state` at `time` s."""
 
     @abstractmethod
-    def step(self, motion: Any, neighbours: Neighbours, dt: Scalar) -> Any:
-        """The motion `dt` s later; `neighbours` are those of where it is before the step."""
+    def relisted(self, motion: Any, near: Any) -> Any:
+        """The same motion, told of a new list: what belongs to pairs finds its place there."""
+
+    @abstractmethod
+    def step(self, motion: Any, near: Any, dt: Scalar) -> Any:
+        """The motion `dt` s later; `near` is the list of where it is before the step."""
 
     @abstractmethod
     def longest_step(self, motion: Any) -> Scalar:

@@ -61,10 +61,12 @@ class Continuum(AbstractParticles):
 
     @property
     def reach(self) -> Scalar:
+        """Particles further apart than this, m, do not meet."""
         return self.kernel.h
 
     @property
     def rigid(self) -> Bool[Array, " n"]:
+        """Particles of tools: they do not meet each other."""
         rigid = jnp.zeros(self.mass.shape, bool)
         for tool in self.tools:
             rigid = rigid.at[tool.members].set(True)
@@ -85,6 +87,13 @@ class Continuum(AbstractParticles):
         weight = self.material.density * self.gravity[-1] * depth
         shares = jnp.full(3, across).at[len(self.gravity) - 1].set(1.0)
         return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
+
+    def allocate(self, state: ContinuumState, skin: float, slack: float) -> Neighbours:
+        reach = float(self.reach)
+        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
+
+    def relisted(self, motion: ContinuumMotion, neighbours: Neighbours) -> ContinuumMotion:
+        return motion
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.sph.equations import Flow, Sample, dot
+from difsim.particles import dot
+from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
 

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.particles import dot
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
 
@@ -71,8 +72,3 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
         gradient=-(b.mass / b.density) * velocity[:, None] * slope[None, :],
         acceleration=b.mass * (pull - push * slope),
     )
-
-
-def dot(a: Float[Array, " d"], b: Float[Array, " d"]) -> Scalar:
-    """a·b, written out: as a reduction of an axis of two or three it would not be vectorised over the pairs."""
-    return sum(a[i] * b[i] for i in range(1, a.shape[0])) + a[0] * b[0]

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.sph.equations import Sample, dot
+from difsim.particles import dot
+from difsim.sph.equations import Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.particles import AbstractParticles, Neighbours
+from difsim.particles import SLACK, AbstractParticles
 from difsim.stepping.status import Status
 from difsim.typing import Scalar, number, require
 
@@ -54,7 +54,7 @@ class Progress(eqx.Module):
     """
 
     motion: Any
-    neighbours: Neighbours
+    neighbours: Any
     steps: Int[Array, ""]
     status: Int[Array, ""]
     particle: Int[Array, ""]
@@ -64,10 +64,9 @@ def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float =
     """The beginning of a run. On the host: the neighbour list gets its capacity here.
 
     **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
-    that it lasts for some steps. **Raises:** ValueError as `Neighbours.allocate`.
+    that it lasts for some steps. **Raises:** ValueError as the list's `allocate`.
     """
-    reach = float(model.reach)
-    neighbours = Neighbours.allocate(state.position, reach, skin * reach, rigid=model.rigid)
+    neighbours = model.allocate(state, skin, SLACK)
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
     return Progress(motion, neighbours, zero, zero, zero - 1)
@@ -75,11 +74,11 @@ def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float =
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
     """One step of `dt` s further; where it fails, the same progress with its status. Under jit."""
-    neighbours = progress.neighbours.updated(progress.motion.state.position)
-    motion = model.step(progress.motion, neighbours, dt)
+    begin, neighbours = _listed(model, progress)
+    motion = model.step(begin, neighbours, dt)
     broken = model.broken(motion)
     fault = jnp.any(broken)
-    too_long = dt > model.longest_step(progress.motion)
+    too_long = dt > model.longest_step(begin)
     status = jnp.select(
         [neighbours.overflow, too_long, fault],
         [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE)],
@@ -87,12 +86,26 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     sound = status == Status.OK
     particle = jnp.where(status == Status.NOT_FINITE, jnp.argmax(broken), -1)
     return Progress(
-        motion=jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion),
+        motion=jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, begin),
         neighbours=neighbours,
         steps=progress.steps + sound,
         status=status.astype(jnp.int32),
         particle=particle.astype(jnp.int32),
     )
+
+
+def _listed(model: AbstractParticles, progress: Progress) -> tuple[Any, Any]:
+    """Motion and list, both made anew where particles have moved too far for the list that there is."""
+    motion, near = progress.motion, progress.neighbours
+    position = motion.state.position
+
+    def anew():
+        made = near.made(position)
+        told = model.relisted(motion, made)
+        # A list without room leaves out pairs, and would make the motion forget them.
+        return jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), told, motion), made
+
+    return jax.lax.cond(near.is_stale(position), anew, lambda: (motion, near))
 
 
 @eqx.filter_jit

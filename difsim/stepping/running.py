@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.particles import AbstractParticles, Neighbours
+from difsim.particles import AbstractParticles
 from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
 from difsim.stepping.status import REMEDY, Status
 
@@ -78,7 +78,7 @@ def evolve(
             watch(float(time))
     if throw and progress.status != Status.OK:
         raise RuntimeError(describe(progress))
-    stacked = jax.tree.map(lambda *x: np.stack(x), *states) if states else None
+    stacked = jax.tree.map(_stacked, *states) if states else None
     grown = round(float(np.log(slack) / np.log(MORE_ROOM)))
     return Evolution(times[: len(states)], stacked, np.asarray(steps, int), progress, grown)
 
@@ -91,9 +91,14 @@ def describe(progress: Progress) -> str:
     return f"{status.name}: at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}: {remedy}"
 
 
+def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
+    """With a leading axis of time; what belongs to pairs is longer where a list was given more room."""
+    longest = max(x.shape[-1] for x in of_each_time)
+    return np.stack([np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, longest - x.shape[-1])]) for x in of_each_time])
+
+
 def _to(model, progress, time, step, max_steps, skin, slack):
     """On to `time`, with a larger neighbour list wherever the one there is ran out of room."""
-    reach = float(model.reach)
     while True:
         left = max_steps - int(progress.steps)
         progress = advance(model, progress, jnp.asarray(time), step, jnp.asarray(left))
@@ -102,10 +107,9 @@ def _to(model, progress, time, step, max_steps, skin, slack):
         if progress.status != Status.OVERFLOW:
             return progress, slack
         slack *= MORE_ROOM
-        position = progress.motion.state.position
-        roomy = Neighbours.allocate(position, reach, skin * reach, slack=MORE_ROOM * slack, rigid=model.rigid)
+        roomy = model.allocate(progress.motion.state, skin, MORE_ROOM * slack)
         zero = jnp.asarray(0, jnp.int32)
-        progress = Progress(progress.motion, roomy, progress.steps, zero, zero - 1)
+        progress = Progress(model.relisted(progress.motion, roomy), roomy, progress.steps, zero, zero - 1)
 
 
 def _mark(run: Any) -> str:

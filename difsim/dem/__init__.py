@@ -1,0 +1,8 @@
+"""Grains as soft spheres with friction that remembers (DEM)."""
+
+from difsim.dem.grains import Grains as Grains
+from difsim.dem.grains import GrainsState as GrainsState
+from difsim.dem.grains import Touching as Touching
+from difsim.dem.laws import AbstractGrainLaw as AbstractGrainLaw
+from difsim.dem.laws import HertzMindlin as HertzMindlin
+from difsim.dem.laws import LinearSprings as LinearSprings

@@ -1,0 +1,136 @@
+"""What two grains are to each other, by the effective radius and mass of the pair.
+
+These are laws of `difsim.contact` (named at each, and tested to be equal), written for the innermost loop of a
+run: no power but square roots, and the stiffness follows from each pair's own radii and masses.
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim import safe
+from difsim.contact import AbstractCohesion, RollingTorque, SpinningResistance
+from difsim.contact.damping import check_restitution, clip, clipped_ratio
+from difsim.typing import Scalar, number, require
+
+
+class AbstractGrainLaw(eqx.Module):
+    """The contact of two spheres, or of one with a wall.
+
+    All by the effective radius, 1/R* = 1/R₁ + 1/R₂ m, the effective mass, 1/m* = 1/m₁ + 1/m₂ kg (R and m at a
+    wall), and the depth m, negative where they are apart.
+    """
+
+    friction: eqx.AbstractVar[Scalar]
+    rolling: eqx.AbstractVar[tuple[RollingTorque | SpinningResistance, ...]]
+    cohesion: eqx.AbstractVar[tuple[AbstractCohesion, ...]]
+
+    @abstractmethod
+    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
+        """Normal force, N, never negative; the depth grows at `rate` m/s."""
+
+    @abstractmethod
+    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
+        """What the normal force has stored, J."""
+
+    @abstractmethod
+    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
+        """k_t of the spring along the contact, N/m, zero where they are apart."""
+
+    @abstractmethod
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        """s that an impact lasts which comes `depth` m deep or begins at `speed` m/s, whichever is shorter."""
+
+
+class HertzMindlin(AbstractGrainLaw):
+    """Elastic spheres of one material: Hertz, damped so that `restitution` is realised at any speed, and Mindlin.
+
+    F = k δ^(3/2) + c δ^(1/4) δ', never pulling, k = 4/3 E* √R*; k_t = 8 G* √(R* δ), |F_t| ≤ μF.
+
+    **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, .5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
+    `rolling`: resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
+    **Source:** `PowerLawClipped` with the exponent 3/2 and `MindlinSpring` of `difsim.contact`.
+    """
+
+    modulus: Scalar = number()
+    poisson: Scalar = number()
+    restitution: Scalar = number()
+    friction: Scalar = number()
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
+    cohesion: tuple[AbstractCohesion, ...] = ()
+
+    def __check_init__(self):
+        require(self.modulus > 0, f"HertzMindlin: modulus = {self.modulus} Pa must be positive")
+        inside = (self.poisson > -1) & (self.poisson <= 0.5)
+        require(inside, f"HertzMindlin: poisson = {self.poisson} must be in (-1, 0.5]")
+        _check(self)
+
+    @property
+    def effective_modulus(self) -> Scalar:
+        """E* = E/(2 (1 - ν²)), Pa: both deform, and so does a wall."""
+        return self.modulus / (2 * (1 - self.poisson**2))
+
+    @property
+    def effective_shear(self) -> Scalar:
+        """G* = G/(2 (2 - ν)), Pa."""
+        return self.modulus / (4 * (1 + self.poisson) * (2 - self.poisson))
+
+    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
+        delta = clip(depth)
+        hertz = 4 / 3 * self.effective_modulus * safe.sqrt_floored(radius * delta)  # k √δ
+        # c = ζ √(5 m k) for the exponent 3/2.
+        damper = clipped_ratio(self.restitution) * safe.sqrt_floored(5 * mass * hertz)
+        return jnp.where(depth > 0, clip(hertz * delta + damper * rate), 0 * depth)
+
+    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
+        delta = clip(depth)
+        return 8 / 15 * self.effective_modulus * safe.sqrt_floored(radius * delta) * delta**2
+
+    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
+        return jnp.where(depth > 0, 8 * self.effective_shear * safe.sqrt_floored(radius * depth), 0.0)
+
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        # 2.943 δ/v with δ^(5/2) = 5/4 m v²/k: it falls as δ^(-1/4).
+        k = 4 / 3 * self.effective_modulus * jnp.sqrt(radius)
+        deepest = jnp.maximum(depth, (1.25 * mass * speed**2 / k) ** 0.4)
+        return 2.943275184 * jnp.sqrt(1.25 * mass / (k * jnp.sqrt(deepest)))
+
+
+class LinearSprings(AbstractGrainLaw):
+    """Springs of constant stiffness, F = k δ + c δ', never pulling, and k_t = `ratio` k, |F_t| ≤ μF.
+
+    **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`:
+    resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
+    **Source:** `LinearClipped` and `TangentialSpring` of `difsim.contact`.
+    """
+
+    stiffness: Scalar = number()
+    ratio: Scalar = number()
+    restitution: Scalar = number()
+    friction: Scalar = number()
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
+    cohesion: tuple[AbstractCohesion, ...] = ()
+
+    def __check_init__(self):
+        require(self.stiffness > 0, f"LinearSprings: stiffness = {self.stiffness} N/m must be positive")
+        require(self.ratio > 0, f"LinearSprings: ratio = {self.ratio} must be positive")
+        _check(self)
+
+    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
+        damper = 2 * clipped_ratio(self.restitution) * jnp.sqrt(mass * self.stiffness)
+        return jnp.where(depth > 0, clip(self.stiffness * depth + damper * rate), 0 * depth)
+
+    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
+        return 0.5 * self.stiffness * clip(depth) ** 2
+
+    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
+        return jnp.where(depth > 0, self.ratio * self.stiffness, 0.0)
+
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        return jnp.pi * jnp.sqrt(mass / self.stiffness)
+
+
+def _check(law: AbstractGrainLaw) -> None:
+    check_restitution(law.restitution)
+    require(law.friction >= 0, f"{type(law).__name__}: friction = {law.friction} is negative")

@@ -1,0 +1,55 @@
+"""Who may touch whom among grains: pairs of them, and those near each wall."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from difsim.particles import Pairs
+from difsim.shape import AbstractSDF
+
+
+class Near(eqx.Module):
+    """Pairs of grains, and the grains near each wall [q]; room that is left there names grain n, which is none.
+
+    **Arguments:** by `Near.allocate`.
+    """
+
+    pairs: Pairs
+    walls: tuple[AbstractSDF, ...]
+    at_walls: tuple[Int[Array, " q"], ...]
+    overflow: Bool[Array, ""]
+
+    @classmethod
+    def allocate(
+        cls, position, radius, walls: tuple[AbstractSDF, ...], gap: float, skin: float, slack: float
+    ) -> "Near":
+        """On the host; **arguments, raises** as `Pairs.allocate`, with `walls` besides."""
+        pairs = Pairs.allocate(position, radius, gap, skin, slack)
+        counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
+        rooms = tuple(jnp.zeros(1 + int(np.ceil(slack * count)), jnp.int32) for count in counts)
+        return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, pairs.overflow), jnp.asarray(position))
+
+    def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
+        """Whether a grain has moved too far for the list."""
+        return self.pairs.is_stale(position)
+
+    def made(self, position: Float[Array, "3 n"]) -> "Near":
+        """The list made again. Its overflow stays once it is set."""
+        return eqx.tree_at(lambda s: s.pairs, self, self.pairs.made(position))._filled(position)
+
+    def _filled(self, position: Float[Array, "3 n"]) -> "Near":
+        position, n = jax.lax.stop_gradient(position), position.shape[1]
+        overflow, at_walls = self.overflow | self.pairs.overflow, []
+        for wall, room in zip(self.walls, self.at_walls, strict=True):
+            by = _by(self.pairs, wall, position)
+            at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=n)[0].astype(jnp.int32))
+            overflow |= jnp.sum(by) > room.shape[0]
+        return eqx.tree_at(lambda s: (s.at_walls, s.overflow), self, (tuple(at_walls), overflow))
+
+
+def _by(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
+    """Which grains may touch the wall until the list is stale."""
+    away = jax.vmap(wall.distance, in_axes=1)(position) - pairs.radius
+    return away <= pairs.gap + pairs.near.skin

@@ -1,0 +1,98 @@
+"""The contact of two spheres, or of a sphere and a wall: forces, moments, and what the contact remembers."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from difsim import safe
+from difsim.contact import TangentialHistory
+from difsim.dem.laws import AbstractGrainLaw
+from difsim.particles import cross, dot
+from difsim.typing import Scalar, Vec3
+
+
+class Grain(eqx.Module):
+    """One sphere: position m, velocity m/s, spin rad/s, radius m, mass kg; of many, with their axis last."""
+
+    position: Vec3
+    velocity: Vec3
+    spin: Vec3
+    radius: Scalar
+    mass: Scalar
+
+
+class Push(eqx.Module):
+    """Force N on the first of two, moments N m about the centres of both, what the contact remembers, depth m."""
+
+    force: Vec3
+    moment: Vec3
+    other_moment: Vec3
+    memory: TangentialHistory
+    depth: Scalar
+
+
+def between(
+    law: AbstractGrainLaw, a: Grain, b: Grain, memory: TangentialHistory, dt: Scalar, itself: Bool[Array, ""]
+) -> Push:
+    """What sphere b does to sphere a in a step of `dt` s; nothing where the two are one particle (`itself`)."""
+    offset = a.position - b.position
+    # Only a particle with itself has the distance 0, and that is masked.
+    distance = safe.sqrt_floored(dot(offset, offset))
+    normal = offset / distance
+    depth = jnp.where(itself, -a.radius, a.radius + b.radius - distance)
+    radius = a.radius * b.radius / (a.radius + b.radius)
+    mass = a.mass * b.mass / (a.mass + b.mass)
+    # The contact is one point, half the depth below both surfaces, so that angular momentum is kept.
+    arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
+    velocity = a.velocity - b.velocity - cross(arm * a.spin + other_arm * b.spin, normal)
+    force, side, turning, memory = _pushed(law, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt)
+    return Push(force, turning - arm * side, -turning - other_arm * side, memory, depth)
+
+
+def at_wall(
+    law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: TangentialHistory, dt: Scalar
+) -> Push:
+    """What a wall does to sphere a, whose centre is `gap` m from it along its `normal`."""
+    depth = a.radius - gap
+    velocity = a.velocity - cross(gap * a.spin, normal)
+    force, side, turning, memory = _pushed(law, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt)
+    return Push(force, turning - gap * side, jnp.zeros_like(force), memory, depth)
+
+
+def _pushed(law, radius, mass, depth, normal, velocity, spin, memory, dt):
+    """Force N; the moment by a lever of 1 m, and that of rolling, N m; the memory: from the velocity of the contact
+    and the spin of one against the other."""
+    rate = -dot(velocity, normal)
+    push = law.push(radius, mass, depth, rate)
+    memory = sheared(law, radius, depth, push, velocity + rate * normal, normal, memory, dt)
+    pull = sum((c.force(-depth) for c in law.cohesion), jnp.zeros_like(push))
+    turning = jnp.zeros_like(normal)
+    for resistance in law.rolling:
+        # Of these laws the force is none, and mass and inertia do not matter.
+        turning = turning + resistance.wrench(push, spin, normal, normal, mass, jnp.eye(3))[1]
+    return (push - pull) * normal + memory.force, cross(normal, memory.force), turning, memory
+
+
+def sheared(
+    law: AbstractGrainLaw,
+    radius: Scalar,
+    depth: Scalar,
+    push: Scalar,
+    slip: Vec3,
+    normal: Vec3,
+    memory: TangentialHistory,
+    dt: Scalar,
+) -> TangentialHistory:
+    """What a contact remembers `dt` s later: `AbstractTangentialSpring.advance`, written out for the inner loop."""
+    k = law.shear_stiffness(radius, depth)
+    known = memory.stiffness > 0
+    softer = jnp.where(k < memory.stiffness, k / jnp.where(known, memory.stiffness, 1.0), 1.0)
+    flat = memory.force - dot(memory.force, normal) * normal
+    square, size = dot(flat, flat), dot(memory.force, memory.force)
+    # The old force turns with the tangent plane and keeps its size.
+    turned = jnp.where(square > 0, size / jnp.where(square > 0, square, 1.0), 1.0)
+    force = softer * jnp.sqrt(turned) * flat - k * dt * slip
+    bound, square = law.friction * push, dot(force, force)
+    slides = square > bound**2
+    shorter = jnp.where(slides, bound / jnp.sqrt(jnp.where(slides, square, 1.0)), 1.0)
+    return TangentialHistory(shorter * force, k)
