@@ -6,10 +6,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
-from difsim.contact import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
-from difsim.dem.touching import Grain, at_wall, between
+from difsim.dem.touching import Grain, Shear, at_wall, between
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, number, require
@@ -22,12 +21,12 @@ class Touching(eqx.Module):
 
     first: Int[Array, " p"]
     second: Int[Array, " p"]
-    memory: TangentialHistory
+    memory: Shear
 
     @classmethod
     def none(cls) -> "Touching":
         zero = jnp.zeros(1, jnp.int32)
-        return cls(zero, zero, TangentialHistory(jnp.zeros((3, 1)), jnp.zeros(1)))
+        return cls(zero, zero, Shear(jnp.zeros((3, 1)), jnp.zeros(1)))
 
 
 class GrainsState(eqx.Module):
@@ -38,7 +37,7 @@ class GrainsState(eqx.Module):
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
     pairs: Touching
-    walls: tuple[TangentialHistory, ...]
+    walls: tuple[Shear, ...]
 
 
 class Rates(eqx.Module):
@@ -92,7 +91,7 @@ class Grains(AbstractParticles):
         """The state at `position` m, at rest, with contacts that remember nothing."""
         position = jnp.asarray(position)
         zero = jnp.zeros_like(position)
-        wall = TangentialHistory(zero, zero[0])
+        wall = Shear(zero, zero[0])
         return GrainsState(position, zero, zero, Touching.none(), (wall,) * len(self.walls))
 
     def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
@@ -118,9 +117,11 @@ class Grains(AbstractParticles):
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
         """A tenth of the shortest contact that there can be, s: of the smallest grains, as deep as the deepest is
-        now or as fast as the fastest two would meet."""
-        speed = 2 * jnp.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)))
-        radius, mass = 0.5 * jnp.min(self.radius), 0.5 * jnp.min(self.mass)
+        now, or as fast as the fastest two would meet after a fall through a radius."""
+        least = jnp.min(self.radius)
+        pull = jnp.sqrt(jnp.max(jnp.sum(motion.rates.velocity**2, axis=0)))
+        speed = 2 * jnp.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)) + 2 * pull * least)
+        radius, mass = 0.5 * least, 0.5 * jnp.min(self.mass)
         return self.law.duration(radius, mass, motion.rates.depth, speed) / PER_CONTACT
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " n"]:
@@ -187,7 +188,7 @@ def _at_wall(law, wall, grains, memory, dt):
     return jax.vmap(one, in_axes=-1, out_axes=-1)(grains, memory)
 
 
-def _of(memory: TangentialHistory, who: Int[Array, " q"]) -> TangentialHistory:
+def _of(memory: Shear, who: Int[Array, " q"]) -> Shear:
     return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), memory)
 
 

@@ -39,6 +39,10 @@ class AbstractGrainLaw(eqx.Module):
         """k_t of the spring along the contact, N/m, zero where they are apart."""
 
     @abstractmethod
+    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+        """c_t of the damper beside that spring, N s/m."""
+
+    @abstractmethod
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
         """s that an impact lasts which comes `depth` m deep or begins at `speed` m/s, whichever is shorter."""
 
@@ -46,11 +50,13 @@ class AbstractGrainLaw(eqx.Module):
 class HertzMindlin(AbstractGrainLaw):
     """Elastic spheres of one material: Hertz, damped so that `restitution` is realised at any speed, and Mindlin.
 
-    F = k δ^(3/2) + c δ^(1/4) δ', never pulling, k = 4/3 E* √R*; k_t = 8 G* √(R* δ), |F_t| ≤ μF.
+    F = k δ^(3/2) + 2 √(5/6) ζ √(m* S) δ', never pulling, with k = 4/3 E* √R* and S = 3/2 k √δ. Along the contact a
+    spring k_t = 8 G* √(R* δ) and a damper with k_t in the place of S, |F_t| ≤ μF.
 
     **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, .5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
     `rolling`: resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
-    **Source:** `PowerLawClipped` with the exponent 3/2 and `MindlinSpring` of `difsim.contact`.
+    **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact, of the
+    same ζ, is the usual one of DEM codes.
     """
 
     modulus: Scalar = number()
@@ -90,6 +96,10 @@ class HertzMindlin(AbstractGrainLaw):
     def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
         return jnp.where(depth > 0, 8 * self.effective_shear * safe.sqrt_floored(radius * depth), 0.0)
 
+    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+        k = self.shear_stiffness(radius, depth)
+        return 2 * (5 / 6) ** 0.5 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
+
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
         # 2.943 δ/v with δ^(5/2) = 5/4 m v²/k: it falls as δ^(-1/4).
         k = 4 / 3 * self.effective_modulus * jnp.sqrt(radius)
@@ -98,7 +108,8 @@ class HertzMindlin(AbstractGrainLaw):
 
 
 class LinearSprings(AbstractGrainLaw):
-    """Springs of constant stiffness, F = k δ + c δ', never pulling, and k_t = `ratio` k, |F_t| ≤ μF.
+    """Springs of constant stiffness, F = k δ + 2 ζ √(m* k) δ', never pulling; the same along the contact with
+    k_t = `ratio` k, |F_t| ≤ μF.
 
     **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`:
     resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
@@ -126,6 +137,10 @@ class LinearSprings(AbstractGrainLaw):
 
     def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
         return jnp.where(depth > 0, self.ratio * self.stiffness, 0.0)
+
+    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+        k = self.shear_stiffness(radius, depth)
+        return 2 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
 
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
         return jnp.pi * jnp.sqrt(mass / self.stiffness)

@@ -18,7 +18,7 @@ class Near(eqx.Module):
 
     pairs: Pairs
     walls: tuple[AbstractSDF, ...]
-    at_walls: tuple[Int[Array, " q"], ...]
+    at_walls: tuple[Int[Array, " _"], ...]
     overflow: Bool[Array, ""]
 
     @classmethod

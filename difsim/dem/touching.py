@@ -2,10 +2,9 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from difsim import safe
-from difsim.contact import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.particles import cross, dot
 from difsim.typing import Scalar, Vec3
@@ -14,26 +13,31 @@ from difsim.typing import Scalar, Vec3
 class Grain(eqx.Module):
     """One sphere: position m, velocity m/s, spin rad/s, radius m, mass kg; of many, with their axis last."""
 
-    position: Vec3
-    velocity: Vec3
-    spin: Vec3
-    radius: Scalar
-    mass: Scalar
+    position: Float[Array, "3 *n"]
+    velocity: Float[Array, "3 *n"]
+    spin: Float[Array, "3 *n"]
+    radius: Float[Array, "*n"]
+    mass: Float[Array, "*n"]
+
+
+class Shear(eqx.Module):
+    """What a contact, or many, remember: the force N along them, and the stiffness N/m at the last step."""
+
+    force: Float[Array, "3 *n"]
+    stiffness: Float[Array, "*n"]
 
 
 class Push(eqx.Module):
     """Force N on the first of two, moments N m about the centres of both, what the contact remembers, depth m."""
 
-    force: Vec3
-    moment: Vec3
-    other_moment: Vec3
-    memory: TangentialHistory
-    depth: Scalar
+    force: Float[Array, "3 *n"]
+    moment: Float[Array, "3 *n"]
+    other_moment: Float[Array, "3 *n"]
+    memory: Shear
+    depth: Float[Array, "*n"]
 
 
-def between(
-    law: AbstractGrainLaw, a: Grain, b: Grain, memory: TangentialHistory, dt: Scalar, itself: Bool[Array, ""]
-) -> Push:
+def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar, itself: Bool[Array, ""]) -> Push:
     """What sphere b does to sphere a in a step of `dt` s; nothing where the two are one particle (`itself`)."""
     offset = a.position - b.position
     # Only a particle with itself has the distance 0, and that is masked.
@@ -49,9 +53,7 @@ def between(
     return Push(force, turning - arm * side, -turning - other_arm * side, memory, depth)
 
 
-def at_wall(
-    law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: TangentialHistory, dt: Scalar
-) -> Push:
+def at_wall(law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: Shear, dt: Scalar) -> Push:
     """What a wall does to sphere a, whose centre is `gap` m from it along its `normal`."""
     depth = a.radius - gap
     velocity = a.velocity - cross(gap * a.spin, normal)
@@ -60,39 +62,44 @@ def at_wall(
 
 
 def _pushed(law, radius, mass, depth, normal, velocity, spin, memory, dt):
-    """Force N; the moment by a lever of 1 m, and that of rolling, N m; the memory: from the velocity of the contact
-    and the spin of one against the other."""
+    """Force N; moments N m, by a lever of 1 m and of rolling; the memory: from the velocity of the contact and the
+    spin of one against the other."""
     rate = -dot(velocity, normal)
     push = law.push(radius, mass, depth, rate)
-    memory = sheared(law, radius, depth, push, velocity + rate * normal, normal, memory, dt)
+    across, memory = sheared(law, radius, mass, depth, push, velocity + rate * normal, normal, memory, dt)
     pull = sum((c.force(-depth) for c in law.cohesion), jnp.zeros_like(push))
     turning = jnp.zeros_like(normal)
     for resistance in law.rolling:
         # Of these laws the force is none, and mass and inertia do not matter.
         turning = turning + resistance.wrench(push, spin, normal, normal, mass, jnp.eye(3))[1]
-    return (push - pull) * normal + memory.force, cross(normal, memory.force), turning, memory
+    return (push - pull) * normal + across, cross(normal, across), turning, memory
 
 
 def sheared(
     law: AbstractGrainLaw,
     radius: Scalar,
+    mass: Scalar,
     depth: Scalar,
     push: Scalar,
     slip: Vec3,
     normal: Vec3,
-    memory: TangentialHistory,
+    memory: Shear,
     dt: Scalar,
-) -> TangentialHistory:
-    """What a contact remembers `dt` s later: `AbstractTangentialSpring.advance`, written out for the inner loop."""
-    k = law.shear_stiffness(radius, depth)
+) -> tuple[Vec3, Shear]:
+    """The force N along a contact, and what it remembers `dt` s later.
+
+    `AbstractTangentialSpring.advance` of `difsim.contact`, written out for inner loops, with a damper beside it.
+    Where both together slip the spring gives way.
+    """
+    k, c = law.shear_stiffness(radius, depth), law.shear_damping(radius, mass, depth)
     known = memory.stiffness > 0
     softer = jnp.where(k < memory.stiffness, k / jnp.where(known, memory.stiffness, 1.0), 1.0)
     flat = memory.force - dot(memory.force, normal) * normal
     square, size = dot(flat, flat), dot(memory.force, memory.force)
     # The old force turns with the tangent plane and keeps its size.
     turned = jnp.where(square > 0, size / jnp.where(square > 0, square, 1.0), 1.0)
-    force = softer * jnp.sqrt(turned) * flat - k * dt * slip
+    force = softer * jnp.sqrt(turned) * flat - (k * dt + c) * slip
     bound, square = law.friction * push, dot(force, force)
     slides = square > bound**2
     shorter = jnp.where(slides, bound / jnp.sqrt(jnp.where(slides, square, 1.0)), 1.0)
-    return TangentialHistory(shorter * force, k)
+    return shorter * force, Shear(shorter * force + c * slip, k)

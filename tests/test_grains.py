@@ -1,0 +1,256 @@
+"""Soft spheres: laws against `difsim.contact`, closed forms, what is conserved, derivatives, what stops a run."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.contact import (
+    ConstantCohesion,
+    LinearClipped,
+    MindlinSpring,
+    PowerLawClipped,
+    RollingTorque,
+    Sharp,
+    TangentialHistory,
+    TangentialSpring,
+)
+from difsim.dem import Grains, HertzMindlin, LinearSprings
+from difsim.dem.touching import Shear, sheared
+from difsim.shape import Plane
+from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
+
+R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
+MASS = 4 / 3 * np.pi * RHO * R**3
+HERTZ = HertzMindlin(E, NU, restitution=0.6, friction=0.5)
+SPRINGS = LinearSprings(2e3, 0.8, restitution=0.6, friction=0.5)
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+G = 9.81
+
+
+def moving(model, position, velocity, spin=None):
+    state = model.at_rest(jnp.asarray(position, float))
+    spin = jnp.zeros_like(state.spin) if spin is None else jnp.asarray(spin, float)
+    return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (jnp.asarray(velocity, float), spin))
+
+
+def law(**changes):
+    given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
+    return HertzMindlin(**given | changes)
+
+
+def impact(of, speed=0.3, courant=0.05, **more):
+    """Two equal spheres, head on."""
+    model = Grains(of, np.full(2, R), RHO, **more)
+    state = moving(model, np.array([[0.0, 2.02 * R], [0, 0], [0, 0]]), [[speed, 0], [0, 0], [0, 0]])
+    return model, evolve(model, state, [0.04 * R / speed + 0.02], CourantStep(courant))
+
+
+@pytest.mark.parametrize("depth", [-1e-5, 1e-6, 2e-5])
+def test_laws_are_those_of_contact(depth):
+    radius, mass = jnp.asarray(2e-3), jnp.asarray(3e-4)
+    depth, rates = jnp.asarray(depth), jnp.array([-0.2, 0.0, 0.1])
+    hertz = PowerLawClipped.from_restitution(
+        0.6, 4 / 3 * HERTZ.effective_modulus * radius**0.5, 1.5, mass, Sharp()
+    )
+    linear = LinearClipped.from_restitution(0.6, 2e3, mass, Sharp())
+    for mine, theirs in ((HERTZ, hertz), (SPRINGS, linear)):
+        for rate in rates:
+            np.testing.assert_allclose(mine.push(radius, mass, depth, rate), theirs.force(depth, rate), rtol=1e-12)
+        np.testing.assert_allclose(mine.stored(radius, depth), theirs.elastic_energy(depth), rtol=1e-12)
+    springs = MindlinSpring(0.5, HERTZ.effective_shear, radius), TangentialSpring(0.5, 0.8 * 2e3)
+    for mine, theirs in zip((HERTZ, SPRINGS), springs, strict=True):
+        for push in (1e-5, 1.0):  # it slides, and it holds
+            old = TangentialHistory(jnp.array([1e-3, 2e-3, 1e-4]), jnp.asarray(3e3))
+            normal, slip = jnp.array([0.6, 0.0, 0.8]), jnp.array([0.0, 0.2, 0.0])
+            given = jnp.asarray(push), slip, normal
+            elastic = eqx.tree_at(lambda m: m.restitution, mine, jnp.ones(()))  # no damper along the contact
+            memory = Shear(old.force, old.stiffness)
+            force, new = sheared(elastic, radius, mass, depth, *given, memory, jnp.asarray(1e-5))
+            np.testing.assert_array_equal(force, new.force)
+            expected = theirs.advance(old, depth, *given, 1e-5)
+            np.testing.assert_allclose(new.force, expected.force, rtol=1e-12, atol=1e-18)
+            np.testing.assert_allclose(new.stiffness, expected.stiffness, rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", [HERTZ, SPRINGS])
+def test_restitution_is_realised_as_steps_become_short(of):
+    for courant in (0.4, 0.05):  # 25 and 200 steps a contact; of first order, since the damper lags by half a step
+        _, run = impact(of, courant=courant)
+        v = run.states.velocity[0, 0]
+        np.testing.assert_allclose((v[1] - v[0]) / 0.3, 0.6, atol=0.04 * courant)
+        np.testing.assert_allclose(v.sum(), 0.3, rtol=1e-13)
+
+
+march_jit = eqx.filter_jit(march)
+
+
+def test_steps_are_of_second_order_for_elastic_grains():
+    model, _ = impact(law(restitution=1.0, friction=0.0))
+    x = 2.0001 * R * np.array([[0.0, np.cos(0.2)], [0, np.sin(0.2)], [0, 0]])
+    begin = start(model, moving(model, x, [[0.3, 0], [0, 0], [0, 0]]))
+    with_steps = [march_jit(model, begin, jnp.asarray(2.4e-4 / n), n) for n in (40, 80, 640)]
+    coarse, fine, best = (p.motion.state.position for p in with_steps)
+    assert np.abs(best[1, 0]) > 1e-8  # they have met
+    slope = np.log2(np.abs(coarse - best).max() / np.abs(fine - best).max())
+    assert slope > 1.8
+
+
+def test_fall_is_exact_and_a_stack_carries_its_weight():
+    model = Grains(law(restitution=0.1), np.full(4, R), RHO, (0.0, 0.0, -G), (FLOOR,))
+    k = 4 / 3 * HERTZ.effective_modulus
+    above = np.array([4, 3, 2, 1]) * MASS * G
+    effective = np.array([R, R / 2, R / 2, R / 2])
+    depth = (above / (k * effective**0.5)) ** (2 / 3)
+    height = np.cumsum(np.array([1, 2, 2, 2]) * R - depth)
+    x = np.zeros((3, 4))
+    x[2] = height
+    run = evolve(model, model.at_rest(jnp.asarray(x)), [0.05], CourantStep(0.5))
+    np.testing.assert_allclose(run.states.position[0, 2], height, rtol=0, atol=1e-5 * depth.min())
+    x[2] += 0.05
+    x[0] = np.arange(4) * 3 * R
+    run = evolve(model, model.at_rest(jnp.asarray(x)), [0.02, 0.05], CourantStep(0.5))
+    np.testing.assert_allclose(run.states.position[:, 2], x[2] - 0.5 * G * np.array([[4e-4], [25e-4]]), rtol=1e-13)
+
+
+def gas(of, n=4, seed=0):
+    random = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij")).reshape(3, -1)
+    radius = R * random.uniform(0.6, 1.0, n**3)
+    walls = tuple(
+        Plane(tuple(at * np.array(side)), tuple(-s * np.array(side, float)))
+        for side in np.eye(3)
+        for s, at in ((-1, 0.0), (1, n * 2.05 * R))
+    )
+    model = Grains(of, radius, RHO, walls=walls)
+    state = moving(model, (grid + 0.5) * 2.05 * R, 0.2 * random.normal(size=grid.shape))
+    return model, state
+
+
+def total(model, state):
+    return sum(float(v) for v in model.energy(state).values())
+
+
+@pytest.mark.parametrize("of", [HERTZ, SPRINGS])
+def test_energy_never_rises_and_momentum_stays(of):
+    model, state = gas(of)
+    run = evolve(model, state, np.linspace(0, 0.05, 21), CourantStep(0.2))
+    energies = [total(model, jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), run.states)) for i in range(21)]
+    assert energies[-1] < 0.7 * energies[0] and np.diff(energies).max() < 1e-6 * energies[0]
+    free = eqx.tree_at(lambda m: m.walls, model, ())
+    state = eqx.tree_at(lambda s: s.walls, state, ())
+    spin = 20 * jnp.asarray(np.random.default_rng(1).normal(size=state.spin.shape))
+    state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (state.velocity - state.position * 3, spin))
+    run = evolve(free, state, [0.03], CourantStep(0.5))
+
+    def momenta(x, v, w):
+        m, moment = np.asarray(model.mass), 0.4 * np.asarray(model.mass * model.radius**2)
+        return (m * v).sum(1), (m * np.cross(x, v, axis=0) + moment * w).sum(1)
+
+    before = momenta(*map(np.asarray, (state.position, state.velocity, state.spin)))
+    after = momenta(*(getattr(run.states, k)[0] for k in ("position", "velocity", "spin")))
+    assert abs(run.states.spin[0] - np.asarray(spin)).max() > 1.0  # friction has turned them
+    for new, old in zip(after, before, strict=True):
+        np.testing.assert_allclose(new, old, rtol=0, atol=1e-11 * np.abs(old).max())
+
+
+def test_elastic_gas_keeps_its_energy():
+    """64 spheres at a fiftieth of a contact: 1e-4."""
+    model, state = gas(law(restitution=1.0, friction=0.0))
+    run = evolve(model, state, np.linspace(0, 0.1, 6), CourantStep(0.2))
+    energies = [total(model, jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), run.states)) for i in range(6)]
+    moved = np.abs(run.states.velocity[-1] - np.asarray(state.velocity)).max()
+    assert moved > 0.1 and np.abs(np.array(energies) / energies[0] - 1).max() < 1e-4
+
+
+def test_a_sliding_sphere_begins_to_roll():
+    """v = 5/7 v₀ from t = 2 v₀/(7 μ g) on, and with a resistance C it is slowed by 5/7 C/R g."""
+    depth = (MASS * G / (4 / 3 * HERTZ.effective_modulus * R**0.5)) ** (2 / 3)
+    for C in (0.0, 2e-5):
+        rolling = (RollingTorque(C, 0.1),) if C else ()
+        model = Grains(law(friction=0.3, rolling=rolling), np.full(2, R), RHO, (0.0, 0.0, -G), (FLOOR,))
+        x = np.array([[0.0, 0.0], [0.0, 5 * R], [R - depth, R - depth]])
+        state = moving(model, x, [[0.2, 0.2], [0, 0], [0, 0]])
+        begins = 2 * 0.2 / (7 * 0.3 * G)
+        run = evolve(model, state, [begins / 2, 2 * begins, 4 * begins], CourantStep(0.3))
+        v, w = run.states.velocity[:, 0, 0], run.states.spin[:, 1, 0]
+        np.testing.assert_allclose(v[0], 0.2 - 0.3 * G * begins / 2, rtol=2e-3)
+        if not C:
+            np.testing.assert_allclose([v[1:], w[1:] * R], 0.2 * 5 / 7, rtol=2e-3)
+        else:
+            np.testing.assert_allclose(v[1] - v[2], 5 / 7 * C / R * G * 2 * begins, rtol=2e-2)
+
+
+def test_cohesion_holds_up_to_its_pull_off():
+    hold = law(cohesion=(ConstantCohesion(3 * MASS * G, 0.02 * R),))
+    for pulls, stays in ((2.5, True), (3.5, False)):
+        model = Grains(hold, np.full(2, R), RHO, (0.0, 0.0, -pulls * G), (FLOOR,))
+        ceiling = eqx.tree_at(lambda m: m.walls, model, (Plane((0.0, 0.0, 0.0), (0.0, 0.0, -1.0)),))
+        x = np.array([[0.0, 5 * R], [0, 0], [-R, -R]])
+        run = evolve(ceiling, ceiling.at_rest(jnp.asarray(x)), [0.05], CourantStep(0.5))
+        assert (abs(run.states.position[0, 2] + R) < 0.02 * R).all() == stays
+
+
+def test_memory_outlives_its_list():
+    """An oblique impact that sticks is the same whether the list is made once or over and over."""
+    model = Grains(HERTZ, np.full(2, R), RHO)
+    state = moving(model, np.array([[0.0, 2.001 * R], [0, 0], [0, 0]]), [[0.3, 0], [0.05, 0], [0, 0]])
+    times, step = [4e-4], ConstantStep(2e-6)
+    once, often = (evolve(model, state, times, step, skin=skin) for skin in (0.5, 4e-4))
+    assert np.abs(once.states.spin).max() > 0.1
+    np.testing.assert_allclose(often.states.spin, once.states.spin, rtol=1e-12)
+
+
+def test_derivatives_forward_reverse_and_by_differences():
+    """Through an oblique impact of three, of which two touch and one is apart, by restitution and friction."""
+    model = Grains(HERTZ, R * np.array([1.0, 0.8, 1.1]), RHO, (0.0, 0.0, -G), (FLOOR,))
+    x = np.array([[0.0, 1.8 * R, 4 * R], [0.0, 0.1 * R, 0], [0.99 * R, 0.8 * R, 1.4 * R]])
+    progress = start(model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]]))
+
+    @jax.jit
+    def end(p):
+        changed = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), model, (p[0], p[1]))
+        last = march(changed, progress, jnp.asarray(4e-6), 60).motion.state
+        return jnp.concatenate([last.velocity[0], last.spin[1]])
+
+    p = jnp.array([0.6, 0.3])
+    forward, reverse = jax.jit(jax.jacfwd(end))(p), jax.jit(jax.jacrev(end))(p)
+    h = 1e-5
+    differences = jnp.stack([(end(p + h * e) - end(p - h * e)) / (2 * h) for e in jnp.eye(2)], axis=1)
+    assert np.isfinite(forward).all() and np.abs(forward).max() > 1e-3
+    np.testing.assert_allclose(reverse, forward, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(forward, differences, rtol=1e-5, atol=1e-6 * np.abs(forward).max())
+
+
+def test_what_stops_a_run_and_what_is_made_larger():
+    model, state = gas(HERTZ)
+    with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):
+        evolve(model, state, [0.1], ConstantStep(1e-3))
+    thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
+    ended = evolve(model, thrown, [0.01], ConstantStep(1e-6), throw=False)
+    assert ended.status == Status.NOT_FINITE
+    # A loose heap that falls together needs more room for its pairs.
+    falls = Grains(HERTZ, model.radius, RHO, (0.0, 0.0, -50 * G), model.walls)
+    loose = falls.at_rest(state.position * jnp.array([1.0, 1.0, 1.3])[:, None])
+    run = evolve(falls, loose, [0.001, 0.04, 0.05], CourantStep(0.5))
+    assert run.lists > 0 and run.states.pairs.first.shape[0] == 3
+    on = evolve(falls, jax.tree.map(lambda x: jnp.asarray(x[1]), run.states), [0.01], CourantStep(0.5))
+    np.testing.assert_allclose(on.states.position[0], run.states.position[2], atol=0.02 * R)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="restitution e"):
+        law(restitution=1.5)
+    with pytest.raises(ValueError, match="friction = -1"):
+        law(friction=-1.0)
+    with pytest.raises(ValueError, match="modulus = 0"):
+        law(modulus=0.0)
+    with pytest.raises(ValueError, match="poisson ="):
+        law(poisson=0.7)
+    with pytest.raises(ValueError, match="stiffness = -1"):
+        LinearSprings(-1.0, 1.0, 0.5, 0.5)
+    with pytest.raises(ValueError, match="every radius"):
+        Grains(HERTZ, np.array([1e-3, 0.0]), RHO)
+    with pytest.raises(ValueError, match="density"):
+        Grains(HERTZ, np.array([1e-3]), -1.0)

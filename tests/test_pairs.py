@@ -1,0 +1,72 @@
+"""Flat lists of pairs against all pairs, when particles of many sizes move, crowd and part."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.dem.near import Near
+from difsim.particles import Pairs
+from difsim.shape import Plane
+
+made = eqx.filter_jit(Pairs.made)
+
+
+def sizes(n: int = 300):
+    random = np.random.default_rng(1)
+    return random.random((3, n)), random.uniform(0.01, 0.06, n)
+
+
+def as_table(pairs: Pairs) -> np.ndarray:
+    """How often each two are in the list, in either order; without the room that is left."""
+    first, second = np.asarray(pairs.first), np.asarray(pairs.second)
+    table = np.zeros((pairs.radius.size,) * 2, int)
+    real = first != second
+    np.add.at(table, (first[real], second[real]), 1)
+    return table + table.T
+
+
+def near_by_all_pairs(x, radius, reach):
+    gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=0) - radius[:, None] - radius
+    return (gap < reach) & ~np.eye(x.shape[1], dtype=bool)
+
+
+def test_each_pair_once():
+    x, radius = sizes()
+    pairs = Pairs.allocate(x, radius, gap=0.004, skin=0.01, slack=2.0)
+    np.testing.assert_array_equal(as_table(pairs), near_by_all_pairs(x, radius, 0.014))
+    assert not pairs.overflow and as_table(pairs).sum() > 200
+    moved = x + 0.03 * np.random.default_rng(2).normal(size=x.shape)
+    again = made(pairs, jnp.asarray(moved))
+    np.testing.assert_array_equal(as_table(again), near_by_all_pairs(moved, radius, 0.014))
+
+
+def test_what_is_remembered_finds_its_pair():
+    x, radius = sizes()
+    old = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0)
+    new = made(old, jnp.asarray(x + 0.005 * np.random.default_rng(3).normal(size=x.shape)))
+    place = np.asarray(eqx.filter_jit(Pairs.carried)(new, old.first, old.second))
+    before = {(i, j): k for k, (i, j) in enumerate(zip(*map(np.asarray, (old.first, old.second)), strict=True))}
+    ends = zip(*map(np.asarray, (new.first, new.second)), strict=True)
+    expected = [before.get((i, j), -1) if i != j else -1 for i, j in ends]
+    np.testing.assert_array_equal(place, expected)
+    assert (place >= 0).sum() > 100 and (place < 0).any()
+
+
+def test_overflow_is_a_value():
+    x, radius = sizes()
+    pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=1.0)
+    crowded = made(pairs, jnp.asarray(0.7 * x))
+    assert crowded.overflow and made(crowded, jnp.asarray(x)).overflow  # it stays
+    with pytest.raises(ValueError, match="must be finite"):
+        Pairs.allocate(np.full((3, 4), np.nan), np.ones(4), 0.0, 0.1)
+
+
+def test_those_at_a_wall():
+    x, radius = sizes()
+    floor = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    near = Near.allocate(x, radius, (floor,), 0.0, 0.01, slack=2.0)
+    listed = np.asarray(near.at_walls[0])
+    np.testing.assert_array_equal(listed[listed < 300], np.flatnonzero(x[2] - radius <= 0.01))
+    squeezed = eqx.filter_jit(Near.made)(near, jnp.asarray(x).at[2].multiply(0.2))
+    assert squeezed.overflow
