@@ -7,7 +7,17 @@ from typing import Any, Literal
 
 import tyro
 
-from experiments.benchmarks import agilkia, cobbles, cobbles_estimation, contact, gradients, gravity, shapes, sph
+from experiments.benchmarks import (
+    agilkia,
+    cobbles,
+    cobbles_estimation,
+    contact,
+    dem,
+    gradients,
+    gravity,
+    shapes,
+    sph,
+)
 from experiments.records import provenance, write_json
 
 
@@ -16,12 +26,15 @@ class Benchmark:
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
     name: tyro.conf.Positional[
-        Literal["agilkia", "cobbles", "cobbles-estimation", "contact", "gradients", "gravity", "shapes", "sph"]
+        Literal[
+            "agilkia", "cobbles", "cobbles-estimation", "contact", "dem", "gradients", "gravity", "shapes", "sph"
+        ]
     ]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
     cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives.
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
+    dem: a settling bed of grains against LIGGGHTS and YADE where they are installed.
     gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
     distance queries against libigl. sph: steps of a collapsing heap of particles, their derivatives, memory and
@@ -40,6 +53,7 @@ def run(options: Benchmark) -> None:
         "cobbles": cobbles,
         "cobbles-estimation": cobbles_estimation,
         "contact": contact,
+        "dem": dem,
         "gradients": gradients,
         "gravity": gravity,
         "shapes": shapes,

@@ -1,0 +1,181 @@
+"""Grains: cost of a settling bed against LIGGGHTS and YADE, by size, of derivatives, and in float32.
+
+The work is a loose lattice of equal spheres in a box that falls together under gravity: all sides begin with the same
+positions and make the same steps with the same law (Hertz, Mindlin's spring with Coulomb's bound, the same damping
+ratio). Grains are chaotic, so what is compared of the results is the mean height at the end.
+"""
+
+import json
+import math
+import os
+import re
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.contact.damping import attractive_restitution, clipped_ratio
+from difsim.dem import Grains, HertzMindlin
+from difsim.shape import Plane
+from difsim.stepping import ConstantStep, Progress, evolve, march, start
+from experiments.benchmarks.timing import cpu_seconds, row
+
+RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
+MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5
+PITCH, WIDE = 2.2 * RADIUS, 20  # of the lattice, m, and how many spheres wide the box is
+DT, STEPS = 2e-5, 5000  # s: a tenth of a second, in which the bed falls together
+COUNT, OTHERS = 10_000, (1_000, 100_000)
+SKIN = 0.2  # of a diameter, for all
+
+
+def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """Medians over `seeds` runs; peers where `liggghts` and `yade` (Debian's packages) are installed."""
+    seeds = min(seeds, 3)  # a run takes half a minute
+    model, position = bed(COUNT)
+    ours, end = _settled(model, position, seeds)
+    height = float(jnp.mean(end.position[2]))
+    label = f"bed of {COUNT} spheres, a particle-step"
+    for name, peer in (("LIGGGHTS", _liggghts), ("YADE", _yade)):
+        theirs = peer(model, position, folder)
+        if theirs is None:
+            print(f"{name.lower()} is not installed (Debian: {name.lower()}): no peer")
+            yield row(f"{label}, CPU, {name}", 1e6 * ours, "us")
+            continue
+        yield row(f"{label}, CPU, {name}", 1e6 * ours, "us", 1e6 * theirs["cpu"] / COUNT / STEPS)
+        yield row(f"mean height after {STEPS} steps, {name}", height, "m", theirs["height"])
+    for count in OTHERS:
+        cost, _ = _settled(*bed(count), 1)
+        yield row(f"the same, {count} spheres, over {COUNT}", cost / ours, "1")
+    single = jax.tree.map(lambda x: x.astype(jnp.float32), model)
+    cost, _ = _settled(single, position.astype(jnp.float32), 1)
+    yield row("float32, over float64", cost / ours, "1")
+    yield from _derivatives(model, start(model, end), seeds)
+
+
+def bed(count: int) -> tuple[Grains, jax.Array]:
+    """The grains and where they begin, on a lattice that is disturbed by a hundredth of its pitch."""
+    side = WIDE * PITCH
+    places = np.stack(np.unravel_index(np.arange(count), (count // WIDE**2 + 1, WIDE, WIDE))[::-1]).astype(float)
+    places += 0.5 + 0.01 * np.random.default_rng(0).normal(size=places.shape)
+    ends = [Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))]
+    for axis in np.eye(3)[:2]:
+        ends += [Plane(0.0 * axis, axis), Plane(side * axis, -axis)]
+    law = HertzMindlin(MODULUS, POISSON, RESTITUTION, FRICTION)
+    gravity = (0.0, 0.0, -GRAVITY)
+    return Grains(law, np.full(count, RADIUS), DENSITY, gravity, tuple(ends)), jnp.asarray(PITCH * places)
+
+
+def _settled(model: Grains, position: jax.Array, runs: int) -> tuple[float, Any]:
+    """CPU seconds of a particle-step, and the state at the end."""
+
+    def go():
+        return evolve(model, model.at_rest(position), [DT * STEPS], ConstantStep(DT), skin=SKIN).states
+
+    states, cpu = cpu_seconds(go, runs)
+    return cpu / STEPS / position.shape[1], jax.tree.map(lambda x: jnp.asarray(x[-1]), states)
+
+
+def _peers_restitution() -> float:
+    """The restitution that gives the peers' dampers, which may pull, the damping ratio of ours."""
+    return float(attractive_restitution(clipped_ratio(jnp.asarray(RESTITUTION))))
+
+
+def _liggghts(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] | None:
+    program = shutil.which("liggghts")
+    if program is None:
+        return None
+    side, top = WIDE * PITCH, float(jnp.max(position[2])) + PITCH
+    lines = [
+        "settling bed",
+        "",
+        f"{position.shape[1]} atoms",
+        "1 atom types",
+        f"{-RADIUS} {side + RADIUS} xlo xhi",
+        f"{-RADIUS} {side + RADIUS} ylo yhi",
+        f"{-RADIUS} {top} zlo zhi",
+        "",
+        "Atoms",
+        "",
+    ]
+    lines += [
+        f"{i + 1} 1 {2 * RADIUS} {DENSITY} {x} {y} {z}" for i, (x, y, z) in enumerate(np.asarray(position).T)
+    ]
+    data = folder / "dem_liggghts.data"
+    data.write_text("\n".join(lines) + "\n")
+    given = {
+        "data": data.resolve(),
+        "skin": SKIN * 2 * RADIUS,
+        "modulus": MODULUS,
+        "poisson": POISSON,
+        "restitution": _peers_restitution(),
+        "friction": FRICTION,
+        "side": side,
+        "gravity": GRAVITY,
+        "dt": DT,
+        "steps": STEPS,
+    }
+    script = Path(__file__).with_name("dem_liggghts.in").resolve()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = subprocess.run(
+        [program, "-in", script, *(str(w) for k, v in given.items() for w in ("-var", k, v))],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    ).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    height = re.search(rf"^\s*{STEPS}\s+\S+\s+(\S+)\s*$", said, re.MULTILINE)
+    return {"cpu": cpu, "height": float(height[1])}
+
+
+def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] | None:
+    program = shutil.which("yade")
+    if program is None:
+        return None
+    case, result = (folder / name for name in ("dem_yade_case.json", "dem_yade.json"))
+    given = {
+        "position": np.asarray(position).T.tolist(),
+        "radius": RADIUS,
+        "density": DENSITY,
+        "modulus": MODULUS,
+        "poisson": POISSON,
+        "friction_angle": math.atan(FRICTION),
+        "restitution": _peers_restitution(),
+        "side": WIDE * PITCH,
+        "skin": SKIN * 2 * RADIUS,
+        "gravity": GRAVITY,
+        "dt": DT,
+        "steps": STEPS,
+    }
+    case.write_text(json.dumps(given))
+    script = Path(__file__).with_name("dem_yade.py").resolve()
+    environment = os.environ | {"DEM_CASE": str(case.resolve()), "DEM_RESULT": str(result.resolve())}
+    subprocess.run([program, "-x", "-n", "-j1", script], check=True, env=environment, capture_output=True)
+    return json.loads(result.read_text())
+
+
+def _derivatives(model: Grains, run: Progress, seeds: int) -> Iterator[dict[str, Any]]:
+    """Cost over the same steps without, of derivatives of the mean height by friction."""
+
+    def height(friction):
+        of = eqx.tree_at(lambda m: m.law.friction, model, friction)
+        return jnp.mean(march(of, run, jnp.asarray(DT), 100).motion.state.position[2])
+
+    friction = model.law.friction
+    _, value = cpu_seconds(lambda of=jax.jit(height): of(friction), seeds)
+    ways = {
+        "forward derivative by one number": lambda x: jax.jvp(height, (x,), (jnp.ones_like(x),)),
+        "reverse derivative": jax.value_and_grad(height),
+    }
+    for name, way in ways.items():
+        _, cost = cpu_seconds(lambda of=jax.jit(way): of(friction), seeds)
+        yield row(f"{name}, over the value", cost / value, "1")
