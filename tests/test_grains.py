@@ -86,6 +86,7 @@ def test_restitution_is_realised_as_steps_become_short(of):
 march_jit = eqx.filter_jit(march)
 
 
+@pytest.mark.slow
 def test_steps_are_of_second_order_for_elastic_grains():
     model, _ = impact(law(restitution=1.0, friction=0.0))
     x = 2.0001 * R * np.array([[0.0, np.cos(0.2)], [0, np.sin(0.2)], [0, 0]])
@@ -97,6 +98,7 @@ def test_steps_are_of_second_order_for_elastic_grains():
     assert slope > 1.8
 
 
+@pytest.mark.slow
 def test_fall_is_exact_and_a_stack_carries_its_weight():
     model = Grains(law(restitution=0.1), np.full(4, R), RHO, (0.0, 0.0, -G), (FLOOR,))
     k = 4 / 3 * HERTZ.effective_modulus
@@ -132,6 +134,7 @@ def total(model, state):
     return sum(float(v) for v in model.energy(state).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [HERTZ, SPRINGS])
 def test_energy_never_rises_and_momentum_stays(of):
     model, state = gas(of)
@@ -155,6 +158,7 @@ def test_energy_never_rises_and_momentum_stays(of):
         np.testing.assert_allclose(new, old, rtol=0, atol=1e-11 * np.abs(old).max())
 
 
+@pytest.mark.slow
 def test_elastic_gas_keeps_its_energy():
     """64 spheres at a fiftieth of a contact: 1e-4."""
     model, state = gas(law(restitution=1.0, friction=0.0))
@@ -164,6 +168,7 @@ def test_elastic_gas_keeps_its_energy():
     assert moved > 0.1 and np.abs(np.array(energies) / energies[0] - 1).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_a_sliding_sphere_begins_to_roll():
     """v = 5/7 v₀ from t = 2 v₀/(7 μ g) on, and with a resistance C it is slowed by 5/7 C/R g."""
     depth = (MASS * G / (4 / 3 * HERTZ.effective_modulus * R**0.5)) ** (2 / 3)
@@ -177,11 +182,14 @@ def test_a_sliding_sphere_begins_to_roll():
         v, w = run.states.velocity[:, 0, 0], run.states.spin[:, 1, 0]
         np.testing.assert_allclose(v[0], 0.2 - 0.3 * G * begins / 2, rtol=2e-3)
         if not C:
-            np.testing.assert_allclose([v[1:], w[1:] * R], 0.2 * 5 / 7, rtol=2e-3)
+            arm = R - depth  # of the contact: friction turns the sphere by a little less than its radius
+            rolls = 0.2 / (1 + 0.4 * (R / arm) ** 2)
+            np.testing.assert_allclose([v[1:], w[1:] * arm], rolls, rtol=2e-4)
         else:
             np.testing.assert_allclose(v[1] - v[2], 5 / 7 * C / R * G * 2 * begins, rtol=2e-2)
 
 
+@pytest.mark.slow
 def test_cohesion_holds_up_to_its_pull_off():
     hold = law(cohesion=(ConstantCohesion(3 * MASS * G, 0.02 * R),))
     for pulls, stays in ((2.5, True), (3.5, False)):
@@ -192,6 +200,7 @@ def test_cohesion_holds_up_to_its_pull_off():
         assert (abs(run.states.position[0, 2] + R) < 0.02 * R).all() == stays
 
 
+@pytest.mark.slow
 def test_memory_outlives_its_list():
     """An oblique impact that sticks is the same whether the list is made once or over and over."""
     model = Grains(HERTZ, np.full(2, R), RHO)

@@ -55,8 +55,8 @@ class HertzMindlin(AbstractGrainLaw):
 
     **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, .5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
     `rolling`: resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
-    **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact is
-    the usual one of DEM codes, of the same ζ.
+    **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact
+    is the usual one of DEM codes, of the same ζ.
     """
 
     modulus: Scalar = number()
