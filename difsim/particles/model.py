@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from difsim.particles.neighbours import Neighbours
 from difsim.typing import Scalar
@@ -35,6 +35,10 @@ class AbstractParticles(eqx.Module):
     @abstractmethod
     def step(self, motion: Any, neighbours: Neighbours, dt: Scalar) -> Any:
         """The motion `dt` s later; `neighbours` are those of where it is before the step."""
+
+    @abstractmethod
+    def attempt(self, motion: Any, neighbours: Neighbours, dt: Scalar) -> tuple[Any, Float[Array, " n"]]:
+        """The motion `dt` s later by a method that tells its error, and the relative error of each particle."""
 
     @abstractmethod
     def longest_step(self, motion: Any) -> Scalar:

@@ -105,7 +105,7 @@ def _to(model, progress, time, step, max_steps, skin, slack):
         position = progress.motion.state.position
         roomy = Neighbours.allocate(position, reach, skin * reach, slack=MORE_ROOM * slack, rigid=model.rigid)
         zero = jnp.asarray(0, jnp.int32)
-        progress = Progress(progress.motion, roomy, progress.steps, zero, zero - 1)
+        progress = Progress(progress.motion, roomy, progress.steps, zero, zero - 1, progress.trial)
 
 
 def _mark(run: Any) -> str:
