@@ -67,7 +67,7 @@ class Moving(Equation):
 
 
 def main(case_path: str, result_path: str) -> None:
-    """CPU and wall seconds of a particle-step, and where the particles are after `steps` from the block at rest."""
+    """CPU and wall seconds of a particle-step; and where the block is after `steps` from rest."""
     case = np.load(case_path)
     number = {k: float(case[k]) for k in case if case[k].ndim == 0}
     get_config().use_openmp = int(os.environ["OMP_NUM_THREADS"]) > 1

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.records import provenance, record
 
-StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps"]
+StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps", "profile"]
 QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
 
 
@@ -22,7 +22,8 @@ class CliffStudy:
     600 m/s; "convergence": until it stands, at double, own and half spacing; "cohesive": of 300 and 1000 Pa,
     with and without corrections of the sums over pairs; "inverse": friction, cohesion and stiffness from the
     surface; "derivatives": until when they agree with finite differences;
-    "steps": the collapse by Courant's steps and by the paper's, which keep an error."""
+    "steps": the collapse by Courant's steps and by the paper's, which keep an error;
+    "profile": how well each of seven frictions explains the measured surface."""
     rows: int | None = None
     """Particles in the block's height: the paper's 38; 19 for cohesive, steps; 10 for inverse, derivatives."""
     out: Path | None = None
@@ -83,5 +84,6 @@ STAGES = {
     "cohesive": lambda out, options: cohesive.run(out, _rows(options, HALF_ROWS)),
     "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
     "steps": _steps,
+    "profile": lambda out, options: profile.run(out, _rows(options, ROWS), measured()),
     "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
 }
