@@ -24,12 +24,20 @@ LONGEST = 0.6  # s
 
 
 class Fall(eqx.Module):
-    """`place` m of the sole's particles, its `velocity` m/s, and the bed's `impulse` N s (N s/m) on it so far."""
+    """Of the sole: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far (per m
+    in the plane)."""
 
     progress: Progress
     place: Float[Array, "d m"]
     velocity: Float[Array, " d"]
+    force: Scalar
     impulse: Scalar
+
+
+def begun(foot: Foot, model: Continuum) -> Fall:
+    """The sole above the bed, which it does not touch yet."""
+    sole, none = model.tools[-1], jnp.zeros(())
+    return Fall(start(model, foot.state(model)), sole.reference, sole.path.velocity, none, none)
 
 
 def carrying(model: Continuum, now: Fall) -> Continuum:
@@ -39,22 +47,23 @@ def carrying(model: Continuum, now: Fall) -> Continuum:
 
 
 @eqx.filter_jit
-def fall(model: Continuum, mass: Scalar, begun: Fall, until: Scalar) -> Fall:
+def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
     """On to `until` s: in each step the sole goes on uniformly, then the bed's force changes its velocity."""
 
-    def one(now):
+    def one(now: Fall) -> Fall:
         moving = carrying(model, now)
         gone = advance(moving, now.progress, until, CourantStep(COURANT), jnp.asarray(1))
         dt = gone.motion.time - now.progress.motion.time
         # The list of the step's beginning sees by its skin what is near at its end.
-        push = moving.force(gone.motion, gone.neighbours, moving.tools[-1])[-1]
-        slower = now.velocity.at[-1].add(dt * push / mass)  # it is guided: no tilt, no slip
-        return Fall(gone, now.place + dt * now.velocity[:, None], slower, now.impulse + dt * push)
+        force = moving.force(gone.motion, gone.neighbours, moving.tools[-1])[-1]
+        push = 0.5 * dt * (now.force + force)
+        slower = now.velocity.at[-1].add(push / mass)  # it is guided: no tilt, no slip
+        return Fall(gone, now.place + dt * now.velocity[:, None], slower, force, now.impulse + push)
 
     def goes_on(now):
         return (now.progress.status == Status.OK) & (now.progress.motion.time < until)
 
-    return jax.lax.while_loop(goes_on, one, begun)
+    return jax.lax.while_loop(goes_on, one, now)
 
 
 def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float) -> xr.Dataset:
@@ -65,7 +74,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     """
     model = foot.model(speed, softening, alpha)
     sole, mass = model.tools[-1], jnp.asarray(load * foot.area)
-    now = Fall(start(model, foot.state(model)), sole.reference, sole.path.velocity, jnp.zeros(()))
+    now = begun(foot, model)
     rows = []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
     with tqdm(total=speed, desc=said, bar_format="{desc}: {percentage:3.0f}% of the speed lost, {elapsed}") as bar:
