@@ -107,17 +107,18 @@ def draw(result: xr.Dataset, found: dict, folder: Path) -> None:
         figure = Figure(figsize=(10, 4), layout="constrained")
         left, right = figure.subplots(1, 2)
         left.plot(result["fine"], result["misfit"], color=BLUE)
-        simulated = np.interp(result["friction"], result["fine"], result["misfit"])
+        sigma2 = RESOLUTION**2 + found["scatter_about_parabolas_m"] ** 2
+        simulated = ((result["surface"] - result["data"]) ** 2).sum("x") / sigma2
         left.plot(result["friction"], simulated, "o", ms=5, color=BLUE, label="collapses")
-        for name, colour, said in (
-            ("interval_95_with_the_models_error_deg", "#EEEEEE", "95 %, with the model's own error"),
-            ("interval_95_deg", "#D0D0D0", "95 %, by 2 mm"),
-        ):
+        intervals = {"interval_95_with_the_models_error_deg": ("#EEEEEE", "95 %, with the model's error")}
+        if found["misfit_per_degree_of_freedom"] <= 1:  # then there is none
+            intervals = {}
+        for name, (colour, said) in (intervals | {"interval_95_deg": ("#D0D0D0", "95 %, 2 mm")}).items():
             left.axvspan(*found[name], color=colour, zorder=0, label=said)
         left.axvline(found["friction_deg"], color=ORANGE, lw=1, label=f"best: {found['friction_deg']:.1f}°")
         left.set(xlabel="friction [deg]", ylabel="misfit (chi-square)", title="How well it explains the surface")
         left.set_ylim(0, None)
-        left.legend(frameon=False)
+        left.legend(frameon=False, loc="upper right")
         off = 1e3 * (result["surface"].values - result["data"].values)
         for line, friction in zip(off, result["friction"].values, strict=True):
             shade = matplotlib.colormaps["viridis"]((friction - FRICTIONS[0]) / np.ptp(FRICTIONS))
