@@ -2,8 +2,8 @@
 
 Run as a script with a Python that has `pysph`: case, results. Equations, integrator and steps are those that PySPH
 ships (`pysph.sph.solid_mech`, two evaluations a step); only the return to the cone is written here, since it has
-none. XSPH, by which its examples move particles, is there with ε = 0, its own way to switch it off; artificial stress,
-which they add, is not: ours has none.
+none. XSPH, by which its examples move particles, is there with ε = 0, its own way to switch it off. Artificial
+stress, which they add, is not: ours has none.
 """
 
 import os
