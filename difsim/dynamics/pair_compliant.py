@@ -48,9 +48,9 @@ class CompliantPair(AbstractPairLaw):
         require(self.cohesion >= 0, f"CompliantPair: cohesion = {self.cohesion} N must not be negative")
         require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
 
-    def bout(self, pair, state, nearby, record):
+    def bout(self, pair, state, nearby, found, record):
         h, k = self.step, 1 / self.compliance
-        mass = effective_mass(pair, state, nearby)
+        mass = effective_mass(pair, state, found)
         c = damping.clipped_ratio(self.restitution) * damping.critical(k, mass)
         stretch = self.compliance * self.cohesion
 
@@ -67,8 +67,8 @@ class CompliantPair(AbstractPairLaw):
             after = pair.coasted(_struck(pair, pushed, points, held), h / 2)
             return after, bonded, here, force
 
-        bonded = jnp.zeros(jax.eval_shape(lambda: pressed(pair, state, nearby)).depth.shape)
-        return stepped(pair, state, nearby, record, advance, bonded, h, self.max_steps, stretch)
+        bonded = jnp.zeros_like(found.gap)
+        return stepped(pair, state, found, record, advance, bonded, h, self.max_steps, stretch)
 
 
 def _mean_force(k, c, cohesion, stretch, h, depth, rate, bonded):
