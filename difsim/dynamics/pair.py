@@ -14,7 +14,7 @@ from difsim.body import RigidBody, RigidState, Stone
 from difsim.dynamics.pair_flight import coasted, spin_bound
 from difsim.dynamics.pair_touch import Nearby, Touches
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number
+from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
 
 
 class PairState(eqx.Module):
@@ -84,13 +84,18 @@ class Pair(eqx.Module):
     """Two stones and the law of their contact, in free flight between contacts.
 
     **Arguments:** `first`, `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity` [3] m/s²,
-    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law.
+    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law, and gravity that is not
+    [3] or not finite.
     """
 
     first: Stone
     second: Stone
     law: AbstractPairLaw = eqx.field(converter=_checked)
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
+
+    def __check_init__(self):
+        require_last("Pair: gravity", self.gravity, 3)
+        require_finite("Pair: gravity", self.gravity)
 
     def coasted(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""

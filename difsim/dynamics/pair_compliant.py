@@ -11,7 +11,7 @@ from difsim.contact import damping
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
 
@@ -33,11 +33,11 @@ class CompliantPair(AbstractPairLaw):
     Phys. Rev. E 75 (2007) 011303, for the elastic pull-off.
     """
 
-    compliance: Scalar = number()
-    restitution: Scalar = number()
-    friction: Scalar = number()
-    cohesion: Scalar = number()
-    step: Scalar = number()
+    compliance: Scalar = scalar()
+    restitution: Scalar = scalar()
+    friction: Scalar = scalar()
+    cohesion: Scalar = scalar()
+    step: Scalar = scalar()
     max_steps: int = eqx.field(static=True, default=20_000)
 
     def __check_init__(self):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from difsim import safe
 from difsim.contact import AbstractImpact, simultaneous
 from difsim.dynamics.pair import AbstractPairLaw, Bout
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each
 
@@ -23,7 +23,7 @@ class HardPair(AbstractPairLaw):
     """
 
     law: AbstractImpact
-    together: Scalar = number(default=1e-6)
+    together: Scalar = scalar(default=1e-6)
 
     def __check_init__(self):
         require(self.together >= 0, f"HardPair: together = {self.together} m must not be negative")

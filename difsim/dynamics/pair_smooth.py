@@ -11,7 +11,7 @@ from difsim import rotation, safe
 from difsim.contact import AbstractNormal, AbstractTangentialSpring, PowerLawClipped, Sharp
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 # Of each stage of the classical method: where it stands in the step, and its weight.
 _RUNGE_KUTTA = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
@@ -41,8 +41,8 @@ class Calibrated(AbstractPairNormal):
     **Raises:** `ValueError` as `PowerLawClipped`, at the first contact.
     """
 
-    restitution: Scalar = number()
-    stiffness: Scalar = number()
+    restitution: Scalar = scalar()
+    stiffness: Scalar = scalar()
     exponent: float = eqx.field(static=True, converter=float)
 
     def __check_init__(self):
@@ -71,8 +71,8 @@ class SmoothPair(AbstractPairLaw):
 
     normal: AbstractPairNormal
     tangential: AbstractTangentialSpring
-    lag: Scalar = number()
-    step: Scalar = number()
+    lag: Scalar = scalar()
+    step: Scalar = scalar()
     max_steps: int = eqx.field(static=True, default=20_000)
 
     def __check_init__(self):
