@@ -31,6 +31,23 @@ def number(**kwargs: Any) -> Any:
     return eqx.field(converter=as_float, **kwargs)
 
 
+def as_scalar(x: Any) -> Array:
+    """`as_float` of one number; raises `ValueError` for several."""
+    x = as_float(x)
+    if x.ndim:
+        raise ValueError(
+            f"{x} has shape {x.shape} where one number belongs: for a batch make the object inside `jax.vmap` "
+            "(or `equinox.filter_vmap`) over a function of one number"
+        )
+    return x
+
+
+def scalar(**kwargs: Any) -> Any:
+    """A Module field that holds one physical number, converted by `as_scalar`: a vector would act as a batch, and
+    give forces that are no force of any one law."""
+    return eqx.field(converter=as_scalar, **kwargs)
+
+
 def is_known(x: Any) -> bool:
     """Whether `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
     return not isinstance(x, jax.core.Tracer)

@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 from difsim.sph import CubicSpline
-from experiments.cliff import cohesive, collapse, inverse, pictures, surface
+from difsim.stepping import CourantStep
+from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy
 from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
@@ -100,8 +101,11 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     assert total[-1] < total[0]
     assert not list(tmp_path.glob("*.checkpoint"))
     pictures.draw(result, known, tmp_path)
-    pictures.draw_convergence([result], known, tmp_path)
-    for name in ("collapse", "snapshots", "energy", "convergence"):
+    runs = {"here": result, "halved": collapse.collapse(5, None, tmp_path, end=0.1, step=CourantStep(0.25))}
+    compared = collapse.compare(runs, known)
+    assert compared["here"]["surface_worst_from_last_m"] < 1e-3  # where nothing is chaotic yet
+    pictures.draw_compared(runs, known, tmp_path, "two rules")
+    for name in ("collapse", "snapshots", "energy", "surfaces"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
@@ -140,6 +144,31 @@ def test_slopes_see_through_what_is_small():
     at = jnp.array([2.0, 1.0])  # from 1 the second goes down to 0 only
     np.testing.assert_array_equal(smooth(at), rough(at))
     np.testing.assert_allclose(jax.jit(jax.jacfwd(smooth))(at), [[4.0, 0.0], [0.0, 3.0]], atol=1e-3)
+
+
+def test_a_profile_finds_the_friction_and_its_interval():
+    frictions = np.linspace(15.3, 24.3, 7)
+    places = np.linspace(0.5, 1.0, 13)
+
+    def heights(friction):
+        return 0.05 + 1e-3 * places * (friction - 19.8) + 1e-5 * (friction - 19.8) ** 2
+
+    lines = np.stack([heights(f) for f in frictions])
+    found, misfit = profile.judge(frictions, lines, heights(20.5))
+    assert found["friction_deg"] == pytest.approx(20.5, abs=0.01) and misfit.min() < 1e-3
+    half = 1.96 * 2e-3 / np.sqrt(((1e-3 * places + 2e-5 * 0.7) ** 2).sum())
+    assert np.diff(found["interval_95_deg"])[0] == pytest.approx(2 * half, rel=0.01)
+    # Data that no friction explains widen the second interval, scattered collapses both.
+    wrong = heights(20.5) + 4e-3 * (-1.0) ** np.arange(13)
+    off = profile.judge(frictions, lines, wrong)[0]
+    wide, narrow = (np.ptp(off[f"interval_95_{k}"]) for k in ("with_the_models_error_deg", "deg"))
+    assert wide == pytest.approx(narrow * np.sqrt(off["misfit_per_degree_of_freedom"]), rel=0.02) and wide > narrow
+    rough = lines + 4e-3 * np.random.default_rng(0).standard_normal(lines.shape)
+    assert profile.judge(frictions, rough, heights(20.5))[0]["scatter_about_parabolas_m"] == pytest.approx(
+        4e-3, rel=0.2
+    )
+    with pytest.raises(ValueError, match="needs the measured surface"):
+        profile.run(None, 8, measured())
 
 
 @pytest.mark.slow

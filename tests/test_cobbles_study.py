@@ -95,11 +95,11 @@ def test_bennus_shape_gives_table_5():
     table = [(e, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
     e, states = zip(*table, strict=True)
     cases = collision.Cases.of(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))
-    found = collision.outcomes(stone(cobble("bennu", 0), 30), hard, cases)
-    off = np.reshape(found["energy_ratio"], (4, 4)) - paper.ENERGY_RATIO
-    assert not np.any(found["status"])
+    found = collision.collisions(stone(cobble("bennu", 0), 30), hard, cases)
+    off = np.reshape(found.energy_restitution, (4, 4)) - paper.ENERGY_RATIO
+    assert not np.any(found.status)
     assert np.abs(off[:, np.array(paper.INCLINATIONS) != 15.0]).max() < collision.TOLERANCE
-    np.testing.assert_allclose(found["normal_ratio"], e, atol=1e-9)
+    np.testing.assert_allclose(found.normal_restitution, e, atol=1e-9)
 
 
 @pytest.mark.slow

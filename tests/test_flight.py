@@ -239,6 +239,11 @@ def test_wrong_resolutions_are_refused():
         ball(2e3, resolution=0.0)
 
 
+def test_a_rotation_that_is_not_finite_is_refused():
+    with pytest.raises(ValueError, match=r"Flight: omega = .* must be finite"):
+        Flight(PointMass(GM, (0.0, 0.0, 0.0)), (0.0, 0.0, np.nan), Sphere((0.0, 0.0, 0.0), 1.0))
+
+
 def test_a_field_with_the_centrifugal_term_is_refused():
     with pytest.raises(ValueError, match="the centrifugal term would count twice"):
         Flight(Rotating(PointMass(GM, (0.0, 0.0, 0.0)), SPIN), SPIN, Sphere((0.0, 0.0, 0.0), 1.0))

@@ -4,9 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
-from experiments.foot.run import FootStudy, law, parts, push
-from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, soil
+from difsim.stepping import Status
+from experiments.foot import thrown
+from experiments.foot.run import FootStudy, parts, push
+from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 
 
 @pytest.mark.parametrize("dimension, area", [(2, 2 * RADIUS), (3, np.pi * RADIUS**2)])
@@ -49,7 +52,13 @@ def test_what_the_force_is_made_of_is_found_again():
 
 
 @pytest.mark.parametrize(
-    "bad, says", [({"speeds": (0.0,)}, "--speeds"), ({"depth": 0.3}, "--depth"), ({"depth": 0.0}, "--depth")]
+    "bad, says",
+    [
+        ({"speeds": (0.0,)}, "--speeds"),
+        ({"depth": 0.3}, "--depth"),
+        ({"depth": 0.0}, "--depth"),
+        ({"load": 0.0}, "--load"),
+    ],
 )
 def test_bad_input_says_so(bad, says):
     with pytest.raises(ValueError, match=says):
@@ -61,6 +70,46 @@ def test_a_bed_of_too_few_grains_is_refused():
         Foot.of(2, 0.05)
     with pytest.raises(ValueError, match="--dimension"):
         Foot.of(1, 0.02)
+
+
+def test_the_law_stops_a_disc_where_its_work_is_the_energy():
+    load, speed = 510.0, 0.5
+    depth = thrown.law_depth(speed, load)
+    # Its force at this speed and at none bound the work.
+    z = jnp.linspace(0.0, depth, 200)
+    work = [np.trapezoid(law(z, v), z) for v in (0.0, speed)]
+    assert work[0] < 0.5 * load * np.pi * RADIUS**2 * speed**2 < work[1]
+    assert thrown.law_depth(1.01 * speed, load) > depth > 0
+
+
+def test_a_hit_is_over_where_the_soil_lets_go():
+    time = np.arange(1, 101) * 1e-3
+    pressure = np.where(time < 0.02, 1e4, np.where(time < 0.06, 10.0, 2e3))
+    speed = 1.0 - np.cumsum(pressure) * 1e-3 / 510.0
+    depth = np.cumsum(speed) * 1e-3 - 0.01
+    table = {"penetration": depth, "speed": speed, "pressure": pressure}
+    result = xr.Dataset({k: ("time", x) for k, x in table.items()}, coords={"time": time})
+    found = thrown.judge(result.assign_attrs(load_kg_m2=510.0, thrown_m_s=1.0))
+    left = 1.0 - 19 * 10.0 / 510.0
+    assert found["speed_left_by_the_hit"] == pytest.approx(left, abs=1e-3)
+    rho_r = float(LAW.bulk_density) * RADIUS
+    assert found["impulse_of_the_hit_over_rho_R_v"] == pytest.approx(510.0 * (1 - left) / rho_r, rel=1e-2)
+    assert found["depth_m"] == pytest.approx(depth.max())
+
+
+@pytest.mark.slow
+def test_what_the_sole_loses_the_bed_has():
+    """Until the shock is at the floor: gravity is next to nothing."""
+    foot = Foot.of(2, 0.02)
+    model = foot.model(1.0, 400.0, 0.1)
+    mass = jnp.asarray(510.0 * foot.area)
+    now = thrown.fall(model, mass, thrown.begun(foot, model), jnp.asarray(0.022))
+    assert now.progress.status == Status.OK
+    momentum = jnp.sum(model.mass[: foot.soil] * now.progress.motion.state.velocity[-1, : foot.soil])
+    lost = mass * (1.0 + now.velocity[-1])
+    assert lost > 1.0
+    assert float(now.impulse) == pytest.approx(float(lost), rel=1e-9)
+    assert float(-momentum) == pytest.approx(float(lost), rel=0.01)
 
 
 @pytest.mark.slow

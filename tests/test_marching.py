@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
-from difsim.stepping import ConstantStep, CourantStep, Status, advance, evolve, march, start
+from difsim.stepping import ConstantStep, CourantStep, ErrorControlledStep, Status, advance, evolve, march, start
 
 SPACING = 0.01
 
@@ -78,6 +78,55 @@ def test_steps_are_of_second_order():
     at = {n: march_jit(model, start(model, state), jnp.asarray(0.02 / n), n).motion.state for n in (50, 100, 800)}
     error = {n: float(jnp.max(jnp.abs(at[n].position - at[800].position))) for n in (50, 100)}
     assert error[100] < error[50] / 3.8 < 1e-4
+
+
+def test_the_error_asked_for_is_kept():
+    """Two grains far apart fall through what slows them: x = -g/ζ (t - (1 - exp(-ζ t))/ζ)."""
+    soil, _ = heap()
+    far, drag, end = jnp.asarray([[0.0, 1.0], [0.0, 0.0]]), 400.0, 0.02
+    model = Continuum(
+        soil.material, soil.kernel, soil.viscosity, soil.gravity, np.full(2, 0.2), damping=np.full(2, drag)
+    )
+    fallen = -9.81 / drag * (end - (1 - np.exp(-drag * end)) / drag)
+    runs = {rtol: evolve(model, model.at_rest(far), [end], ErrorControlledStep(rtol)) for rtol in (1e-8, 1e-11)}
+    error = {rtol: np.abs(run.states.position[0, 1] - fallen).max() / model.reach for rtol, run in runs.items()}
+    assert all(error[rtol] < rtol for rtol in runs)
+    # A step's error goes as its cube; the first ones are held by the longest stable step.
+    assert 8 < runs[1e-11].steps[0] / runs[1e-8].steps[0] < 10.5
+
+
+def test_an_attempt_is_of_third_order_and_tells_the_error_of_the_second():
+    """In an elastic block that waves: yielding and approach have kinks."""
+    model, state = heap()
+    whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))
+    model = eqx.tree_at(lambda m: (m.material.cohesion, m.viscosity.alpha, m.viscosity.beta), model, whole)
+    waves = 0.1 * jnp.sin(40.0 * state.position)
+    progress = start(model, eqx.tree_at(lambda s: s.velocity, state, waves))
+    attempt = eqx.filter_jit(model.attempt)
+
+    def after(parts, dt):
+        motion, told = progress.motion, None
+        for _ in range(parts):
+            motion, told = attempt(motion, progress.neighbours, jnp.asarray(dt / parts))
+        return motion.state.position, told
+
+    exact = {dt: after(8, dt)[0] for dt in (2e-4, 1e-4)}
+    found = {dt: after(1, dt) for dt in exact}
+    error = {dt: float(jnp.max(jnp.abs(found[dt][0] - exact[dt]))) for dt in exact}
+    told = {dt: float(jnp.max(found[dt][1])) for dt in exact}
+    assert 13 < error[2e-4] / error[1e-4] < 19 and 6.5 < told[2e-4] / told[1e-4] < 9.5
+    assert error[2e-4] / model.reach < told[2e-4] < 1e-3
+
+
+def test_what_stops_a_run_of_controlled_error():
+    model, state = heap()
+    thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
+    ended = evolve(model, thrown, [0.1], ErrorControlledStep(), throw=False)
+    assert ended.status == Status.NOT_FINITE and ended.end.steps == 0 and ended.particle >= 0
+    with pytest.raises(RuntimeError, match=r"STEP_TOO_SHORT: at .* at particle \d+: a millionth"):
+        evolve(model, state, [0.1], ErrorControlledStep(1e-30))
+    with pytest.raises(ValueError, match="rtol = 0"):
+        ErrorControlledStep(0.0)
 
 
 march_jit = eqx.filter_jit(march)

@@ -238,5 +238,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
         collide(boxes(), crossed(), TIMES, contacts=0)
     with pytest.raises(ValueError, match="a HardPair of an impact law"):
         Pair(BOX, BOX, Newton(0.5))
+    with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
+        Pair(BOX, BOX, boxes().law, gravity=(0.0, 0.0, np.nan))
     with pytest.raises(ValueError, match="together"):
         HardPair(Newton(0.5), together=-1.0)

@@ -8,7 +8,17 @@ import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import LinearClipped, Sharp, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Given, Pair, PairState, Record, SmoothPair, nearby
+from difsim.dynamics import (
+    Calibrated,
+    CompliantPair,
+    Given,
+    Pair,
+    PairState,
+    Record,
+    SmoothPair,
+    nearby,
+    touches,
+)
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
@@ -38,7 +48,8 @@ def bout(pair, state):
 @eqx.filter_jit
 def _bout(pair, state):
     record = Record(jnp.array([0.0, DURATION / 2, 4 * DURATION]), jnp.full((3, 26), jnp.nan))
-    return pair.law.bout(pair, state, nearby(pair, state), record)
+    near = nearby(pair, state)
+    return pair.law.bout(pair, state, near, touches(pair, state, near), record)
 
 
 def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():

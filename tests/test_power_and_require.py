@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from difsim import safe
+from difsim.contact import LinearClipped, Newton, Sharp
 from difsim.typing import require
 from tests.helpers import check_finite, check_gradients
 
@@ -32,3 +33,16 @@ def test_require_reads_values_and_lets_tracers_through():
         return x
 
     inside(-1.0)
+
+
+def test_a_vector_where_a_law_has_one_number_is_refused():
+    for build in (
+        lambda x: Newton(x, 0.5),
+        lambda x: Newton(0.5, np.asarray(x)),
+        lambda x: LinearClipped(x, 0.0, Sharp()),
+    ):
+        with pytest.raises(ValueError, match=r"shape \(2,\) where one number belongs"):
+            build(jnp.array([0.5, 0.6]))
+    # A batch is made of laws of one number each.
+    many = jax.vmap(lambda e: Newton(e, 0.5))(jnp.array([0.5, 0.6]))
+    np.testing.assert_array_equal(many.restitution, [0.5, 0.6])

@@ -1,5 +1,7 @@
 """Stones: a body, points, edges and a distance, all of one mesh."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,6 +76,12 @@ def test_points_lie_on_the_tabulated_surface_of_a_concave_stone():
 def test_what_no_stone_has_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         Stone.from_mesh(**({"mesh": box_mesh(), "mass": 1.0} | change))
+
+
+def test_a_file_is_no_mesh():
+    # Below the type check of this session, which a user does not have.
+    with pytest.raises(ValueError, match=r"difsim\.mesh\.load"):
+        inspect.unwrap(Stone.from_mesh)("a.obj", mass=1.0)
 
 
 def test_an_open_mesh_makes_no_stone():

@@ -86,9 +86,13 @@ class Stone(eqx.Module):
         axes, instead of that of a uniform density; `count`, points on the faces besides the vertices, even by
         area; `spacing` of the grid, m (1/80 of the longest side); `shape`, an exact distance in the frame of the
         mesh moved to its centroid, instead of the grid; `cache`, a folder that keeps the grid.
-        **Raises:** `ValueError` for a mass or inertia that no body has, a negative count, a spacing above a tenth
-        of the longest side, and as `GridSDF`.
+        **Raises:** `ValueError` for a path instead of a mesh, a mass or inertia that no body has, a negative
+        count, a spacing above a tenth of the longest side, and as `GridSDF`.
         """
+        if not isinstance(mesh, TriMesh):
+            raise ValueError(
+                f"Stone: mesh = {mesh!r} is no TriMesh: read a file with difsim.mesh.load(path, unit='m')"
+            )
         if count < 0:
             raise ValueError(f"Stone: count = {count} must not be negative")
         if not np.all(np.asarray(mass) > 0):

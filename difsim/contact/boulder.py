@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, number, require, scalar
 
 END_WIDTH = 0.02  # of a strut's length and an edge's half length: how smoothly a contact slips off its end
 
@@ -84,11 +84,11 @@ class Boulder(eqx.Module):
 
     edge_point: Vec3 = number()
     edge_direction: Vec3 = number()
-    half_length: Scalar = number()
-    modulus: Scalar = number()
-    radius: Scalar = number()
-    friction: Scalar = number()
-    slip_speed: Scalar = number(default=5e-3)
+    half_length: Scalar = scalar()
+    modulus: Scalar = scalar()
+    radius: Scalar = scalar()
+    friction: Scalar = scalar()
+    slip_speed: Scalar = scalar(default=5e-3)
 
     def __check_init__(self):
         for name in ("half_length", "modulus", "radius", "slip_speed"):

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 
 class AbstractCohesion(eqx.Module):
@@ -34,8 +34,8 @@ class ConstantCohesion(AbstractCohesion):
     **Arguments:** `pull_off` F_c, N; `range`, m.
     """
 
-    pull_off: Scalar = number()
-    range: Scalar = number()
+    pull_off: Scalar = scalar()
+    range: Scalar = scalar()
 
     def __check_init__(self):
         _check(self)
@@ -54,8 +54,8 @@ class LinearCohesion(AbstractCohesion):
     **Source:** the form is that of Gilabert, Roux & Castellanos, Phys. Rev. E 75 (2007) 011303.
     """
 
-    pull_off: Scalar = number()
-    range: Scalar = number()
+    pull_off: Scalar = scalar()
+    range: Scalar = scalar()
 
     def __check_init__(self):
         _check(self)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Scalar, Vec3, as_float, number, require
+from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
 
 
 class AbstractFriction(eqx.Module):
@@ -32,8 +32,8 @@ class RegularisedCoulomb(AbstractFriction):
     **Raises:** `ValueError` otherwise.
     """
 
-    coefficient: Scalar = number()
-    speed: Scalar = number()
+    coefficient: Scalar = scalar()
+    speed: Scalar = scalar()
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"RegularisedCoulomb: coefficient = {self.coefficient} is negative.")
@@ -59,9 +59,9 @@ class StickSlip(eqx.Module):
     **Raises:** `ValueError` otherwise. **Source:** hopper model of paper 003, sec. 4.2.
     """
 
-    coefficient: Scalar = number()
-    static_coefficient: Scalar = number()
-    speed: Scalar = number()
+    coefficient: Scalar = scalar()
+    static_coefficient: Scalar = scalar()
+    speed: Scalar = scalar()
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
@@ -87,7 +87,7 @@ class TangentialHistory(eqx.Module):
     """
 
     force: Vec3 = number()
-    stiffness: Scalar = number()
+    stiffness: Scalar = scalar()
 
     @classmethod
     def none(cls) -> "TangentialHistory":
@@ -139,8 +139,8 @@ class TangentialSpring(AbstractTangentialSpring):
     **Arguments:** `coefficient` μ ≥ 0; `constant` k_t > 0, N/m. **Raises:** `ValueError` otherwise.
     """
 
-    coefficient: Scalar = number()
-    constant: Scalar = number()
+    coefficient: Scalar = scalar()
+    constant: Scalar = scalar()
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"TangentialSpring: coefficient = {self.coefficient} is negative.")
@@ -158,9 +158,9 @@ class MindlinSpring(AbstractTangentialSpring):
     **Source:** Mindlin & Deresiewicz, J. Appl. Mech. 20 (1953) 327-344.
     """
 
-    coefficient: Scalar = number()
-    effective_modulus: Scalar = number()
-    effective_radius: Scalar = number()
+    coefficient: Scalar = scalar()
+    effective_modulus: Scalar = scalar()
+    effective_radius: Scalar = scalar()
 
     def __check_init__(self):
         require(self.coefficient >= 0, f"MindlinSpring: coefficient = {self.coefficient} is negative.")

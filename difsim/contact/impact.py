@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, require, scalar
 
 # Of a step dτ: (L dτ)^4 h dτ is TURN^5, and RK4's error then some 1e-7 a step, with L, the rate at which slip can
 # change at most, and h, at which it turns now; what does not turn is a straight line, and RK4 is exact along it.
@@ -61,8 +61,8 @@ class Newton(AbstractImpact):
     0 is exact for points and balls, and wherever slip cannot leave one line. **Raises** `ValueError` otherwise.
     """
 
-    restitution: Scalar = number()
-    friction: Scalar = number(default=0.0)
+    restitution: Scalar = scalar()
+    friction: Scalar = scalar(default=0.0)
     turns: int = eqx.field(static=True, default=256)
 
     def __check_init__(self):
@@ -84,8 +84,8 @@ class Stronge(AbstractImpact):
     **Arguments and errors:** those of `Newton`. The derivative by e is 0 at e = 0, where the law has a root.
     """
 
-    restitution: Scalar = number()
-    friction: Scalar = number(default=0.0)
+    restitution: Scalar = scalar()
+    friction: Scalar = scalar(default=0.0)
     turns: int = eqx.field(static=True, default=256)
 
     def __check_init__(self):

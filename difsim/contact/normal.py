@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 from difsim.contact import damping
 from difsim.contact.damping import check, clip, critical
 from difsim.contact.onset import AbstractOnset, onset_field
-from difsim.typing import Scalar, as_float, number
+from difsim.typing import Scalar, as_float, scalar
 
 
 class AbstractNormal(eqx.Module):
@@ -62,8 +62,8 @@ class LinearNormal(AbstractNormal):
     **Arguments:** `stiffness` k, N/m; `damping` c, N s/m; `onset`. **Raises:** `ValueError` for k ≤ 0, c < 0.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     onset: AbstractOnset = onset_field()
 
     def __check_init__(self):
@@ -95,8 +95,8 @@ class LinearClipped(AbstractNormal):
     **Arguments:** `stiffness` k, N/m; `damping` c, N s/m; `onset`. **Raises:** `ValueError` for k ≤ 0, c < 0.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     onset: AbstractOnset = onset_field()
 
     def __check_init__(self):
@@ -130,8 +130,8 @@ class LinearCompressive(AbstractNormal):
     **Source:** hopper model of paper 003, sec. 4.1.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     onset: AbstractOnset = onset_field()
 
     def __check_init__(self):

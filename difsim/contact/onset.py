@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from difsim import safe
 from difsim.contact.damping import clip
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 
 class AbstractOnset(eqx.Module):
@@ -46,7 +46,7 @@ class Smooth(AbstractOnset):
     solver exact to 1e-4 and better. **Raises:** `ValueError` for w ≤ 0 (use `Sharp`).
     """
 
-    width: Scalar = number()
+    width: Scalar = scalar()
 
     def __check_init__(self):
         require(self.width > 0, f"Smooth: width = {self.width} m must be positive; use Sharp() for no width.")

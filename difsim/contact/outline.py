@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite
+from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, scalar
 
 
 class AbstractOutline(eqx.Module):
@@ -65,7 +65,7 @@ class Ball(AbstractOutline):
     **Arguments:** `radius` m, positive. **Raises:** `ValueError` otherwise.
     """
 
-    radius: Scalar = number()
+    radius: Scalar = scalar()
 
     def __check_init__(self):
         require(self.radius > 0, f"Ball: radius = {self.radius} m must be positive.")

@@ -11,7 +11,7 @@ from difsim.contact import damping
 from difsim.contact.damping import check, clip, critical
 from difsim.contact.normal import AbstractNormal
 from difsim.contact.onset import AbstractOnset, onset_field
-from difsim.typing import Scalar, as_float, number, require
+from difsim.typing import Scalar, as_float, require, scalar
 
 
 class PowerLaw(AbstractNormal):
@@ -25,8 +25,8 @@ class PowerLaw(AbstractNormal):
     EPL 94 (2011) 50004.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     exponent: float = eqx.field(static=True, converter=float)
     onset: AbstractOnset = onset_field()
 
@@ -67,8 +67,8 @@ class PowerLawClipped(AbstractNormal):
     **Arguments, raises, source:** as `PowerLaw`.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     exponent: float = eqx.field(static=True, converter=float)
     onset: AbstractOnset = onset_field()
 
@@ -111,8 +111,8 @@ class HuntCrossley(AbstractNormal):
     **Source:** Hunt & Crossley, J. Appl. Mech. 42 (1975) 440-445 (e = 1 - 2 a v/3); the exact e: damping.py.
     """
 
-    stiffness: Scalar = number()
-    damping: Scalar = number()
+    stiffness: Scalar = scalar()
+    damping: Scalar = scalar()
     exponent: float = eqx.field(static=True, converter=float)
     onset: AbstractOnset = onset_field()
 
@@ -159,8 +159,8 @@ class Hertz(AbstractNormal):
     **Source:** Johnson, Contact Mechanics (1985), secs. 4.2 and 11.4.
     """
 
-    effective_modulus: Scalar = number()
-    effective_radius: Scalar = number()
+    effective_modulus: Scalar = scalar()
+    effective_radius: Scalar = scalar()
     onset: AbstractOnset = onset_field()
 
     def __check_init__(self):

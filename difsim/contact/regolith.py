@@ -29,7 +29,7 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require, scalar
 
 
 class Regolith(eqx.Module):
@@ -43,18 +43,18 @@ class Regolith(eqx.Module):
     porosity or poisson is out of its range.
     """
 
-    thickness: Scalar = number()
-    grain_diameter: Scalar = number()
-    grain_density: Scalar = number()
-    grain_modulus: Scalar = number()
-    friction: Scalar = number()
-    porosity: Scalar = number(default=0.75)
-    gravity: Scalar = number(default=1.7e-4)
-    poisson: Scalar = number(default=0.25)
-    surface_energy: Scalar = number(default=0.02)
-    slip_speed: Scalar = number(default=5e-3)
-    yield_width: Scalar = number(default=2.0)
-    viscosity: Scalar = number(default=10.0)
+    thickness: Scalar = scalar()
+    grain_diameter: Scalar = scalar()
+    grain_density: Scalar = scalar()
+    grain_modulus: Scalar = scalar()
+    friction: Scalar = scalar()
+    porosity: Scalar = scalar(default=0.75)
+    gravity: Scalar = scalar(default=1.7e-4)
+    poisson: Scalar = scalar(default=0.25)
+    surface_energy: Scalar = scalar(default=0.02)
+    slip_speed: Scalar = scalar(default=5e-3)
+    yield_width: Scalar = scalar(default=2.0)
+    viscosity: Scalar = scalar(default=10.0)
 
     def __check_init__(self):
         for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"):

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, require, scalar
 
 
 class AbstractRolling(eqx.Module):
@@ -34,8 +34,8 @@ class RollingTorque(AbstractRolling):
     **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
 
-    length: Scalar = number()
-    speed: Scalar = number()
+    length: Scalar = scalar()
+    speed: Scalar = scalar()
 
     def __check_init__(self):
         _check(self)
@@ -60,8 +60,8 @@ class RollingPaper003(AbstractRolling):
     **Source:** hopper model of paper 003, sec. 4.3.
     """
 
-    length: Scalar = number()
-    speed: Scalar = number()
+    length: Scalar = scalar()
+    speed: Scalar = scalar()
 
     def __check_init__(self):
         _check(self)
@@ -81,8 +81,8 @@ class SpinningResistance(AbstractRolling):
     `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
 
-    length: Scalar = number()
-    speed: Scalar = number()
+    length: Scalar = scalar()
+    speed: Scalar = scalar()
 
     def __check_init__(self):
         _check(self)

@@ -12,7 +12,7 @@ from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, require, require_last
+from difsim.typing import Quat, Scalar, Vec3, number, require, require_finite, require_last
 
 
 class FlightState(eqx.Module):
@@ -33,7 +33,8 @@ class Flight(AbstractModel):
     has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
     flights end that are stepped by `ToContact` (other methods fly on, through the body); `resolution` s, the
     shortest step that is asked for near the surface: what is thinner than resolution times speed may be passed.
-    **Raises** `ValueError` for a resolution that is not positive, and for a `Rotating` field.
+    **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
+    field.
     """
 
     gravity: AbstractField
@@ -72,14 +73,15 @@ class Flight(AbstractModel):
 
 
 def check_flight(model: AbstractModel) -> None:
-    """Raise `ValueError` for a `gravity` that has the centrifugal term, an `omega` that is not [3], or a
-    `resolution` that is not positive."""
+    """Raise `ValueError` for a `gravity` that has the centrifugal term, an `omega` that is not [3] or not finite,
+    or a `resolution` that is not positive."""
     name = type(model).__name__
     require(
         not isinstance(model.gravity, Rotating),
         f"{name}: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
     )
     require_last(f"{name}: omega", model.omega, 3)
+    require_finite(f"{name}: omega", model.omega)
     require(model.resolution > 0, f"{name}: resolution = {model.resolution} s must be positive")
 
 

@@ -40,7 +40,8 @@ class Hopper(AbstractModel):
     **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
     **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that is sure
     not to pass a contact: some 1/20 of a contact's duration.
-    **Raises** `ValueError` for a resolution that is not positive, and for a `Rotating` field.
+    **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
+    field.
     """
 
     body: RigidBody

@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool, Float
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.dynamics.pair_flight import coasted, spin_bound
-from difsim.dynamics.pair_touch import Nearby
+from difsim.dynamics.pair_touch import Nearby, Touches
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number
+from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
 
 
 class PairState(eqx.Module):
@@ -61,11 +61,13 @@ class AbstractPairLaw(eqx.Module):
     """What two bodies do from the instant when they touch until they part."""
 
     @abstractmethod
-    def bout(self, pair: "Pair", state: PairState, nearby: Nearby, record: Record) -> tuple[Bout, Record]:
+    def bout(
+        self, pair: "Pair", state: PairState, nearby: Nearby, found: Touches, record: Record
+    ) -> tuple[Bout, Record]:
         """The contact that begins with `state`, in which the surfaces touch.
 
-        **Arguments:** `pair`; `state`; `nearby`, the features that may take part; `record`, which a law calls for
-        each step that it takes. **Returns:** the bout, and the record.
+        **Arguments:** `pair`; `state`; `nearby`, the features that may take part, and `found`, where they are now;
+        `record`, which a law calls for each step that it takes. **Returns:** the bout, and the record.
         """
 
 
@@ -82,13 +84,18 @@ class Pair(eqx.Module):
     """Two stones and the law of their contact, in free flight between contacts.
 
     **Arguments:** `first`, `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity` [3] m/s²,
-    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law.
+    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law, and gravity that is not
+    [3] or not finite.
     """
 
     first: Stone
     second: Stone
     law: AbstractPairLaw = eqx.field(converter=_checked)
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
+
+    def __check_init__(self):
+        require_last("Pair: gravity", self.gravity, 3)
+        require_finite("Pair: gravity", self.gravity)
 
     def coasted(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""
@@ -97,6 +104,15 @@ class Pair(eqx.Module):
         )
         later = jax.vmap(coasted, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
         return PairState(jax.tree.map(lambda x: x[0], later), jax.tree.map(lambda x: x[1], later))
+
+    def flight(self, state: PairState) -> PairState:
+        """The state's rate in free flight."""
+
+        def rate(body, state):
+            zero = jnp.zeros_like(state.spin)
+            return body.derivative(state, body.mass * self.gravity, zero, zero)
+
+        return PairState(rate(self.first.body, state.first), rate(self.second.body, state.second))
 
     def closing_bound(self, state: PairState) -> Scalar:
         """No less than the speed m/s at which any two points of the bodies can approach each other in flight."""

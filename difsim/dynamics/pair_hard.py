@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from difsim import safe
 from difsim.contact import AbstractImpact, simultaneous
 from difsim.dynamics.pair import AbstractPairLaw, Bout
-from difsim.dynamics.pair_touch import touches
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each
 
@@ -24,13 +23,12 @@ class HardPair(AbstractPairLaw):
     """
 
     law: AbstractImpact
-    together: Scalar = number(default=1e-6)
+    together: Scalar = scalar(default=1e-6)
 
     def __check_init__(self):
         require(self.together >= 0, f"HardPair: together = {self.together} m must not be negative")
 
-    def bout(self, pair, state, nearby, record):
-        found = touches(pair, state, nearby)
+    def bout(self, pair, state, nearby, found, record):
         gap, index = jax.lax.top_k(-found.gap, min(_TOGETHER, found.gap.shape[0]))
         normals, points = found.normal[index], found.point[index]
         velocities = jax.vmap(lambda x: pair.relative_velocity(state, x))(points)

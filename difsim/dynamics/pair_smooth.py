@@ -11,7 +11,7 @@ from difsim import rotation, safe
 from difsim.contact import AbstractNormal, AbstractTangentialSpring, PowerLawClipped, Sharp
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 # Of each stage of the classical method: where it stands in the step, and its weight.
 _RUNGE_KUTTA = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
@@ -41,8 +41,8 @@ class Calibrated(AbstractPairNormal):
     **Raises:** `ValueError` as `PowerLawClipped`, at the first contact.
     """
 
-    restitution: Scalar = number()
-    stiffness: Scalar = number()
+    restitution: Scalar = scalar()
+    stiffness: Scalar = scalar()
     exponent: float = eqx.field(static=True, converter=float)
 
     def __check_init__(self):
@@ -71,17 +71,16 @@ class SmoothPair(AbstractPairLaw):
 
     normal: AbstractPairNormal
     tangential: AbstractTangentialSpring
-    lag: Scalar = number()
-    step: Scalar = number()
+    lag: Scalar = scalar()
+    step: Scalar = scalar()
     max_steps: int = eqx.field(static=True, default=20_000)
 
     def __check_init__(self):
         require(self.lag >= 0, f"SmoothPair: lag = {self.lag} s must not be negative")
         require(self.step > 0, f"SmoothPair: step = {self.step} s must be positive")
 
-    def bout(self, pair, state, nearby, record):
-        law = self.normal.law(effective_mass(pair, state, nearby))
-        features = jax.eval_shape(lambda: pressed(pair, state, nearby)).depth.shape[0]
+    def bout(self, pair, state, nearby, found, record):
+        law = self.normal.law(effective_mass(pair, state, found))
 
         def rates(state, spring):
             """Of the state and of the springs; what is pressed, the normal forces, k_t."""
@@ -114,11 +113,11 @@ class SmoothPair(AbstractPairLaw):
             spring = safe.shortened(softer * spring, self.tangential.coefficient * push)
             return _normalised(state), (spring, k), here, push
 
-        memory = jnp.zeros((features, 3)), jnp.zeros(features)
+        memory = jnp.zeros_like(found.slope), jnp.zeros_like(found.gap)
         # At no depth nothing acts, and a damper that starts at once would miss the first stage: a little later.
         late = 1e-6 * self.step
-        state, reach = pair.coasted(state, late), jnp.zeros_like(late)
-        bout, record = stepped(pair, state, nearby, record, advance, memory, self.step, self.max_steps, reach)
+        state, reach = _moved(state, pair.flight(state), late), jnp.zeros_like(late)
+        bout, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
         return eqx.tree_at(lambda b: b.duration, bout, bout.duration + late), record
 
 

@@ -41,9 +41,8 @@ def pressed(pair: Pair, state: PairState, near: Nearby) -> Pressed:
     return Pressed(found, u, depth, -jnp.sum(found.slope * u, axis=1))
 
 
-def effective_mass(pair: Pair, state: PairState, near: Nearby) -> Scalar:
+def effective_mass(pair: Pair, state: PairState, found: Touches) -> Scalar:
     """1/(n̂·W n̂) kg, the mass that an impulse along the normal moves at the feature that touches."""
-    found = touches(pair, state, near)
     one = jnp.argmin(found.gap)
     n = found.normal[one]
     return 1 / (n @ pair.response(state, found.point[one]) @ n)
@@ -52,7 +51,7 @@ def effective_mass(pair: Pair, state: PairState, near: Nearby) -> Scalar:
 def stepped(
     pair: Pair,
     state: PairState,
-    near: Nearby,
+    found: Touches,
     record: Record,
     advance: Callable[[PairState, Any], tuple[PairState, Any, Pressed, Float[Array, " M"]]],
     memory: Any,
@@ -62,8 +61,8 @@ def stepped(
 ) -> tuple[Bout, Record]:
     """Go on by `advance` until every feature has a gap above `reach` m, or the last wanted time is past.
 
-    **Arguments:** `advance(state, memory)`: both one `step` s later, and how the features are pressed in it, with
-    normal forces [M] N; `memory`, whatever the law remembers.
+    **Arguments:** `found`, the features at the start; `advance(state, memory)`: both one `step` s later, and how
+    the features are pressed in it, with normal forces [M] N; `memory`, whatever the law remembers.
     """
 
     def goes_on(now):
@@ -85,7 +84,6 @@ def stepped(
             "record": now["record"].passed(now["count"] * step, before, state, step),
         }
 
-    found = touches(pair, state, near)
     one = jnp.argmin(found.gap)
     # A push so small that any other outweighs it: for a contact without a force. The cube root, since subnormal
     # numbers are flushed to 0, and the squares of its components along the normal must stay above.

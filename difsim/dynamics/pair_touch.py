@@ -6,6 +6,7 @@ the relative velocity u of the bodies' material there.
 """
 
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -50,13 +51,13 @@ class _Placed(eqx.Module):
         """Points of the stone in the frame."""
         return self.state.position[None] + points @ rotation.to_matrix(self.state.attitude).T
 
-    def distance(self, point: Vec3) -> Scalar:
-        """Signed distance of a point of the frame."""
-        return self.stone.shape.distance(rotation.inverse_rotate(self.state.attitude, point - self.state.position))
+    def local(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
+        """Points of the frame in the stone's own."""
+        return (points - self.state.position[None]) @ rotation.to_matrix(self.state.attitude)
 
     def distances(self, points: Float[Array, "N 3"]) -> Float[Array, " N"]:
-        local = (points - self.state.position[None]) @ rotation.to_matrix(self.state.attitude)
-        return jax.vmap(self.stone.shape.distance)(local)
+        """Signed distances of points of the frame."""
+        return jax.vmap(self.stone.shape.distance)(self.local(points))
 
 
 def _both(pair, state) -> tuple[_Placed, _Placed]:
@@ -75,32 +76,36 @@ def _edge_bounds(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " E"]:
     return 0.5 * (ends[:, 0] + ends[:, 1] - stone.edges.lengths)
 
 
-def _smallest(values: Float[Array, " N"], count: int) -> Int[Array, " K"]:
-    """Where the `count` smallest values are, or all.
+def _smallest(values: Sequence[Float[Array, "_"]], count: int) -> list[Int[Array, "_"]]:
+    """Where the `count` smallest values of each array are, or all.
 
-    In rows of √N, whose least values are kept: a pick looks at 2 √N numbers. `top_k` would sort them all.
+    In rows of √N, whose least values are kept: a pick looks at 2 √N numbers. `top_k` would sort them all. The
+    arrays are padded to one size, since one search for all of them compiles faster than several.
     """
-    count, width = min(count, values.shape[0]), math.isqrt(max(values.shape[0] - 1, 0)) + 1
-    rows = jnp.pad(values, (0, width**2 - values.shape[0]), constant_values=jnp.inf).reshape(width, width)
+    longest = max(x.shape[0] for x in values)
+    width = math.isqrt(max(longest - 1, 0)) + 1
+    padded = [jnp.pad(x, (0, width**2 - x.shape[0]), constant_values=jnp.inf) for x in values]
+    rows = jnp.stack(padded).reshape(-1, width, width)
 
-    def pick(carry, _):
-        rows, least = carry
+    def pick(rows, least):
         row = jnp.argmin(least)
         rest = rows[row]
         one = jnp.argmin(rest)
         rest = rest.at[one].set(jnp.inf)
         return (rows.at[row].set(rest), least.at[row].set(jnp.min(rest))), row * width + one
 
-    return jax.lax.scan(pick, (rows, jnp.min(rows, axis=1)), length=count)[1] if count else jnp.zeros(0, int)
+    start = rows, jnp.min(rows, axis=2)
+    _, found = jax.lax.scan(lambda now, _: jax.vmap(pick)(*now), start, length=min(count, longest))
+    return [found[: x.shape[0], i] for i, x in enumerate(values)]
 
 
 def nearby(pair, state) -> Nearby:
     """The nearest points and edges of both stones now."""
-    found = []
-    for stone, gaps in zip((pair.first, pair.second), _gaps(pair, state), strict=True):
-        points = _smallest(gaps[: stone.points.shape[0]], POINTS)
-        found.append((points, _smallest(_edge_bounds(stone, gaps), EDGES)))
-    return Nearby(*zip(*found, strict=True))
+    stones, gaps = (pair.first, pair.second), _gaps(pair, state)
+    points = [of[: stone.points.shape[0]] for stone, of in zip(stones, gaps, strict=True)]
+    edges = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
+    first, second, *along = _smallest(points + edges, POINTS)
+    return Nearby((first, second), tuple(edge[:EDGES] for edge in along))
 
 
 def separation(pair, state, axis: Vec3) -> Scalar:
@@ -135,8 +140,7 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
         edges = _least(*bounds)
 
         def crossings():
-            near = [_smallest(bound, EDGES) for bound in bounds]
-            return _least(_crossings(*_both(pair, state), *near).gap)
+            return _least(_crossings(*_both(pair, state), *_smallest(bounds, EDGES)).gap)
 
         return jnp.minimum(points, jax.lax.cond(edges > resolution, lambda: edges, crossings))
 
@@ -166,8 +170,8 @@ def touches(pair, state, nearby: Nearby) -> Touches:
 def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> Touches:
     """Points of one stone at the other's surface."""
     points = of.place(of.stone.points[index])
-    gap, slope = jax.vmap(jax.value_and_grad(on.distance))(points)
-    return Touches(gap, sign * slope, points)
+    gap, slope = jax.vmap(jax.value_and_grad(on.stone.shape.distance))(on.local(points))
+    return Touches(gap, sign * slope @ rotation.to_matrix(on.state.attitude).T, points)
 
 
 def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> Touches:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_last
+from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, require_last
 
 
 class AbstractField(eqx.Module):
@@ -68,13 +68,14 @@ class Scaled(AbstractField):
 class Uniform(AbstractField):
     """The same acceleration everywhere, U = g·x (so U = 0 in the origin).
 
-    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape.
+    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape, or not finite.
     """
 
     vector: Vec3 = number()
 
     def __check_init__(self):
         require_last("Uniform: vector", self.vector, 3)
+        require_finite("Uniform: vector", self.vector)
 
     def potential(self, x: Vec3) -> Scalar:
         return jnp.dot(self.vector, x)
@@ -86,11 +87,16 @@ class Rotating(AbstractField):
     The rotation axis goes through the origin. The Coriolis term -2 ω × v has no potential, and belongs to the
     equations of motion.
 
-    **Arguments:** `field`, gravity in the rotating frame; `omega` [3], rad/s.
+    **Arguments:** `field`, gravity in the rotating frame; `omega` [3], rad/s. **Raises:** `ValueError` for an
+    `omega` that is not [3] or not finite.
     """
 
     field: AbstractField
     omega: Vec3 = number()
+
+    def __check_init__(self):
+        require_last("Rotating: omega", self.omega, 3)
+        require_finite("Rotating: omega", self.omega)
 
     def potential(self, x: Vec3) -> Scalar:
         speed = jnp.cross(self.omega, x)
@@ -102,7 +108,8 @@ class PointMass(AbstractField):
 
     In the very point r the field has no value; there U and all its derivatives are given as 0.
 
-    **Arguments:** `GM`, m³/s², not negative; `position` r [3], m. **Raises:** `ValueError` for a negative GM.
+    **Arguments:** `GM`, m³/s², not negative; `position` r [3], m. **Raises:** `ValueError` for a GM that is
+    negative or not finite.
     """
 
     GM: Scalar = number()
@@ -110,6 +117,7 @@ class PointMass(AbstractField):
 
     def __check_init__(self):
         require(self.GM >= 0, f"PointMass: GM = {self.GM} m³/s² is negative; masses attract, give GM ≥ 0.")
+        require_finite("PointMass: GM", self.GM)
 
     def potential(self, x: Vec3) -> Scalar:
         return safe.divide(self.GM, safe.norm(x - self.position))

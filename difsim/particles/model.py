@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from difsim.typing import Scalar
 
@@ -43,3 +43,11 @@ class AbstractParticles(eqx.Module):
     @abstractmethod
     def broken(self, motion: Any) -> Bool[Array, " n"]:
         """Particles whose state says nothing any more: not finite, or past what the law holds for."""
+
+
+class AbstractEstimating(AbstractParticles):
+    """Particles whose motion is smooth enough for a step to tell its error."""
+
+    @abstractmethod
+    def attempt(self, motion: Any, near: Any, dt: Scalar) -> tuple[Any, Float[Array, " n"]]:
+        """The motion `dt` s later by a method that tells its error, and the relative error of each particle."""

@@ -2,6 +2,7 @@
 
 from difsim.stepping.collision import Collision, collide
 from difsim.stepping.derivatives import Transition, transition
+from difsim.stepping.error_control import ErrorControlledStep
 from difsim.stepping.events import Events
 from difsim.stepping.flight import Coast, ToContact
 from difsim.stepping.marching import AbstractStep, ConstantStep, CourantStep, Progress, advance, march, start
@@ -20,6 +21,7 @@ __all__ = [
     "Collision",
     "ConstantStep",
     "CourantStep",
+    "ErrorControlledStep",
     "Events",
     "Evolution",
     "FixedSteps",

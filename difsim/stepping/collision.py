@@ -131,11 +131,12 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
 
         def contact():
             near = nearby(fixed_pair, found.state)
-            dt = _touch(pair, state, t, near, found)
-            touched = pair.coasted(state, dt)
-            record = Record(times - (t + dt), recorded)
-            bout, record = pair.law.bout(pair, touched, near, record)
-            return t + dt, touched, bout, record.states
+            dt, *where = _touch(fixed_pair, *jax.lax.stop_gradient((state, t)), near, found)
+            later, touched = _met(pair, pair.coasted(state, dt), *where)
+            touch = t + dt + later
+            record = Record(times - touch, recorded)
+            bout, record = pair.law.bout(pair, touched, near, touches(pair, touched, near), record)
+            return touch, touched, bout, record.states
 
         def none():
             zero = jnp.zeros(3, flat.dtype)
@@ -214,37 +215,54 @@ def _search(
     return jax.lax.while_loop(goes_on, step, start)
 
 
-def _touch(pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search) -> Scalar:
-    """The time s from `state` at t to touch, within the last step of a search; differentiable."""
+def _touch(
+    pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
+) -> tuple[Scalar, Scalar, Vec3, Vec3]:
+    """The time s from `state` at t to touch, within the last step of a search; and there the gap's rate m/s, its
+    slope, and the place, m. Not differentiable."""
 
-    def gap_at(dt, pair, state):
+    def gap_at(dt):
         there = pair.coasted(state, dt)
         features = touches(pair, there, near)
         one = jnp.argmin(features.gap)
-        rate = features.slope[one] @ pair.relative_velocity(there, features.point[one])
-        return features.gap[one], rate
+        slope, point = features.slope[one], features.point[one]
+        return features.gap[one], slope @ pair.relative_velocity(there, point), slope, point
 
-    fixed = jax.lax.stop_gradient((pair, state))
-    low, high = jax.lax.stop_gradient((found.t_before - t, found.t - t))
-    small = _ROOT * jnp.minimum(fixed[0].first.radius, fixed[0].second.radius)
+    low, high = found.t_before - t, found.t - t
+    small = _ROOT * jnp.minimum(pair.first.radius, pair.second.radius)
 
     def goes_on(now):
-        count, _, _, _, gap, _ = now
+        count, _, _, _, gap, *_ = now
         return (count == 0) | ((count < 60) & (jnp.abs(gap) > small))
 
     def step(now):
-        count, dt, low, high, gap, rate = now
+        count, dt, low, high, gap, rate, *_ = now
         guess = dt - gap / rate
         dt = jnp.where((rate < 0) & (guess > low) & (guess < high), guess, 0.5 * (low + high))
-        gap, rate = gap_at(dt, *fixed)
-        return count + 1, dt, jnp.where(gap > 0, dt, low), jnp.where(gap > 0, high, dt), gap, rate
+        gap, *where = gap_at(dt)
+        return count + 1, dt, jnp.where(gap > 0, dt, low), jnp.where(gap > 0, high, dt), gap, *where
 
     # A first guess that no rate is known for: the end of the step, by way of high - 0/(-1).
-    start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high))
-    _, dt, _, _, gap, rate = jax.lax.while_loop(goes_on, step, start)
-    # One Newton step whose value is 0: the derivative of the implicit function.
-    now, _ = gap_at(dt, pair, state)
-    return dt - safe.divide(now - gap, rate)
+    nowhere = jnp.zeros_like(state.first.position)
+    start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high), nowhere, nowhere)
+    _, dt, _, _, _, *where = jax.lax.while_loop(goes_on, step, start)
+    return dt, *where
+
+
+def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3) -> tuple[Scalar, PairState]:
+    """How much later, s, and in what state, the bodies touch: 0 and `touched`, with the derivatives of the touch.
+
+    What moves the material of the second body at the place by dx over that of the first moves the gap by slope·dx,
+    and the touch by -slope·dx/rate: the derivative of the implicit function, without another look at the surfaces.
+    """
+
+    def material(state):
+        fixed = jax.lax.stop_gradient(state)
+        return state.point(rotation.inverse_rotate(fixed.attitude, point - fixed.position))
+
+    moved = slope @ (material(touched.second) - material(touched.first))
+    later = -safe.divide(moved - jax.lax.stop_gradient(moved), rate)
+    return later, jax.tree.map(lambda x, by_time: x + later * by_time, touched, pair.flight(touched))
 
 
 def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:

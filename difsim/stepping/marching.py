@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim.particles import SLACK, AbstractParticles
 from difsim.stepping.status import Status
@@ -14,11 +14,11 @@ from difsim.typing import Scalar, number, require
 
 
 class AbstractStep(eqx.Module):
-    """How long a step of particles is."""
+    """How a run of particles goes on in time."""
 
     @abstractmethod
-    def size(self, model: AbstractParticles, motion: Any) -> Scalar:
-        """s, from where the motion is."""
+    def once(self, model: AbstractParticles, progress: "Progress", left: Scalar) -> "Progress":
+        """One step further, of `left` s at most; where it fails, the same progress with its status. Under jit."""
 
 
 class ConstantStep(AbstractStep):
@@ -29,8 +29,8 @@ class ConstantStep(AbstractStep):
     def __check_init__(self):
         require(self.dt > 0, f"ConstantStep: dt = {self.dt} s must be positive")
 
-    def size(self, model, motion):
-        return self.dt
+    def once(self, model, progress, left):
+        return stepped(model, progress, within(self.dt, left))
 
 
 class CourantStep(AbstractStep):
@@ -42,15 +42,15 @@ class CourantStep(AbstractStep):
         inside = (self.courant > 0) & (self.courant <= 1)
         require(inside, f"CourantStep: courant = {self.courant} must be in (0, 1]")
 
-    def size(self, model, motion):
-        return self.courant * model.longest_step(motion)
+    def once(self, model, progress, left):
+        return stepped(model, progress, within(self.courant * model.longest_step(progress.motion), left))
 
 
 class Progress(eqx.Module):
     """Where a run of particles is.
 
     `motion` of the model after `steps`, the last sound one; `status` (`difsim.stepping.Status`) tells what stopped
-    it, and `particle` which one did (-1: none, or all together).
+    it, and `particle` which one did (-1: none, or all together); `trial` s: what `ErrorControlledStep` tries next.
     """
 
     motion: Any
@@ -58,6 +58,7 @@ class Progress(eqx.Module):
     steps: Int[Array, ""]
     status: Int[Array, ""]
     particle: Int[Array, ""]
+    trial: Scalar
 
 
 def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float = 0.2) -> Progress:
@@ -69,43 +70,63 @@ def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float =
     neighbours = model.allocate(state, skin, SLACK)
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
-    return Progress(motion, neighbours, zero, zero, zero - 1)
+    return Progress(motion, neighbours, zero, zero, zero - 1, jnp.full_like(motion.time, jnp.inf))
 
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
     """One step of `dt` s further; where it fails, the same progress with its status. Under jit."""
-    begin, neighbours = _listed(model, progress)
-    motion = model.step(begin, neighbours, dt)
+    progress = listed(model, progress)
+    motion = model.step(progress.motion, progress.neighbours, dt)
     broken = model.broken(motion)
     fault = jnp.any(broken)
-    too_long = dt > model.longest_step(begin)
+    too_long = dt > model.longest_step(progress.motion)
     status = jnp.select(
-        [neighbours.overflow, too_long, fault],
+        [progress.neighbours.overflow, too_long, fault],
         [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE)],
     )
-    sound = status == Status.OK
     particle = jnp.where(status == Status.NOT_FINITE, jnp.argmax(broken), -1)
-    return Progress(
-        motion=jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, begin),
-        neighbours=neighbours,
-        steps=progress.steps + sound,
-        status=status.astype(jnp.int32),
-        particle=particle.astype(jnp.int32),
-    )
+    return moved(progress, motion, status, particle)
 
 
-def _listed(model: AbstractParticles, progress: Progress) -> tuple[Any, Any]:
-    """Motion and list, both made anew where particles have moved too far for the list that there is."""
+def listed(model: AbstractParticles, progress: Progress) -> Progress:
+    """`progress` with its list and motion made anew where particles have moved too far for the list. Under jit."""
     motion, near = progress.motion, progress.neighbours
-    position = motion.state.position
 
     def anew():
-        made = near.made(position)
+        made = near.made(motion.state.position)
         told = model.relisted(motion, made)
         # A list without room leaves out pairs, and would make the motion forget them.
         return jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), told, motion), made
 
-    return jax.lax.cond(near.is_stale(position), anew, lambda: (motion, near))
+    fresh = jax.lax.cond(near.is_stale(motion.state.position), anew, lambda: (motion, near))
+    return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, fresh)
+
+
+def moved(
+    progress: Progress,
+    motion: Any,
+    status: Int[Array, ""],
+    particle: Int[Array, ""],
+    kept: Bool[Array, ""] | bool = True,
+) -> Progress:
+    """`progress` with the motion one step later, if that is `kept` and the status is OK. Under jit."""
+    sound = kept & (status == Status.OK)
+    return eqx.tree_at(
+        lambda p: (p.motion, p.steps, p.status, p.particle),
+        progress,
+        (
+            jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion),
+            progress.steps + sound,
+            status.astype(jnp.int32),
+            particle.astype(jnp.int32),
+        ),
+    )
+
+
+def within(dt: Scalar, left: Scalar) -> Scalar:
+    """A step of `dt` s that ends `left` s from here at the latest."""
+    # Within a billionth of the end it goes there: no last step of a rounding.
+    return jnp.where(dt >= left * (1 - 1e-9), left, dt)
 
 
 @eqx.filter_jit
@@ -126,11 +147,7 @@ def advance(
         return (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
 
     def one(p):
-        left = until - p.motion.time
-        size = step.size(model, p.motion)
-        # Within a billionth of the end the step goes to it: no last step of a rounding.
-        dt = jnp.where(size >= left * (1 - 1e-9), left, size)
-        return stepped(model, p, dt)
+        return step.once(model, p, until - p.motion.time)
 
     return jax.lax.while_loop(goes_on, one, progress)
 

@@ -109,7 +109,8 @@ def _to(model, progress, time, step, max_steps, skin, slack):
         slack *= MORE_ROOM
         roomy = model.allocate(progress.motion.state, skin, MORE_ROOM * slack)
         zero = jnp.asarray(0, jnp.int32)
-        progress = Progress(model.relisted(progress.motion, roomy), roomy, progress.steps, zero, zero - 1)
+        motion = model.relisted(progress.motion, roomy)
+        progress = Progress(motion, roomy, progress.steps, zero, zero - 1, progress.trial)
 
 
 def _mark(run: Any) -> str:

@@ -25,6 +25,7 @@ class Status(IntEnum):
     OVERFLOW = 10
     STEP_TOO_LONG = 11
     NOT_FINITE = 12
+    STEP_TOO_SHORT = 13
 
 
 REMEDY = {
@@ -45,6 +46,8 @@ REMEDY = {
     Status.STEP_TOO_LONG: "a step is longer than the model is stable for, or than a twentieth of a contact: "
     "shorten it, or take a `CourantStep` (SPH)",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
+    Status.STEP_TOO_SHORT: "a millionth of the longest stable step still errs by more than rtol: loosen it, or "
+    "look at what jumps there",
 }
 
 

@@ -15,7 +15,7 @@ from difsim.dynamics import Pair, PairState
 from difsim.stepping import collide
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles import paper
-from experiments.cobbles.collision import STEP, Cases, outcomes
+from experiments.cobbles.collision import STEP, Cases, collisions
 from experiments.cobbles.laws import Law, hard, smooth
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import cobble, stone
@@ -54,9 +54,9 @@ def _of_law(body: Stone, law: Law, seeds: int) -> Iterator[dict[str, Any]]:
     _, derived = cpu_seconds(lambda: _derivative(body, law, ours, step, nominal), seeds)
     yield row(f"{label}: with derivatives by e and μ, over forward", derived / forward, "forward")
     cases = Cases.of(tumbled(BATCH, seed=0))
-    found, batch = cpu_seconds(lambda: outcomes(body, law, cases), max(1, seeds // 5))
+    found, batch = cpu_seconds(lambda: collisions(body, law, cases), max(1, seeds // 5))
     yield row(f"{BATCH} {name} collisions in one call, each", 1e3 * batch / BATCH, "ms CPU")
-    yield row(f"{BATCH} {name} collisions: failed", np.sum(np.asarray(found["status"]) != 0), "1")
+    yield row(f"{BATCH} {name} collisions: failed", np.sum(np.asarray(found.status) != 0), "1")
     errors = _errors(body, law)
     for change, of_change in zip(CHANGES, errors, strict=True):
         for which, error in (("median", np.median(of_change)), ("worst", np.max(of_change))):

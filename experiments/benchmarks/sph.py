@@ -1,6 +1,7 @@
 """A continuum of particles: cost against PySPH, by size, of derivatives, and in float32.
 
-The work is the cliff of `difsim cliff` in mid-collapse: all sides start from the same state of all particles.
+The work is the cliff of `difsim cliff`. PySPH has it twice: with our scheme written in its means, from one and the
+same state in mid-collapse; and with the equations and the integrator that it ships, from the block at rest.
 """
 
 import os
@@ -36,7 +37,17 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     run = start(model, state)
     dt = 0.45 * float(model.longest_step(run.motion))
     cpu, wall, end = _timed(model, run, dt, seeds)
-    yield from _against_peer(cliff, model, run, end, dt, cpu, wall, folder)
+    rest = start(model, cliff.state(model))
+    yield from _against_peer(
+        cliff,
+        model,
+        dt,
+        folder,
+        {
+            "our scheme": ("sph_peer.py", run, (cpu, wall, end)),
+            "its own scheme": ("sph_peer_shipped.py", rest, _timed(model, rest, dt, seeds)),
+        },
+    )
     for size in LARGER:
         yield from _of_size(size, cpu)
     yield from _derivatives(model, run, dt, seeds)
@@ -61,50 +72,52 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
     return cpu / work, float(np.median(walls)) / work, end
 
 
-def _against_peer(cliff, model, run, end, dt, cpu, wall, folder) -> list[dict[str, Any]]:
+def _against_peer(
+    cliff: Cliff, model: Continuum, dt: float, folder: Path, schemes: dict[str, tuple[str, Progress, tuple]]
+) -> Iterator[dict[str, Any]]:
+    """Rows of each scheme: its script, where it starts, and what `_timed` says of ours from there."""
     python = os.environ.get(PEER)
-    count = run.motion.state.density.size
-    label = f"cliff of {count} particles, a particle-step"
     if python is None:
         print(f"{PEER} names no interpreter with pysph (Debian: python3-pysph, /usr/bin/python3): no peer")
-        return [row(f"{label}, CPU", 1e6 * cpu, "us"), row(f"{label}, wall", 1e6 * wall, "us")]
+    for name, (script, run, (cpu, wall, end)) in schemes.items():
+        count = run.motion.state.density.size
+        label = f"cliff of {count} particles, a particle-step"
+        if python is None:
+            yield row(f"{label}, CPU", 1e6 * cpu, "us")
+            yield row(f"{label}, wall", 1e6 * wall, "us")
+            continue
+        case = folder / "sph_case.npz"
+        np.savez(case, **_case(cliff, model, run), dt=dt, steps=STEPS)
+        for threads in sorted({1, os.cpu_count() or 1}):
+            theirs = _peer(python, script, case, folder / "sph_peer.npz", threads)
+            for clock, ours in (("cpu", cpu), ("wall", wall)):
+                work = f"{label}, {clock}, {threads} threads of PySPH, {name}"
+                yield row(work, 1e6 * ours, "us", 1e6 * float(theirs[clock]))
+            apart = np.abs(theirs["position"] - np.asarray(end.motion.state.position)).max()
+            yield row(f"furthest apart after {STEPS} steps, {name}", apart / cliff.pitch.max(), "spacings")
+
+
+def _case(cliff: Cliff, model: Continuum, run: Progress) -> dict[str, Any]:
+    """All that a peer needs, as arrays and numbers."""
     material, viscosity = model.material, model.viscosity
     slope, bound = material.cone.match(material.friction, material.cohesion)
     kinds = {"state": run.motion.state, "rate": run.motion.rate}
-    case = folder / "sph_case.npz"
-    np.savez(
-        case,
-        **{
-            f"{k}_{name}": getattr(x, name)
-            for k, x in kinds.items()
-            for name in ("position", "velocity", "density")
-        },
+    return {
+        **{f"{k}_{n}": getattr(x, n) for k, x in kinds.items() for n in ("position", "velocity", "density")},
         **{f"{k}_stress": np.asarray(x.stress)[[0, 0, 1, 2], [0, 1, 1, 2]] for k, x in kinds.items()},
         **{name: getattr(viscosity, name) for name in ("alpha", "beta", "sound")},
-        **{name: getattr(material, name) for name in ("bulk", "shear")},
-        slope=slope,
-        bound=bound,
-        free=np.arange(count) < cliff.grains,
-        mass=model.mass[0],
-        support=model.kernel.h,
-        gravity=model.gravity[1],
-        dt=dt,
-        steps=STEPS,
-    )
-    found = []
-    for threads in sorted({1, os.cpu_count() or 1}):
-        theirs = _peer(python, case, folder / "sph_peer.npz", threads)
-        found.append(row(f"{label}, CPU, {threads} threads of PySPH", 1e6 * cpu, "us", 1e6 * float(theirs["cpu"])))
-        found.append(
-            row(f"{label}, wall, {threads} threads of PySPH", 1e6 * wall, "us", 1e6 * float(theirs["wall"]))
-        )
-        apart = np.abs(theirs["position"] - np.asarray(end.motion.state.position)).max()
-        found.append(row(f"furthest apart after {STEPS} steps", apart / cliff.pitch.max(), "spacings"))
-    return found
+        **{name: getattr(material, name) for name in ("bulk", "shear", "density")},
+        "slope": slope,
+        "bound": bound,
+        "free": np.arange(run.motion.state.density.size) < cliff.grains,
+        "mass": model.mass[0],
+        "support": model.kernel.h,
+        "gravity": model.gravity[1],
+    }
 
 
-def _peer(python: str, case: Path, result: Path, threads: int) -> Any:
-    script = Path(__file__).with_name("sph_peer.py")
+def _peer(python: str, name: str, case: Path, result: Path, threads: int) -> Any:
+    script = Path(__file__).with_name(name)
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     subprocess.run([python, script, case.resolve(), result.resolve()], check=True, env=environment)
     return np.load(result)

@@ -1,7 +1,7 @@
 """The collapse itself: a second of it, what of it was measured, and how both converge with the spacing."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import jax
@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from difsim.sph import Continuum, ContinuumState
 from difsim.sph.material import second_invariant, split
-from difsim.stepping import CourantStep, evolve
+from difsim.stepping import AbstractStep, CourantStep, ErrorControlledStep, evolve
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
@@ -26,10 +26,12 @@ HIGHEST = 1.2 * HEIGHT
 THICK = 2.0  # spacings: what is thinner is no heap
 
 
-def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> xr.Dataset:
+def collapse(
+    rows: int, sound: float | None, folder: Path, end: float = END, step: AbstractStep | None = None
+) -> xr.Dataset:
     """Let the block of `rows` particles fall; a run that was interrupted goes on from its checkpoint in `folder`.
 
-    **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s.
+    **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s; `step`: else Courant's.
     **Returns:** particles and surface against time, energies, failure surface.
     """
     cliff = Cliff.of(rows)
@@ -41,7 +43,7 @@ def collapse(rows: int, sound: float | None, folder: Path, end: float = END) -> 
             model,
             cliff.state(model),
             times,
-            CourantStep(COURANT[sound]),
+            step or CourantStep(COURANT[sound]),
             checkpoint=kept,
             watch=lambda _: bar.update(),
         )
@@ -150,14 +152,21 @@ def _rms(error: np.ndarray) -> float:
     return float(np.sqrt(np.mean(error**2)))
 
 
-def convergence(spacings: Sequence[xr.Dataset], known: Measured) -> dict:
-    """Each spacing against the experiment, and its surface against that of the finest."""
-    finest = spacings[-1].isel(time=-1)["surface"].values
+def compare(results: Mapping[str, xr.Dataset], known: Measured) -> dict:
+    """Each against the experiment, and its surface against the last one's."""
+    best = list(results.values())[-1].isel(time=-1)["surface"].values
     found = {}
-    for result in spacings:
-        away = result.isel(time=-1)["surface"].values - finest
-        found[f"{result.attrs['rows']} rows"] = {
+    for name, result in results.items():
+        away = (result.isel(time=-1)["surface"].values - best)[STATIONS < FRONT]
+        found[name] = {
             **judge(result, known),
-            "surface_rms_from_finest_m": _rms(away[STATIONS < FRONT]),
+            "surface_rms_from_last_m": _rms(away),
+            "surface_worst_from_last_m": float(np.abs(away).max()),
         }
     return found
+
+
+def steps() -> dict[str, AbstractStep]:
+    """What is compared: the last is the paper's."""
+    courant = {f"Courant {c:g}": CourantStep(c) for c in (0.5, 0.25)}
+    return courant | {f"error {rtol:.0e}": ErrorControlledStep(rtol) for rtol in (1e-4, 1e-6)}

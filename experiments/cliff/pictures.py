@@ -1,6 +1,6 @@
 """The pictures of the collapse, from its tables alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib
@@ -29,9 +29,9 @@ def draw(result: xr.Dataset, known: Measured, folder: Path) -> None:
         _save(figure, folder / f"{name}.png")
 
 
-def draw_convergence(results: Sequence[xr.Dataset], known: Measured, folder: Path) -> None:
-    """Write convergence.png: surfaces of several spacings, and how far each is from the measured points."""
-    _save(_spacings(results, known), folder / "convergence.png")
+def draw_compared(results: Mapping[str, xr.Dataset], known: Measured, folder: Path, title: str) -> None:
+    """Write surfaces.png: the surfaces of several runs, and how far each is from the measured points."""
+    _save(_surfaces(results, known, title), folder / "surfaces.png")
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -125,19 +125,18 @@ def _energy(result: xr.Dataset) -> Figure:
     return figure
 
 
-def _spacings(results: Sequence[xr.Dataset], known: Measured) -> Figure:
+def _surfaces(results: Mapping[str, xr.Dataset], known: Measured, title: str) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10, 6), layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
         x, y = known.surface.T
         upper.plot(x, y, "o", ms=4, mfc="white", mec=BLACK, label="measured")
-        for result, colour in zip(results, (ORANGE, BLUE, GREEN), strict=False):
+        for (name, result), colour in zip(results.items(), (ORANGE, BLUE, GREEN, PINK), strict=False):
             last = result.isel(time=-1)
-            label = f"spacing {1e3 * result.attrs['spacing_m']:.2f} mm"
-            upper.plot(last["x"], last["surface"], color=colour, label=label)
+            upper.plot(last["x"], last["surface"], color=colour, label=name)
             lower.plot(x, 1e3 * (np.interp(x, last["x"], last["surface"]) - y), "o-", ms=3, color=colour)
         lower.axhspan(-2, 2, color="#EEEEEE", zorder=0)
-        upper.set(ylabel="height of the surface [m]", xlim=(0, 0.48), title="The heap's surface at three spacings")
+        upper.set(ylabel="height of the surface [m]", xlim=(0, 0.48), title=title)
         lower.set(xlabel="distance from the wall [m]", ylabel="here - measured [mm]")
         lower.set_title("Grey: what the measured points resolve", fontweight="normal")
         upper.legend(frameon=False)

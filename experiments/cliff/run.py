@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.records import provenance, record
 
-StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives"]
+StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps", "profile"]
 QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
 
 
@@ -21,9 +21,11 @@ class CliffStudy:
     """"collapse": a second of it with the soil's own sound speed in the viscosity; "paper": with the paper's
     600 m/s; "convergence": until it stands, at double, own and half spacing; "cohesive": of 300 and 1000 Pa,
     with and without corrections of the sums over pairs; "inverse": friction, cohesion and stiffness from the
-    surface; "derivatives": until when they agree with finite differences."""
+    surface; "derivatives": until when they agree with finite differences;
+    "steps": the collapse by Courant's steps and by the paper's, which keep an error;
+    "profile": how well each of seven frictions explains the measured surface."""
     rows: int | None = None
-    """Particles in the block's height: the paper's 38; 19 for cohesive, 10 for inverse and derivatives."""
+    """Particles in the block's height: the paper's 38; 19 for cohesive, steps; 10 for inverse, derivatives."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
     quick: bool = False
@@ -53,11 +55,22 @@ def _one(out: Path, options: CliffStudy, sound: float | None) -> dict:
 
 def _convergence(out: Path, options: CliffStudy) -> dict:
     rows = _rows(options, ROWS)
-    results = [collapse.collapse(n, None, out, collapse.STANDS) for n in (rows // 2, rows, 2 * rows)]
-    for result in results:
-        _write(result, out, f"rows{result.attrs['rows']}.nc")
-    pictures.draw_convergence(results, measured(), out)
-    return collapse.convergence(results, measured())
+    sizes = rows // 2, rows, 2 * rows
+    results = {f"{n} rows": collapse.collapse(n, None, out, collapse.STANDS) for n in sizes}
+    return _compared(out, results, "The heap's surface at three spacings")
+
+
+def _steps(out: Path, options: CliffStudy) -> dict:
+    rows = _rows(options, HALF_ROWS)
+    results = {name: collapse.collapse(rows, None, out, step=step) for name, step in collapse.steps().items()}
+    return _compared(out, results, "The heap's surface by four rules of the step")
+
+
+def _compared(out: Path, results: dict, title: str) -> dict:
+    for name, result in results.items():
+        _write(result, out, f"{name.replace(' ', '_')}.nc")
+    pictures.draw_compared(results, measured(), out, title)
+    return collapse.compare(results, measured())
 
 
 def _write(result, out: Path, name: str = "result.nc") -> None:
@@ -70,5 +83,7 @@ STAGES = {
     "convergence": _convergence,
     "cohesive": lambda out, options: cohesive.run(out, _rows(options, HALF_ROWS)),
     "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
+    "steps": _steps,
+    "profile": lambda out, options: profile.run(out, _rows(options, ROWS), measured()),
     "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
 }

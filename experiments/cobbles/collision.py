@@ -12,7 +12,7 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState, Stone
-from difsim.dynamics import Pair, PairState
+from difsim.dynamics import AbstractPairLaw, Pair, PairState
 from difsim.stepping import Collision, Status, collide
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
@@ -24,6 +24,9 @@ TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
 STEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3)  # s, in contact
 STEP = STEPS[2]
 ATTITUDES = 1000
+ENDS = (0.0, 2 * paper.DURATION)  # s, of a collision whose way does not matter
+TABLE = tuple((e, a) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS)
+NOMINAL = TABLE.index((paper.RESTITUTION, paper.INCLINATION))
 
 
 class Cases(eqx.Module):
@@ -48,11 +51,18 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
     """
     fineness = 30 if quick else 80
     body = stone(cobble, fineness)
+    times = jnp.append(jnp.linspace(0.0, paper.DURATION, 51 if quick else 501), ENDS[1])
+    cases = _cases()
+    found = {name: collisions(body, law, cases, times) for name, law in LAWS.items()}
+    nominal = jax.tree.map(lambda x: x[NOMINAL], found["hard"])
+    # As many attitudes and times as the tables have are one compilation with them.
+    count, until = (len(cases.step), times) if quick else (ATTITUDES, ENDS)
+    attitudes = collisions(body, hard, Cases.of(tumbled(count, seed=0)), until)
     result = xr.merge(
         [
-            _nominal(body, 51 if quick else 501),
-            xr.concat([_by_law(body, law) for law in LAWS.values()], xr.Variable("model", list(LAWS))),
-            _attitudes(body, 20 if quick else ATTITUDES),
+            _nominal(body, nominal),
+            xr.concat([_of_law(c) for c in found.values()], xr.Variable("model", list(LAWS))),
+            xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in outcomes(attitudes).items()}),
         ]
     )
     finer = (
@@ -81,17 +91,49 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
     }
 
 
+def _cases() -> Cases:
+    """Those of Tables 5 and 6, and the nominal one at each step, Fig. 4: all in one call."""
+    nominal = (paper.RESTITUTION, paper.INCLINATION)
+    rows = [(*case, STEP) for case in TABLE] + [(*nominal, step) for step in STEPS]
+    e, angles, step = zip(*rows, strict=True)
+    return Cases.of(_stacked([released(a) for a in angles]), jnp.array(e), jnp.array(step))
+
+
+def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Collision:
+    """Collisions [N] of two equal stones, with their states at `times` s.
+
+    One after the other: in lock-step each would cost as much as the slowest.
+    """
+    laws = eqx.filter_vmap(law)(cases.restitution, cases.friction, cases.step)
+    # Laws of one kind are one compilation: not weakly typed, as what a law leaves at its default is.
+    laws, states = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (laws, cases.state))
+    return _collisions(body, laws, states, jnp.asarray(times))
+
+
 @eqx.filter_jit
-def _collide(pair: Pair, state, times) -> Collision:
-    return collide(pair, state, times, throw=False)
+def _collisions(body: Stone, laws: AbstractPairLaw, states: PairState, times: Array) -> Collision:
+    def one(row):
+        law, state = row
+        return collide(Pair(body, body, law), state, times, throw=False)
+
+    return map_batched(one, (laws, states))
 
 
-def _nominal(body: Stone, count: int) -> xr.Dataset:
-    """Figs 5-7, of the hard model."""
-    pair = Pair(body, body, hard(paper.RESTITUTION, paper.FRICTION, STEP))
-    times = jnp.linspace(0.0, paper.DURATION, count)
-    found = _collide(pair, released(paper.INCLINATION), times)
-    bodies = (found.states.first, found.states.second)
+def outcomes(found: Collision) -> dict[str, Array]:
+    """Ratios of energies and of normal speeds [N], number of contacts and status of each collision."""
+    return {
+        "energy_ratio": found.energy_restitution,
+        "energy_ratio_cm": found.energy_restitution_cm,
+        "normal_ratio": found.normal_restitution,
+        "contacts": found.contacts,
+        "status": found.status,
+    }
+
+
+def _nominal(body: Stone, found: Collision) -> xr.Dataset:
+    """Figs 5-7, of the hard model; the last time is that of the tables."""
+    times, states = found.times[:-1], jax.tree.map(lambda x: x[:-1], found.states)
+    bodies = (states.first, states.second)
 
     def both(name: str, dim: str, unit: str) -> tuple:
         return ("body", "time", dim), np.stack([getattr(b, name) for b in bodies]), {"unit": unit}
@@ -131,16 +173,13 @@ def _energies(body: Stone, states: RigidState) -> np.ndarray:
     return np.stack([moving, total - moving])
 
 
-def _by_law(body: Stone, law: Law) -> xr.Dataset:
-    """Tables 5 and 6, and the nominal case at each step, Fig. 4; all in one call."""
-    table = [(e, STEP, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
-    steps = [(paper.RESTITUTION, step, released(paper.INCLINATION)) for step in STEPS]
-    e, step, states = zip(*table, *steps, strict=True)
-    found = outcomes(body, law, Cases.of(_stacked(states), jnp.array(e), jnp.array(step)))
+def _of_law(found: Collision) -> xr.Dataset:
+    """Tables 5 and 6, and the nominal case at each step, Fig. 4."""
     shape = (len(paper.RESTITUTIONS), len(paper.INCLINATIONS))
+    rows = outcomes(found)
     return xr.Dataset(
-        {k: (("restitution", "inclination"), np.reshape(v[: len(table)], shape)) for k, v in found.items()}
-        | {f"step_{k}": ("step", np.asarray(v[len(table) :])) for k, v in found.items()},
+        {k: (("restitution", "inclination"), np.reshape(v[: len(TABLE)], shape)) for k, v in rows.items()}
+        | {f"step_{k}": ("step", np.asarray(v[len(TABLE) :])) for k, v in rows.items()},
         coords={
             "restitution": list(paper.RESTITUTIONS),
             "inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"}),
@@ -149,37 +188,10 @@ def _by_law(body: Stone, law: Law) -> xr.Dataset:
     )
 
 
-def _attitudes(body: Stone, count: int) -> xr.Dataset:
-    """The frontal collision of the same two stones, turned at random before: what their shape alone does."""
-    found = outcomes(body, hard, Cases.of(tumbled(count, seed=0)))
-    return xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in found.items()})
-
-
 def _frontal(body: Stone) -> np.ndarray:
     """CoR_E for α = 0 and each restitution, hard."""
     states = _stacked([released(0.0)] * len(paper.RESTITUTIONS))
-    return np.asarray(outcomes(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS)))["energy_ratio"])
-
-
-@eqx.filter_jit
-def outcomes(body: Stone, law: Law, cases: Cases) -> dict[str, Array]:
-    """Ratios of energies and of normal speeds [N], number of contacts and status of each collision.
-
-    One after the other: in lock-step each would cost as much as the slowest.
-    """
-
-    def one(case):
-        pair = Pair(body, body, law(case.restitution, case.friction, case.step))
-        found = collide(pair, case.state, jnp.array([0.0, 2 * paper.DURATION]), throw=False)
-        return {
-            "energy_ratio": found.energy_restitution,
-            "energy_ratio_cm": found.energy_restitution_cm,
-            "normal_ratio": found.normal_restitution,
-            "contacts": found.contacts,
-            "status": found.status,
-        }
-
-    return map_batched(one, cases)
+    return np.asarray(collisions(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS))).energy_restitution)
 
 
 def _stacked(states: Sequence[PairState]) -> PairState:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
@@ -14,11 +13,11 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim.stepping import CourantStep, Status, advance, describe, start
-from experiments.foot.scene import LAW, RADIUS, Foot
+from experiments.foot import thrown
+from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
-COURANT = 0.65
 SAMPLES = 120
 BIN = 6  # samples that are averaged: particles push in turn
 FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
@@ -26,8 +25,10 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 
 @dataclass
 class FootStudy:
-    """A rigid sole that goes down in a bed of regolith at constant speed: its force against its penetration."""
+    """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
+    stage: Literal["push", "throw"] = "push"
+    """"push": down at constant speed; "throw": with a lander's mass on it, until it stands."""
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
@@ -35,13 +36,15 @@ class FootStudy:
     speeds: tuple[float, ...] = (0.25, 0.5, 1.0)
     """m/s."""
     depth: float = 0.08
-    """Where it ends, m: well above the floor at .27 m."""
+    """Where a push ends, m: well above the floor at .27 m."""
+    load: float = 510.0
+    """Mass over area of what is thrown, kg/m²: of Philae's 96 kg on six soles."""
     softening: float = 1.0
     """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
     alpha: float = 0.3
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     out: Path | None = None
-    """Folder for summary.json and the picture (results/foot/DIMENSION)."""
+    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION)."""
     quick: bool = False
     """A smoke test. Its answer is not to be quoted."""
 
@@ -50,6 +53,8 @@ class FootStudy:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
+        if self.load <= 0:
+            raise ValueError(f"--load {self.load} kg/m2 must be positive")
         if not 0 < self.depth < float(LAW.thickness):
             raise ValueError(
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
@@ -57,11 +62,12 @@ class FootStudy:
 
 
 def run(options: FootStudy) -> None:
-    """Push at each speed, fit what the force is made of, write and draw."""
+    """Push or throw at each speed, write and draw."""
     foot = Foot.of(options.dimension, options.spacing)
     record(
-        options.out or Path("results/foot") / str(options.dimension),
-        partial(_pushed, foot, options),
+        options.out or Path("results/foot") / options.stage / str(options.dimension),
+        partial(STAGES[options.stage], foot, options),
+        stage=options.stage,
         dimension=options.dimension,
         spacing_m=options.spacing,
         particles=foot.position.shape[1],
@@ -79,11 +85,25 @@ def _pushed(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
     }
 
 
+def _thrown(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
+    results = {}
+    for speed in options.speeds:
+        results[speed] = thrown.throw(foot, speed, options.load, options.softening, options.alpha)
+        results[speed].to_netcdf(out / f"{speed:g}_m_s.nc", engine="h5netcdf")
+    thrown.draw(out / "thrown.png", results)
+    return {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
+
+
+STAGES = {"push": _pushed, "throw": _thrown}
+
+
 def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:
     """Penetration m and upward force N (N/m in the plane), averaged over some samples each."""
     model = foot.model(speed, options.softening, options.alpha)
     sole = model.tools[-1]
-    force = eqx.filter_jit(lambda p: model.force(p.motion, p.neighbours.made(p.motion.state.position), sole)[-1])
+    force = eqx.filter_jit(
+        lambda p: model.force(p.motion, p.neighbours.updated(p.motion.state.position), sole)[-1]
+    )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
     progress, forces = start(model, foot.state(model)), []
@@ -94,19 +114,6 @@ def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.n
         forces.append(float(force(progress)))
     mean = [np.reshape(x, (-1, BIN)).mean(axis=1) for x in (foot.penetration(speed, times), forces)]
     return mean[0], mean[1]
-
-
-def law(z: Any, speed: float) -> Any:
-    """The reduced law's force on a disc at plastic penetration `z` m and `speed` m/s, N: flow() solved for it."""
-
-    def one(z):
-        area = np.pi * RADIUS**2
-        pressure = LAW.bearing_pressure(z, jnp.asarray(RADIUS))
-        c1 = area * LAW.grain_diameter / RADIUS * jnp.sqrt(LAW.grain_density * pressure) + LAW.viscosity
-        c2 = 8 / 3 * LAW.friction * LAW.bulk_density * area
-        return area * pressure + c1 * speed + c2 * speed**2
-
-    return jax.vmap(one)(jnp.asarray(z))
 
 
 def parts(foot: Foot, curves: dict[float, tuple[np.ndarray, np.ndarray]], depth: float) -> dict[str, Any]:

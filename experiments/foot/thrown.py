@@ -1,0 +1,151 @@
+"""A sole with a lander's mass that falls into the bed and is stopped by it, and what stopped it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from difsim.sph import Continuum
+from difsim.stepping import CourantStep, Progress, Status, advance, describe, start
+from difsim.typing import Scalar
+from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
+
+FRAME = 5e-4  # s, over which force and motion are averaged
+LONGEST = 0.6  # s
+
+
+class Fall(eqx.Module):
+    """Of the sole: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far (per m
+    in the plane)."""
+
+    progress: Progress
+    place: Float[Array, "d m"]
+    velocity: Float[Array, " d"]
+    force: Scalar
+    impulse: Scalar
+
+
+def begun(foot: Foot, model: Continuum) -> Fall:
+    """The sole above the bed, which it does not touch yet."""
+    sole, none = model.tools[-1], jnp.zeros(())
+    return Fall(start(model, foot.state(model)), sole.reference, sole.path.velocity, none, none)
+
+
+def carrying(model: Continuum, now: Fall) -> Continuum:
+    """`model` with its sole on the path that it is on now."""
+    path = now.place - now.progress.motion.time * now.velocity[:, None], now.velocity
+    return eqx.tree_at(lambda m: (m.tools[-1].reference, m.tools[-1].path.velocity), model, path)
+
+
+@eqx.filter_jit
+def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
+    """On to `until` s: in each step the sole goes on uniformly, then the bed's force changes its velocity."""
+
+    def one(now: Fall) -> Fall:
+        moving = carrying(model, now)
+        gone = advance(moving, now.progress, until, CourantStep(COURANT), jnp.asarray(1))
+        dt = gone.motion.time - now.progress.motion.time
+        # The list of the step's beginning sees by its skin what is near at its end.
+        force = moving.force(gone.motion, gone.neighbours, moving.tools[-1])[-1]
+        push = 0.5 * dt * (now.force + force)
+        slower = now.velocity.at[-1].add(push / mass)  # it is guided: no tilt, no slip
+        return Fall(gone, now.place + dt * now.velocity[:, None], slower, force, now.impulse + push)
+
+    def goes_on(now):
+        return (now.progress.status == Status.OK) & (now.progress.motion.time < until)
+
+    return jax.lax.while_loop(goes_on, one, now)
+
+
+def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float) -> xr.Dataset:
+    """Penetration m, speed m/s downwards and pressure Pa against time s, until the sole stands.
+
+    **Arguments:** `speed` m/s before it touches; `load`: mass over area, kg/m². **Raises:** ValueError for a run
+    that fails.
+    """
+    model = foot.model(speed, softening, alpha)
+    sole, mass = model.tools[-1], jnp.asarray(load * foot.area)
+    now = begun(foot, model)
+    rows = []
+    said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
+    with tqdm(total=speed, desc=said, bar_format="{desc}: {percentage:3.0f}% of the speed lost, {elapsed}") as bar:
+        for time in np.arange(FRAME, LONGEST, FRAME):
+            before, now = now, fall(model, mass, now, jnp.asarray(time))
+            while now.progress.status == Status.OVERFLOW:
+                here = now.progress.motion
+                roomy = start(carrying(model, now), here.state, float(here.time))
+                now = fall(model, mass, eqx.tree_at(lambda f: f.progress, now, roomy), jnp.asarray(time))
+            if now.progress.status != Status.OK:
+                raise ValueError(describe(now.progress))
+            down = -float(now.velocity[-1])
+            sunk = float(sole.reference[-1, 0] - now.place[-1, 0])
+            pressure = float(now.impulse - before.impulse) / FRAME / foot.area
+            rows.append((time, foot.penetration(speed, 0.0) + sunk, down, pressure))
+            bar.update(speed - max(down, 0.0) - bar.n)
+            if down <= 0:
+                break
+    columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
+    units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
+    return xr.Dataset(
+        {name: ("time", columns[name], {"unit": unit}) for name, unit in units.items()},
+        coords={"time": ("time", columns["time"], {"unit": "s"})},
+        attrs={"load_kg_m2": load, "thrown_m_s": speed},
+    )
+
+
+def judge(result: xr.Dataset) -> dict[str, float]:
+    """What the first hit took and how deep it got; the law's depth, for a disc.
+
+    The hit is over where the soil has let go: the pressure is a twentieth of its peak.
+    """
+    speed, load = result.attrs["thrown_m_s"], result.attrs["load_kg_m2"]
+    pressure = result["pressure"].values
+    peak = int(pressure.argmax())
+    gone = np.flatnonzero(pressure[peak:] < 0.05 * pressure[peak])
+    after = peak + int(gone[0]) if gone.size else len(pressure) - 1
+    left = float(result["speed"][after])
+    return {
+        "depth_m": float(result["penetration"].max()),
+        "stands_after_s": float(result["time"][-1]),
+        "peak_pressure_Pa": float(pressure[peak]),
+        "speed_left_by_the_hit": left / speed,
+        "impulse_of_the_hit_over_rho_R_v": load * (speed - left) / (float(LAW.bulk_density) * RADIUS * speed),
+        "depth_of_the_law_of_a_disc_m": law_depth(speed, load),
+    }
+
+
+def law_depth(speed: float, load: float) -> float:
+    """Where the reduced law stops a disc of `load` kg/m² that comes at `speed` m/s, m: d(v²)/dz = -2 F/m."""
+    mass, dz = load * np.pi * RADIUS**2, 1e-5 * float(LAW.thickness)
+
+    def deeper(squared, z):
+        moves = squared > 0
+        force = law(z, jnp.sqrt(jnp.maximum(squared, 0.0)))
+        return jnp.where(moves, squared - 2 * dz * force / mass, squared), moves
+
+    moved = jax.lax.scan(deeper, jnp.asarray(speed**2), dz * jnp.arange(100_000))[1]
+    return dz * float(jnp.sum(moved))
+
+
+def draw(path: Path, results: Mapping[float, xr.Dataset]) -> None:
+    """Write the pressure and the speed against the penetration."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        for (speed, result), colour in zip(results.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
+            depth = 100 * result["penetration"]
+            left.plot(depth, result["pressure"] / 1e3, color=colour, label=f"{speed:g} m/s")
+            right.plot(depth, result["speed"], color=colour)
+        left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="A hit, and then bearing")
+        right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s", title="Most of it is lost in the hit")
+        left.legend(frameon=False)
+        figure.savefig(path)
