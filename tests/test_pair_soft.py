@@ -120,7 +120,7 @@ def test_compliance_alone_is_elastic_and_sets_the_duration():
 
 
 def test_how_steps_fall_on_the_parting_shows_in_no_derivative():
-    """With the force at the middle of each step the rebound had teeth of 1.2e-4 as a function of the compliance."""
+    """With the force at the middle of a step the rebound had teeth of 1.2e-4 as a function of the compliance."""
     pair, shares = compliant(e=0.6, step=DURATION / 40), np.linspace(0.94, 1.06, 13)
     changed = [eqx.tree_at(lambda p: p.law.compliance, pair, share * 2 / K) for share in shares]
     u = [float(bout(p, touching())[0].state.second.velocity[2]) for p in changed]
