@@ -24,8 +24,8 @@ class CompliantPair(AbstractPairLaw):
         F_n = δ/C + c δ' ≥ -F_c,    |F_t| ≤ μ (F_n + F_c),    no slip where that holds it.
 
     It parts where the stretch -δ goes beyond C F_c: to break it costs ½ C F_c², and stones that are slower than
-    that stay together. The damper c gives `restitution` without cohesion. Leapfrog steps, each with the mean of the
-    force in it, so that derivatives hardly see how the steps fall on touch and parting; friction, a set-valued
+    that stay together. The damper c gives `restitution` without cohesion. Leapfrog steps, with the mean of the
+    force in each, so that derivatives hardly see how the steps fall on touch and parting; friction, a set-valued
     force, is found as an impulse in each step, by Gauss-Seidel sweeps over the features. No tangential compliance.
 
     **Arguments:** `compliance` C > 0, m/N; `restitution` e in (0, 1]; `friction` μ ≥ 0; `cohesion` F_c ≥ 0, N a

@@ -102,7 +102,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     )
 
 
-def judge(result: xr.Dataset) -> dict[str, float]:
+def judge(result: xr.Dataset) -> dict[str, float | bool]:
     """What the first hit took and how deep it got; the law's depth, for a disc.
 
     The hit is over where the soil has let go: the pressure is a twentieth of its peak.
@@ -115,7 +115,8 @@ def judge(result: xr.Dataset) -> dict[str, float]:
     left = float(result["speed"][after])
     return {
         "depth_m": float(result["penetration"].max()),
-        "stands_after_s": float(result["time"][-1]),
+        "stands": bool(result["speed"][-1] <= 0),
+        "ended_s": float(result["time"][-1]),
         "peak_pressure_Pa": float(pressure[peak]),
         "speed_left_by_the_hit": left / speed,
         "impulse_of_the_hit_over_rho_R_v": load * (speed - left) / (float(LAW.bulk_density) * RADIUS * speed),
