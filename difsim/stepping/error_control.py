@@ -19,8 +19,8 @@ class ErrorControlledStep(AbstractStep):
     at most, and never more than the model's longest stable step. Where a millionth of that still errs by more, the
     run stops with STEP_TOO_SHORT, or NOT_FINITE if the error is not.
 
-    **Raises:** ValueError for rtol ≤ 0, TypeError for a model that is no `AbstractEstimating`. **Source:** paper 002 sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner
-    (1993), sec. II.4.
+    **Raises:** ValueError for rtol ≤ 0, TypeError for a model that is no `AbstractEstimating`.
+    **Source:** paper 002 sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner (1993), sec. II.4.
     """
 
     rtol: Scalar = number(default=1e-6)
