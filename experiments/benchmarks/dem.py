@@ -1,4 +1,4 @@
-"""Grains: cost of a settling bed against LIGGGHTS and YADE, by size, of derivatives, and in float32.
+"""Grains: cost of a settling bed against LIGGGHTS and YADE, by size, and of derivatives.
 
 The work is a loose lattice of equal spheres in a box that falls together under gravity: all sides begin with the
 same positions and make the same steps with the same law (Hertz, Mindlin's spring with Coulomb's bound, the same
@@ -56,9 +56,6 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     for count in OTHERS:
         cost, _ = _settled(*bed(count), 1, SHORT)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
-    single = jax.tree.map(lambda x: x.astype(jnp.float32), model)
-    cost, _ = _settled(single, position.astype(jnp.float32), seeds, SHORT)
-    yield row(f"{SHORT} steps in float32, over float64", cost / short, "1")
     yield from _derivatives(model, start(model, end), seeds)
 
 
