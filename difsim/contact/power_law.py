@@ -148,6 +148,9 @@ class HuntCrossley(AbstractNormal):
         return damping.elastic_ratio_restitution(self.damping * speed)
 
 
+HERTZ_DURATION = 2.943275184  # of an elastic impact, in δ_max/v
+
+
 class Hertz(AbstractNormal):
     """The elastic contact of two spheres, F = 4/3 E* √R* δ^(3/2).
 
@@ -199,7 +202,7 @@ class Hertz(AbstractNormal):
 
     def duration(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
         """t = 2.943275184 δ_max/v in s, from touch to parting."""
-        return 2.943275184 * self.max_depth(mass, speed) / as_float(speed)
+        return HERTZ_DURATION * self.max_depth(mass, speed) / as_float(speed)
 
 
 def effective_modulus(modulus: ArrayLike | Sequence, poisson: ArrayLike | Sequence) -> Scalar:

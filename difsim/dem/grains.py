@@ -8,10 +8,10 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim import safe
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
-from difsim.dem.touching import Grain, Shear, at_wall, between
+from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, number, require, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
@@ -69,7 +69,7 @@ class Grains(AbstractParticles):
 
     law: AbstractGrainLaw
     radius: Float[Array, " n"] = number()
-    density: Scalar = number()
+    density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
     walls: tuple[AbstractSDF, ...] = ()
 
@@ -81,6 +81,11 @@ class Grains(AbstractParticles):
     def mass(self) -> Float[Array, " n"]:
         """kg."""
         return 4 / 3 * jnp.pi * self.density * self.radius**3
+
+    @property
+    def inertia(self) -> Float[Array, " n"]:
+        """Of each about any axis, kg m²."""
+        return 0.4 * self.mass * self.radius**2
 
     @property
     def gap(self) -> Scalar:
@@ -131,16 +136,13 @@ class Grains(AbstractParticles):
         """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
         first, second = state.pairs.first, state.pairs.second
         a, b = self._grains(state, first), self._grains(state, second)
-        distance = safe.sqrt(jnp.sum((a.position - b.position) ** 2, axis=0))
-        depth = jnp.where(first == second, -1.0, a.radius + b.radius - distance)
-        contacts = [(a.radius * b.radius / (a.radius + b.radius), depth)]
+        contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
         away = (jax.vmap(wall.distance, in_axes=1)(state.position) for wall in self.walls)
         contacts += [(self.radius, self.radius - gap) for gap in away]
         memories = state.pairs.memory, *state.walls
-        moment = 0.4 * self.mass * self.radius**2
         return {
             "kinetic": 0.5 * jnp.sum(self.mass * jnp.sum(state.velocity**2, axis=0)),
-            "rotation": 0.5 * jnp.sum(moment * jnp.sum(state.spin**2, axis=0)),
+            "rotation": 0.5 * jnp.sum(self.inertia * jnp.sum(state.spin**2, axis=0)),
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
             "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
             "tangential": sum(
@@ -149,8 +151,7 @@ class Grains(AbstractParticles):
         }
 
     def _grains(self, state: GrainsState, who: Int[Array, " q"]) -> Grain:
-        sample = Grain(state.position, state.velocity, state.spin, self.radius, self.mass)
-        return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), sample)
+        return _of(Grain(state.position, state.velocity, state.spin, self.radius, self.mass), who)
 
     def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
@@ -166,19 +167,20 @@ class Grains(AbstractParticles):
         none = jnp.zeros_like(state.position)
         force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
         moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-        deepest, memories = [jnp.max(push.depth)], []
+        depth, memories = jnp.max(push.depth, initial=0.0), []
         for wall, who, memory in zip(self.walls, near.at_walls, state.walls, strict=True):
             here = _at_wall(self.law, wall, self._grains(state, who), _of(memory, who), dt)
             force, moment = force.at[:, who].add(here.force), moment.at[:, who].add(here.moment)
             memories.append(jax.tree.map(lambda x, new, who=who: x.at[..., who].set(new), memory, here.memory))
-            deepest.append(jnp.max(jnp.where(who < self.radius.shape[0], here.depth, 0.0)))
+            listed = who < self.radius.shape[0]
+            depth = jnp.max(here.depth, initial=depth, where=listed)
         state = eqx.tree_at(lambda s: (s.pairs.memory, s.walls), state, (push.memory, tuple(memories)))
-        spin = moment / (0.4 * self.mass * self.radius**2)[None]
-        depth = jnp.maximum(jnp.max(jnp.stack(deepest)), 0.0)
+        spin = moment / self.inertia[None]
         return state, Rates(self.gravity[:, None] + force / self.mass[None], spin, depth)
 
 
 _between = jax.vmap(between, in_axes=(None, -1, -1, -1, None, -1), out_axes=-1)
+_met = jax.vmap(met, in_axes=-1, out_axes=-1)
 
 
 def _at_wall(law, wall, grains, memory, dt):
@@ -188,8 +190,9 @@ def _at_wall(law, wall, grains, memory, dt):
     return jax.vmap(one, in_axes=-1, out_axes=-1)(grains, memory)
 
 
-def _of(memory: Shear, who: Int[Array, " q"]) -> Shear:
-    return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), memory)
+def _of(many: Grain | Shear, who: Int[Array, " q"]) -> Grain | Shear:
+    # Room that is left in a list names grain n.
+    return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), many)
 
 
 def _remembered(state: GrainsState, near: Near) -> GrainsState:

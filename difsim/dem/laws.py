@@ -10,9 +10,10 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.contact import AbstractCohesion, RollingTorque, SpinningResistance
+from difsim.contact import AbstractCohesion, Hertz, RollingTorque, Sharp, SpinningResistance, effective_modulus
 from difsim.contact.damping import check_restitution, clip, clipped_ratio
-from difsim.typing import Scalar, number, require
+from difsim.contact.power_law import HERTZ_DURATION
+from difsim.typing import Scalar, require, scalar
 
 
 class AbstractGrainLaw(eqx.Module):
@@ -59,10 +60,10 @@ class HertzMindlin(AbstractGrainLaw):
     is the usual one of DEM codes, of the same ζ.
     """
 
-    modulus: Scalar = number()
-    poisson: Scalar = number()
-    restitution: Scalar = number()
-    friction: Scalar = number()
+    modulus: Scalar = scalar()
+    poisson: Scalar = scalar()
+    restitution: Scalar = scalar()
+    friction: Scalar = scalar()
     rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
     cohesion: tuple[AbstractCohesion, ...] = ()
 
@@ -75,7 +76,7 @@ class HertzMindlin(AbstractGrainLaw):
     @property
     def effective_modulus(self) -> Scalar:
         """E* = E/(2 (1 - ν²)), Pa: both deform, and so does a wall."""
-        return self.modulus / (2 * (1 - self.poisson**2))
+        return 0.5 * effective_modulus(self.modulus, self.poisson)
 
     @property
     def effective_shear(self) -> Scalar:
@@ -101,10 +102,10 @@ class HertzMindlin(AbstractGrainLaw):
         return 2 * (5 / 6) ** 0.5 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
 
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        # 2.943 δ/v with δ^(5/2) = 5/4 m v²/k: it falls as δ^(-1/4).
-        k = 4 / 3 * self.effective_modulus * jnp.sqrt(radius)
-        deepest = jnp.maximum(depth, (1.25 * mass * speed**2 / k) ** 0.4)
-        return 2.943275184 * jnp.sqrt(1.25 * mass / (k * jnp.sqrt(deepest)))
+        hertz = Hertz(self.effective_modulus, radius, Sharp())
+        deepest = jnp.maximum(depth, hertz.max_depth(mass, speed))
+        # `Hertz.duration` by the depth: it falls as δ^(-1/4), and holds at rest too.
+        return HERTZ_DURATION * jnp.sqrt(1.25 * mass / (hertz.stiffness * jnp.sqrt(deepest)))
 
 
 class LinearSprings(AbstractGrainLaw):
@@ -116,10 +117,10 @@ class LinearSprings(AbstractGrainLaw):
     **Source:** `LinearClipped` and `TangentialSpring` of `difsim.contact`.
     """
 
-    stiffness: Scalar = number()
-    ratio: Scalar = number()
-    restitution: Scalar = number()
-    friction: Scalar = number()
+    stiffness: Scalar = scalar()
+    ratio: Scalar = scalar()
+    restitution: Scalar = scalar()
+    friction: Scalar = scalar()
     rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
     cohesion: tuple[AbstractCohesion, ...] = ()
 

@@ -39,18 +39,26 @@ class Push(eqx.Module):
 
 def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar, itself: Bool[Array, ""]) -> Push:
     """What sphere b does to sphere a in a step of `dt` s; nothing where the two are one particle (`itself`)."""
-    offset = a.position - b.position
-    # Only a particle with itself has the distance 0, and that is masked.
-    distance = safe.sqrt_floored(dot(offset, offset))
-    normal = offset / distance
-    depth = jnp.where(itself, -a.radius, a.radius + b.radius - distance)
-    radius = a.radius * b.radius / (a.radius + b.radius)
-    mass = a.mass * b.mass / (a.mass + b.mass)
+    normal, depth = met(a, b, itself)
+    radius, mass = effective(a.radius, b.radius), effective(a.mass, b.mass)
     # The contact is one point, half the depth below both surfaces, so that angular momentum is kept.
     arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
     velocity = a.velocity - b.velocity - cross(arm * a.spin + other_arm * b.spin, normal)
     force, side, turning, memory = _pushed(law, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt)
     return Push(force, turning - arm * side, -turning - other_arm * side, memory, depth)
+
+
+def met(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
+    """The normal of sphere a's contact with b, out of b, and its depth m; negative for one particle (`itself`)."""
+    offset = a.position - b.position
+    # Only a particle with itself has the distance 0, and that is masked.
+    distance = safe.sqrt_floored(dot(offset, offset))
+    return offset / distance, jnp.where(itself, -a.radius, a.radius + b.radius - distance)
+
+
+def effective(a: Scalar, b: Scalar) -> Scalar:
+    """1/x = 1/a + 1/b, of two radii or masses."""
+    return a * b / (a + b)
 
 
 def at_wall(law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: Shear, dt: Scalar) -> Push:

@@ -82,9 +82,20 @@ def _settled(model: Grains, position: jax.Array, runs: int, steps: int = STEPS) 
     return cpu / steps / position.shape[1], jax.tree.map(lambda x: jnp.asarray(x[-1]), states)
 
 
-def _peers_restitution() -> float:
-    """The restitution that gives the peers' dampers, which may pull, the damping ratio of ours."""
-    return float(attractive_restitution(clipped_ratio(jnp.asarray(RESTITUTION))))
+def _given() -> dict[str, float]:
+    """What both peers are told."""
+    # Their dampers may pull: this restitution gives them the damping ratio of ours.
+    restitution = attractive_restitution(clipped_ratio(jnp.asarray(RESTITUTION)))
+    return {
+        "side": WIDE * PITCH,
+        "skin": SKIN * 2 * RADIUS,
+        "modulus": MODULUS,
+        "poisson": POISSON,
+        "restitution": float(restitution),
+        "gravity": GRAVITY,
+        "dt": DT,
+        "steps": STEPS,
+    }
 
 
 def _liggghts(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] | None:
@@ -109,18 +120,7 @@ def _liggghts(model: Grains, position: jax.Array, folder: Path) -> dict[str, flo
     ]
     data = folder / "dem_liggghts.data"
     data.write_text("\n".join(lines) + "\n")
-    given = {
-        "data": data.resolve(),
-        "skin": SKIN * 2 * RADIUS,
-        "modulus": MODULUS,
-        "poisson": POISSON,
-        "restitution": _peers_restitution(),
-        "friction": FRICTION,
-        "side": side,
-        "gravity": GRAVITY,
-        "dt": DT,
-        "steps": STEPS,
-    }
+    given = _given() | {"data": data.resolve(), "friction": FRICTION}
     script = Path(__file__).with_name("dem_liggghts.in").resolve()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = subprocess.run(
@@ -142,21 +142,8 @@ def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] 
     if program is None:
         return None
     case, result = (folder / name for name in ("dem_yade_case.json", "dem_yade.json"))
-    given = {
-        "position": np.asarray(position).T.tolist(),
-        "radius": RADIUS,
-        "density": DENSITY,
-        "modulus": MODULUS,
-        "poisson": POISSON,
-        "friction_angle": math.atan(FRICTION),
-        "restitution": _peers_restitution(),
-        "side": WIDE * PITCH,
-        "skin": SKIN * 2 * RADIUS,
-        "gravity": GRAVITY,
-        "dt": DT,
-        "steps": STEPS,
-    }
-    case.write_text(json.dumps(given))
+    given = {"position": np.asarray(position).T.tolist(), "radius": RADIUS, "density": DENSITY}
+    case.write_text(json.dumps(_given() | given | {"friction_angle": math.atan(FRICTION)}))
     script = Path(__file__).with_name("dem_yade.py").resolve()
     environment = os.environ | {"DEM_CASE": str(case.resolve()), "DEM_RESULT": str(result.resolve())}
     subprocess.run([program, "-x", "-n", "-j1", script], check=True, env=environment, capture_output=True)
