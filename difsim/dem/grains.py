@@ -107,6 +107,9 @@ class Grains(AbstractParticles):
         # No time has passed: what the contacts remember stays.
         return GrainsMotion(time, *self._pushed(_remembered(state, near), near, jnp.zeros_like(self.density)))
 
+    def memory(self, motion: GrainsMotion) -> Touching:
+        return motion.state.pairs
+
     def relisted(self, motion: GrainsMotion, near: Near) -> GrainsMotion:
         return eqx.tree_at(lambda m: m.state, motion, _remembered(motion.state, near))
 

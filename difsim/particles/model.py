@@ -28,9 +28,13 @@ class AbstractParticles(eqx.Module):
     def begin(self, time: Scalar, state: Any, near: Any) -> Any:
         """The motion that starts from `state` at `time` s."""
 
-    @abstractmethod
+    def memory(self, motion: Any) -> Any:
+        """What of a motion belongs to the pairs of a list; nothing, unless pairs remember."""
+        return ()
+
     def relisted(self, motion: Any, near: Any) -> Any:
-        """The same motion, told of a new list: what belongs to pairs finds its place there."""
+        """The same motion, told of a new list: its `memory` finds its place there."""
+        return motion
 
     @abstractmethod
     def step(self, motion: Any, near: Any, dt: Scalar) -> Any:

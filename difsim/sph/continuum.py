@@ -92,9 +92,6 @@ class Continuum(AbstractEstimating):
         reach = float(self.reach)
         return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
 
-    def relisted(self, motion: ContinuumMotion, neighbours: Neighbours) -> ContinuumMotion:
-        return motion
-
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)
         return ContinuumMotion(time, state, self.field(state, neighbours))

@@ -89,17 +89,21 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
 
 
 def listed(model: AbstractParticles, progress: Progress) -> Progress:
-    """`progress` with its list and motion made anew where particles have moved too far for the list. Under jit."""
-    motion, near = progress.motion, progress.neighbours
+    """`progress` with its list made anew where particles have moved too far for it. Under jit."""
+
+    def hanging(p):
+        # Not the whole motion, which derivatives would carry through the `cond`.
+        return p.neighbours, *jax.tree.leaves(model.memory(p.motion))
 
     def anew():
-        made = near.made(motion.state.position)
-        told = model.relisted(motion, made)
+        made = progress.neighbours.made(progress.motion.state.position)
+        motion = model.relisted(progress.motion, made)
         # A list without room leaves out pairs, and would make the motion forget them.
-        return jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), told, motion), made
+        motion = jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), motion, progress.motion)
+        return hanging(eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, made)))
 
-    fresh = jax.lax.cond(near.is_stale(motion.state.position), anew, lambda: (motion, near))
-    return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, fresh)
+    stale = progress.neighbours.is_stale(progress.motion.state.position)
+    return eqx.tree_at(hanging, progress, jax.lax.cond(stale, anew, lambda: hanging(progress)))
 
 
 def moved(
