@@ -20,6 +20,7 @@ from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.dem.touching import Shear, sheared
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
+from tests.helpers import single
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
 MASS = 4 / 3 * np.pi * RHO * R**3
@@ -252,6 +253,15 @@ def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
     assert run.lists > 0 and run.states.pairs.first.shape[0] == 3
     on = evolve(falls, jax.tree.map(lambda x: jnp.asarray(x[1]), run.states), [0.01], CourantStep(0.5))
     np.testing.assert_allclose(on.states.position[0], run.states.position[2], atol=0.02 * R)
+
+
+def test_float32_stays_float32_within_a_float64_session():
+    model, state = gas(HERTZ)
+    wide, narrow = (
+        evolve(m, s, [0.004], CourantStep(0.5)).states for m, s in ((model, state), single((model, state)))
+    )
+    assert {x.dtype for x in jax.tree.leaves(narrow) if x.dtype.kind == "f"} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(narrow.position, wide.position, atol=1e-4 * R)
 
 
 def test_bad_input():

@@ -23,11 +23,6 @@ class Touching(eqx.Module):
     second: Int[Array, " p"]
     memory: Shear
 
-    @classmethod
-    def none(cls) -> "Touching":
-        zero = jnp.zeros(1, jnp.int32)
-        return cls(zero, zero, Shear(jnp.zeros((3, 1)), jnp.zeros(1)))
-
 
 class GrainsState(eqx.Module):
     """Position m, velocity m/s and spin rad/s of n spheres, what their pairs remember, and what they remember of
@@ -97,7 +92,9 @@ class Grains(AbstractParticles):
         position = jnp.asarray(position)
         zero = jnp.zeros_like(position)
         wall = Shear(zero, zero[0])
-        return GrainsState(position, zero, zero, Touching.none(), (wall,) * len(self.walls))
+        one = jnp.zeros(1, jnp.int32)
+        pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
+        return GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls))
 
     def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
         width = 2 * skin * float(jnp.max(self.radius))

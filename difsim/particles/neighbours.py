@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar, as_float, number
 
 SLACK = 1.3  # capacity over what the first arrangement needs: grains that are compacted have more neighbours
 CHUNK = 4096  # particles whose candidates are looked at together: bounds the memory, and is past the overhead
@@ -59,7 +59,7 @@ class Neighbours(eqx.Module):
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
-        x = jnp.asarray(x)
+        x = as_float(position)  # in its own precision, as `made` will find it
         empty = cls(
             jnp.zeros((1, x.shape[1]), jnp.int32),
             rigid,

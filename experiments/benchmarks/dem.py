@@ -26,7 +26,7 @@ from difsim.contact.damping import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, Progress, evolve, march, start
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
 MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5
@@ -52,7 +52,11 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
             continue
         yield row(f"{label}, CPU, {name}", 1e6 * ours, "us", 1e6 * theirs["cpu"] / COUNT / STEPS)
         yield row(f"mean height after {STEPS} steps, {name}", height, "m", theirs["height"])
-    short, _ = _settled(model, position, seeds, SHORT)
+    short, there = _settled(model, position, seeds, SHORT)
+    single, near = _settled(in_float32(model), in_float32(position), seeds, SHORT)
+    yield row("float32, CPU, over float64", single / short, "1")
+    apart = jnp.max(jnp.abs(near.position - there.position)) / RADIUS
+    yield row(f"float32, furthest from float64 after {SHORT} steps, over the radius", float(apart), "1")
     for count in OTHERS:
         cost, _ = _settled(*bed(count), 1, SHORT)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")

@@ -19,7 +19,7 @@ import numpy as np
 
 from difsim.sph import Continuum
 from difsim.stepping import ConstantStep, Progress, advance, evolve, march, start
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"
@@ -162,10 +162,7 @@ def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list
 
 def _single(model, run, end, dt, cpu, seeds) -> list[dict[str, Any]]:
     """float32: cost, and how far from float64."""
-    half = lambda tree: jax.tree.map(  # noqa: E731
-        lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree
-    )
-    single, _, there = _timed(half(model), half(run), dt, seeds)
+    single, _, there = _timed(in_float32(model), in_float32(run), dt, seeds)
     apart = jnp.max(jnp.abs(there.motion.state.position - end.motion.state.position)) / model.kernel.h
     return [
         row("float32, CPU, over float64", single / cpu, "1"),

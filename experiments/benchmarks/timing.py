@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -29,3 +30,8 @@ def row(work: str, ours: float, unit: str, peer: float = np.nan) -> dict[str, An
     """A row, with the ratio peer/ours where there is a peer: a time's is how many times faster ours is."""
     ratio = peer / ours if ours else np.nan
     return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ratio), "unit": unit}
+
+
+def in_float32(tree: Any) -> Any:
+    """The same Module or state in single precision."""
+    return jax.tree.map(lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree)
