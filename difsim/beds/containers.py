@@ -86,8 +86,5 @@ class Bin(AbstractContainer):
 
     @property
     def sides(self):
-        axes = jnp.eye(3)[:2]
-        ends = [
-            (sign, axis, half) for axis, half in zip(axes, self.half_size, strict=True) for sign in (-1.0, 1.0)
-        ]
-        return tuple(Plane(sign * half * axis, -sign * axis) for sign, axis, half in ends)
+        across = zip(jnp.eye(3)[:2], self.half_size, strict=True)
+        return tuple(Plane(end * half * axis, -end * axis) for axis, half in across for end in (-1.0, 1.0))

@@ -44,18 +44,18 @@ class Figures(NamedTuple):
         high = np.array([*(np.asarray(container.half_size) - margin), height - margin])
         if (high <= low).any():
             raise ValueError(
-                f"a bed of {height:.3g} m has no core {margin:.3g} m from walls and surface: more or smaller grains"
+                f"a bed of {height:.3g} m has no core {margin:.3g} m from walls and surface: take smaller grains"
             )
         points = np.random.default_rng(0).uniform(low[:, None], high[:, None], (3, POINTS))
         grains = cKDTree(position.T)
         solid = _solid_fraction(points[:, core(points)], grains, radius)
         inside = core(position)
-        touches = np.bincount(touching(grains, radius).ravel(), minlength=radius.size)
-        coordination = float(touches[inside].mean()) if inside.any() else 0.0
+        contacts = np.bincount(touches(grains, radius).ravel(), minlength=radius.size)
+        coordination = float(contacts[inside].mean()) if inside.any() else 0.0
         return cls(height, solid, 1 - solid, density * solid, coordination, int(inside.sum()))
 
 
-def touching(grains: cKDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
+def touches(grains: cKDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
     """Pairs [p, 2] of spheres that overlap."""
     first, second = grains.query_pairs(2 * radius.max(), output_type="ndarray").T
     apart = np.linalg.norm(grains.data[first] - grains.data[second], axis=1) - radius[first] - radius[second]

@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 from difsim.beds.containers import AbstractContainer
 
 LOOSE = 0.2  # solid fraction: spheres that are placed one by one get stuck above .38
-ROUNDS = 1000
+ROUNDS = 300
 
 
 def scattered(
@@ -15,7 +15,7 @@ def scattered(
 ) -> Float[np.ndarray, "3 n"]:
     """Centres of spheres in a column of `LOOSE` solid fraction that touch neither each other nor a wall, m.
 
-    Random sequential addition, many at once and the largest first: those that overlap an earlier one are thrown again.
+    Random sequential addition, many at once, the largest first: one that overlaps an earlier one is thrown again.
 
     **Raises:** ValueError where they do not fit: the container is hardly wider than a grain.
     """

@@ -34,11 +34,11 @@ class Bed(eqx.Module):
 class Recipe(eqx.Module):
     """What a bed is made of: `bed()` makes it.
 
-    Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own, and each
-    time they come to rest again. At rest: after ½ √(d/g) without help the kinetic energy is below 1e-6 M g d.
+    Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own,
+    and each time they come to rest again. At rest: left alone for ½ √(d/g), they have less than 1e-6 M g d of motion.
 
-    **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed is
-    (that of a solid fraction of .6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
+    **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
+    is (that of a solid fraction of .6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
     **Raises:** ValueError otherwise, or for a bed of less than five mean diameters in depth or width.
     """
 
@@ -65,8 +65,8 @@ class Recipe(eqx.Module):
     def bed(self, cache: str | PathLike | None = None, watch: Callable[[float, float], None] | None = None) -> Bed:
         """The bed at rest, or as an earlier run left it in the folder `cache` (None: nothing is kept).
 
-        A run that was interrupted goes on from its last look. `watch(gravity, unrest)` is called at each look, with the
-        kinetic energy over M g d. **Raises:** RuntimeError where it does not come to rest, or a step fails;
+        A run that was interrupted goes on from its last look. `watch(gravity, unrest)` is called at each look:
+        the kinetic energy over M g d. **Raises:** RuntimeError where it does not come to rest, or a step fails;
         ValueError where grains do not fit or the bed is too small to be measured.
         """
         path = None if cache is None else Path(cache) / f"bed_{digest((FORM, self))[:24]}.npz"

@@ -54,14 +54,14 @@ class Settling:
     def rest(self, size: float, seen: Callable[[float], None]) -> None:
         """On until it rests; `size` d is the mean diameter, m; `seen(unrest)` is called at each look.
 
-        Kinetic damping: where motion dies out by itself the bed is stilled; a grain that begins to topple is left to it.
+        Kinetic damping: the bed is stilled where motion dies out; a grain that begins to topple is left to it.
         **Raises:** RuntimeError where it does not rest.
         """
         gravity = float(-self.model.gravity[2])
         before, unrest = 0.0, 0.0
         for _ in range(LOOKS):
             self.on(LOOK * np.sqrt(size / gravity))
-            before, unrest = unrest, float(_unrest(self.model, self.state, size))
+            before, unrest = unrest, float(_unrest(self.model, self.state, jnp.asarray(size)))
             seen(unrest)
             if unrest < REST:
                 return
@@ -70,13 +70,12 @@ class Settling:
         raise RuntimeError(f"a bed that settles: no rest under {gravity:.3g} m/s², but {unrest:.1e} M g d")
 
 
-@eqx.filter_jit
 def _stilled(model: Grains, progress: Progress) -> Progress:
     """From standstill at 0 s, with the forces that are then left."""
     state = progress.motion.state
     zero = jnp.zeros_like(state.position)
     state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (zero, zero))
-    motion = model.begin(jnp.zeros_like(progress.motion.time), state, progress.neighbours)
+    motion = eqx.filter_jit(model.begin)(jnp.zeros_like(progress.motion.time), state, progress.neighbours)
     return eqx.tree_at(lambda p: p.motion, progress, motion)
 
 

@@ -80,7 +80,7 @@ class Box(AbstractSDF):
 
 
 class Cylinder(AbstractSDF):
-    """A round column along the axis z, without ends, d = √(x² + y²) - R (`Posed` turns it, `Outside` makes it a drum).
+    """A round column along the axis z, without ends, d = √(x² + y²) - R (`Posed` turns it).
 
     **Arguments:** `radius` R, m, positive. **Raises:** `ValueError` otherwise.
     """

@@ -108,8 +108,8 @@ def onward(
 ) -> tuple[Progress, float]:
     """On to `time` s, with a larger neighbour list wherever the one there is ran out of room. On the host.
 
-    **Arguments:** as `evolve`; `slack`: how much room lists were given so far, 1 at the start of a run. **Returns:**
-    the progress, with its status, and the slack to go on with.
+    **Arguments:** as `evolve`; `slack`: how much room lists were given so far, 1 at the start of a run.
+    **Returns:** the progress, with its status, and the slack to go on with.
     """
     while True:
         left = max_steps - int(progress.steps)
