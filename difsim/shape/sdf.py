@@ -79,6 +79,21 @@ class Box(AbstractSDF):
         return _intersect(jnp.abs(x) - self.half_size)
 
 
+class Cylinder(AbstractSDF):
+    """A round column along the axis z, without ends, d = √(x² + y²) - R (`Posed` turns it).
+
+    **Arguments:** `radius` R, m, positive. **Raises:** `ValueError` otherwise.
+    """
+
+    radius: Scalar = number()
+
+    def __check_init__(self):
+        require(self.radius > 0, f"Cylinder: radius = {self.radius} m must be positive.")
+
+    def distance(self, x: Vec3) -> Scalar:
+        return safe.norm(x[:2]) - self.radius
+
+
 class Prism(AbstractSDF):
     """A triangular prism that stands on the plane z = 0 of its frame.
 
@@ -172,3 +187,15 @@ class Offset(AbstractSDF):
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(x) - self.margin
+
+
+class Outside(AbstractSDF):
+    """All that a solid is not, d = -d₀: the wall of a container, whose normal points inwards.
+
+    **Arguments:** `sdf`.
+    """
+
+    sdf: AbstractSDF
+
+    def distance(self, x: Vec3) -> Scalar:
+        return -self.sdf.distance(x)

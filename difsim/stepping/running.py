@@ -64,10 +64,10 @@ def evolve(
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
         raise ValueError(f"evolve: times {times} s must rise, from 0 on")
     step = CourantStep() if step is None else step
-    mark = _mark((model, state, times, step, skin))
+    mark = digest((model, state, times, step, skin))
     states, (progress, steps, slack) = _kept(checkpoint, mark) or ([], (start(model, state, skin=skin), [], 1.0))
     for time in times[len(states) :]:
-        progress, slack = _to(model, progress, float(time), step, max_steps, skin, slack)
+        progress, slack = onward(model, progress, float(time), step, max_steps, skin, slack)
         if progress.status != Status.OK:
             break
         states.append(jax.tree.map(np.asarray, progress.motion.state))
@@ -97,8 +97,20 @@ def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
     return np.stack([np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, longest - x.shape[-1])]) for x in of_each_time])
 
 
-def _to(model, progress, time, step, max_steps, skin, slack):
-    """On to `time`, with a larger neighbour list wherever the one there is ran out of room."""
+def onward(
+    model: AbstractParticles,
+    progress: Progress,
+    time: float,
+    step: AbstractStep,
+    max_steps: int,
+    skin: float,
+    slack: float,
+) -> tuple[Progress, float]:
+    """On to `time` s, with a larger neighbour list wherever the one there is ran out of room. On the host.
+
+    **Arguments:** as `evolve`; `slack`: how much room lists were given so far, 1 at the start of a run.
+    **Returns:** the progress, with its status, and the slack to go on with.
+    """
     while True:
         left = max_steps - int(progress.steps)
         progress = advance(model, progress, jnp.asarray(time), step, jnp.asarray(left))
@@ -113,9 +125,9 @@ def _to(model, progress, time, step, max_steps, skin, slack):
         progress = Progress(motion, roomy, progress.steps, zero, zero - 1, progress.trial)
 
 
-def _mark(run: Any) -> str:
-    """A hash of all that a run is made of."""
-    leaves, structure = jax.tree.flatten(run)
+def digest(made_of: Any) -> str:
+    """A hash of all that a run (or what else is slow to make) is made of: a pytree of numbers and arrays."""
+    leaves, structure = jax.tree.flatten(made_of)
     said = hashlib.sha256(str(structure).encode())
     for leaf in leaves:
         said.update(np.asarray(leaf).tobytes())

@@ -1,0 +1,90 @@
+"""What a bed lies in: a floor at z = 0 and upright sides, open above."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.shape import AbstractSDF, Cylinder, Outside, Plane
+from difsim.typing import Scalar, number, require
+
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
+class AbstractContainer(eqx.Module):
+    """Upright sides about the axis z, on a floor."""
+
+    @property
+    @abstractmethod
+    def half_size(self) -> Float[Array, "2"]:
+        """Of the rectangle along x and y that is just around it, m."""
+
+    @property
+    @abstractmethod
+    def area(self) -> Scalar:
+        """Of the floor, m²."""
+
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[AbstractSDF, ...]:
+        """The solids outside it."""
+
+    @property
+    def walls(self) -> tuple[AbstractSDF, ...]:
+        """The floor and the sides, for `Grains`."""
+        return FLOOR, *self.sides
+
+    def from_sides(self, position: Float[np.ndarray, "3 n"]) -> Float[np.ndarray, " n"]:
+        """m from the nearest side; negative outside."""
+        return np.asarray(_nearest(self.sides, jnp.asarray(position)))
+
+
+@eqx.filter_jit
+def _nearest(sides, position):
+    return jnp.min(jnp.stack([jax.vmap(side.distance, in_axes=1)(position) for side in sides]), axis=0)
+
+
+class Drum(AbstractContainer):
+    """A round drum. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
+
+    diameter: Scalar = number()
+
+    def __check_init__(self):
+        require(self.diameter > 0, f"Drum: diameter = {self.diameter} m must be positive")
+
+    @property
+    def half_size(self):
+        return jnp.broadcast_to(0.5 * self.diameter, (2,))
+
+    @property
+    def area(self):
+        return 0.25 * jnp.pi * self.diameter**2
+
+    @property
+    def sides(self):
+        return (Outside(Cylinder(0.5 * self.diameter)),)
+
+
+class Bin(AbstractContainer):
+    """A box. **Arguments:** `width` [2] along x and y, m, positive. **Raises:** ValueError otherwise."""
+
+    width: Float[Array, "2"] = number()
+
+    def __check_init__(self):
+        require(self.width > 0, f"Bin: width = {self.width} m must be positive")
+
+    @property
+    def half_size(self):
+        return 0.5 * self.width
+
+    @property
+    def area(self):
+        return self.width[0] * self.width[1]
+
+    @property
+    def sides(self):
+        across = zip(jnp.eye(3)[:2], self.half_size, strict=True)
+        return tuple(Plane(end * half * axis, -end * axis) for axis, half in across for end in (-1.0, 1.0))

@@ -1,0 +1,68 @@
+"""What a bed at rest is like, measured where walls and surface are far. On the host."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.spatial import cKDTree
+
+from difsim.beds.containers import AbstractContainer
+
+MARGIN = 2.0  # mean diameters from sides, floor and surface that are left out
+POINTS = 200_000  # that sample the core: a solid fraction is good to .001
+
+
+class Figures(NamedTuple):
+    """Of a bed: `height` m of its surface (twice its centre of mass); `solid_fraction` and `porosity`, their sum
+    is one; `bulk_density` kg/m³; `coordination`, the mean number of grains that a grain touches; `inside`, of how
+    many grains. All but the first in the core, `MARGIN` mean diameters from sides, floor and surface."""
+
+    height: float
+    solid_fraction: float
+    porosity: float
+    bulk_density: float
+    coordination: float
+    inside: int
+
+    @classmethod
+    def of(
+        cls,
+        position: Float[np.ndarray, "3 n"],
+        radius: Float[np.ndarray, " n"],
+        density: float,
+        container: AbstractContainer,
+    ) -> "Figures":
+        """**Arguments:** centres and radii, m; `density` of a grain, kg/m³. **Raises:** ValueError where there is
+        no core."""
+        height = float(2 * np.average(position[2], weights=radius**3))
+        margin = MARGIN * 2 * float(np.mean(radius))
+
+        def core(x: Float[np.ndarray, "3 k"]) -> Bool[np.ndarray, " k"]:
+            return (container.from_sides(x) > margin) & (x[2] > margin) & (x[2] < height - margin)
+
+        low = np.array([*(margin - np.asarray(container.half_size)), margin])
+        high = np.array([*(np.asarray(container.half_size) - margin), height - margin])
+        if (high <= low).any():
+            raise ValueError(
+                f"a bed of {height:.3g} m has no core {margin:.3g} m from walls and surface: take smaller grains"
+            )
+        points = np.random.default_rng(0).uniform(low[:, None], high[:, None], (3, POINTS))
+        grains = cKDTree(position.T)
+        solid = _solid_fraction(points[:, core(points)], grains, radius)
+        inside = core(position)
+        contacts = np.bincount(touches(grains, radius).ravel(), minlength=radius.size)
+        coordination = float(contacts[inside].mean()) if inside.any() else 0.0
+        return cls(height, solid, 1 - solid, density * solid, coordination, int(inside.sum()))
+
+
+def touches(grains: cKDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
+    """Pairs [p, 2] of spheres that overlap."""
+    first, second = grains.query_pairs(2 * radius.max(), output_type="ndarray").T
+    apart = np.linalg.norm(grains.data[first] - grains.data[second], axis=1) - radius[first] - radius[second]
+    return np.stack([first, second], axis=1)[apart < 0]
+
+
+def _solid_fraction(points: np.ndarray, grains: cKDTree, radius: np.ndarray) -> float:
+    """Which share of the points [3, k] lies in spheres: no volume is counted twice where these overlap."""
+    near = cKDTree(points.T).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
+    return np.unique(near["i"][near["v"] < radius[near["j"]]]).size / points.shape[1]

@@ -1,0 +1,123 @@
+"""A bed of grains that have been poured and come to rest: made once, and kept. On the host."""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.beds.containers import AbstractContainer
+from difsim.beds.figures import Figures
+from difsim.beds.loose import LOOSE, scattered
+from difsim.beds.settling import Settling
+from difsim.beds.sizes import PACKS, GaussianSizes
+from difsim.dem import AbstractGrainLaw, Grains, GrainsState
+from difsim.stepping import digest
+from difsim.typing import Scalar, number, require
+
+FORM = 1  # counts the ways in which beds are made and written: an older file is not read as one of this
+FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
+LESS = 10.0  # by which gravity falls at a time: a bed that is relieved springs up
+
+
+class Bed(eqx.Module):
+    """`grains` in their container, their `state` at rest, and the `figures` of the bed."""
+
+    grains: Grains
+    state: GrainsState
+    figures: Figures
+
+
+class Recipe(eqx.Module):
+    """What a bed is made of: `bed()` makes it.
+
+    Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own,
+    and each time they come to rest again. At rest: left alone for ½ √(d/g), they have less than 1e-6 M g d of motion.
+
+    **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
+    is (that of a solid fraction of .6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
+    **Raises:** ValueError otherwise, or for a bed of less than five mean diameters in depth or width.
+    """
+
+    law: AbstractGrainLaw
+    sizes: GaussianSizes
+    density: Scalar = number()
+    container: AbstractContainer
+    depth: Scalar = number()
+    gravity: Scalar = number(default=9.81)
+    pour: Scalar = number(default=9.81)
+    seed: int = eqx.field(static=True, default=0)
+
+    def __check_init__(self):
+        require(self.gravity > 0, f"Recipe: gravity = {self.gravity} m/s² must be positive")
+        require(self.pour >= self.gravity, f"Recipe: pour = {self.pour} m/s² must be gravity or more")
+        least, needed = jnp.minimum(2 * jnp.min(self.container.half_size), self.depth), 5 * self.sizes.mean
+        require(least >= needed, f"Recipe: {least} m of bed are less than five mean diameters, {needed} m")
+
+    @property
+    def count(self) -> int:
+        """How many grains."""
+        return round(self.sizes.count(float(self.container.area * self.depth), PACKS))
+
+    def bed(self, cache: str | PathLike | None = None, watch: Callable[[float, float], None] | None = None) -> Bed:
+        """The bed at rest, or as an earlier run left it in the folder `cache` (None: nothing is kept).
+
+        A run that was interrupted goes on from its last look. `watch(gravity, unrest)` is called at each look:
+        the kinetic energy over M g d. **Raises:** RuntimeError where it does not come to rest, or a step fails;
+        ValueError where grains do not fit or the bed is too small to be measured.
+        """
+        path = None if cache is None else Path(cache) / f"bed_{digest((FORM, self))[:24]}.npz"
+        radius = self.sizes.radii(self.count, self.seed)
+        grains = Grains(self.law, radius, self.density, (0.0, 0.0, -self.gravity), self.container.walls)
+        rested, state = _read(path, grains)
+        gravities = self._gravities()
+        if rested < len(gravities):
+            state = self._settled(grains, state, gravities, rested, path, watch)
+        figures = Figures.of(np.asarray(state.position), radius, float(self.density), self.container)
+        return Bed(grains, state, figures)
+
+    def _gravities(self) -> np.ndarray:
+        tens = np.log(float(self.pour / self.gravity)) / np.log(LESS)
+        return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
+
+    def _settled(self, grains, state, gravities, rested, path, watch) -> GrainsState:
+        if state is None:
+            place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
+            run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
+            run.under(gravities[0])
+            run.on(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0]))
+        else:
+            run = Settling.of(grains, state, 1.0)
+        for stage in range(rested, len(gravities)):
+
+            def seen(unrest, rested=stage, gravity=float(gravities[stage])):
+                _write(path, rested, run.state)
+                if watch is not None:
+                    watch(gravity, unrest)
+
+            run.under(gravities[stage])
+            run.rest(float(self.sizes.mean), seen)
+            _write(path, stage + 1, run.state)
+        return run.state
+
+
+def _read(path: Path | None, grains: Grains) -> tuple[int, GrainsState | None]:
+    """Under how many gravities the bed in a file has come to rest, and its state."""
+    if path is None or not path.is_file():
+        return 0, None
+    form = jax.tree.structure(grains.at_rest(jnp.zeros((3, grains.radius.shape[0]))))
+    with np.load(path) as file:
+        leaves = [jnp.asarray(file[f"arr_{i}"]) for i in range(form.num_leaves)]
+        return int(file["rested"]), jax.tree.unflatten(form, leaves)
+
+
+def _write(path: Path | None, rested: int, state: GrainsState) -> None:
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.npz")
+    np.savez(part, *jax.tree.leaves(state), rested=rested)
+    part.replace(path)  # an interrupted run leaves no half of a bed

@@ -1,0 +1,86 @@
+"""Grains that are left alone, or stilled, until they are at rest. On the host."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.dem import Grains, GrainsState
+from difsim.stepping import CourantStep, Progress, Status, describe, onward, start
+from difsim.typing import Scalar
+
+REST = 1e-6  # of M g d: the kinetic energy of a bed at rest; one grain of 10 000 that falls d/100 has as much
+LOOK = 0.5  # of √(d/g): how long a bed is left alone between looks; a grain that nothing holds falls d/8
+LOOKS = 1000
+COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 100_000_000
+
+
+@dataclass
+class Settling:
+    """A run of `model`, which comes to rest under one gravity after the other."""
+
+    model: Grains
+    progress: Progress
+    slack: float = 1.0
+
+    @classmethod
+    def of(cls, grains: Grains, state: GrainsState, share: float) -> "Settling":
+        """From `state`, with room in its list for what there will be in `share` of the height: each time that a
+        list runs out of room costs a compilation."""
+        pressed = eqx.tree_at(lambda s: s.position, state, state.position * jnp.array([[1.0], [1.0], [share]]))
+        progress = start(grains, pressed, skin=SKIN)
+        return cls(grains, eqx.tree_at(lambda p: p.motion.state.position, progress, state.position))
+
+    @property
+    def state(self) -> GrainsState:
+        return self.progress.motion.state
+
+    def under(self, gravity: float) -> None:
+        """From standstill, under another gravity, m/s²."""
+        down = jnp.array([0.0, 0.0, -gravity], self.model.gravity.dtype)
+        self.model = eqx.tree_at(lambda g: g.gravity, self.model, down)
+        self.progress = _stilled(self.model, self.progress)
+
+    def on(self, seconds: float) -> None:
+        """**Raises:** RuntimeError where a step fails."""
+        until = float(self.progress.motion.time) + seconds
+        step = CourantStep(COURANT)
+        self.progress, self.slack = onward(self.model, self.progress, until, step, MAX_STEPS, SKIN, self.slack)
+        if self.progress.status != Status.OK:
+            raise RuntimeError(f"a bed that settles: {describe(self.progress)}")
+
+    def rest(self, size: float, seen: Callable[[float], None]) -> None:
+        """On until it rests; `size` d is the mean diameter, m; `seen(unrest)` is called at each look.
+
+        Kinetic damping: the bed is stilled where motion dies out; a grain that begins to topple is left to it.
+        **Raises:** RuntimeError where it does not rest.
+        """
+        gravity = float(-self.model.gravity[2])
+        before, unrest = 0.0, 0.0
+        for _ in range(LOOKS):
+            self.on(LOOK * np.sqrt(size / gravity))
+            before, unrest = unrest, float(_unrest(self.model, self.state, jnp.asarray(size)))
+            seen(unrest)
+            if unrest < REST:
+                return
+            if unrest < before:
+                self.progress, unrest = _stilled(self.model, self.progress), 0.0
+        raise RuntimeError(f"a bed that settles: no rest under {gravity:.3g} m/s², but {unrest:.1e} M g d")
+
+
+def _stilled(model: Grains, progress: Progress) -> Progress:
+    """From standstill at 0 s, with the forces that are then left."""
+    state = progress.motion.state
+    zero = jnp.zeros_like(state.position)
+    state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (zero, zero))
+    motion = eqx.filter_jit(model.begin)(jnp.zeros_like(progress.motion.time), state, progress.neighbours)
+    return eqx.tree_at(lambda p: p.motion, progress, motion)
+
+
+@eqx.filter_jit
+def _unrest(model: Grains, state: GrainsState, size: Scalar) -> Scalar:
+    """Kinetic energy, of motion and spin, over M |g| d."""
+    energy = model.energy(state)
+    return (energy["kinetic"] + energy["rotation"]) / (jnp.sum(model.mass) * -model.gravity[2] * size)
