@@ -56,7 +56,7 @@ def met(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
     return offset / distance, jnp.where(itself, -a.radius, a.radius + b.radius - distance)
 
 
-def effective(a: Scalar, b: Scalar) -> Scalar:
+def effective(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """1/x = 1/a + 1/b, of two radii or masses."""
     return a * b / (a + b)
 
