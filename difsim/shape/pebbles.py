@@ -62,7 +62,7 @@ def fill_with_pebbles(
             reached = left[-1] if left else 1.0
             raise ValueError(
                 f"fill_with_pebbles: {len(left)} pebbles leave {reached:.3f} vacant and no other adds volume: "
-                f"ask for a vacancy above that, or give more points than {points}, or a `smallest` below {smallest}"
+                f"ask for a vacancy above that, or give more points than {points}, a `smallest` below {smallest}"
             )
         filled = ((empty - centre[i]) ** 2).sum(axis=1) < radius[i] ** 2
         now = (-int(filled.sum()), i)
