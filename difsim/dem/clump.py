@@ -55,19 +55,23 @@ class Clump(eqx.Module):
 
     def spheres(self, state: RigidState) -> Grain:
         """The pebbles in the frame, each with the mass of the body."""
-        arms = self._arms(state)
         spin = rotation.rotate(state.attitude, state.spin)
-        velocity = state.velocity[:, None] + jnp.cross(spin[:, None], arms, axis=0)
-        every = jnp.ones_like(self.radius)
-        return Grain(
-            state.position[:, None] + arms, velocity, spin[:, None] * every, self.radius, self.body.mass * every
-        )
+
+        def one(centre, radius):
+            point = state.point(centre)
+            return Grain(point, state.velocity_at(point), spin, radius, self.body.mass)
+
+        return jax.vmap(one, out_axes=-1)(self.centre, self.radius)
 
     def load(
         self, state: RigidState, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3
     ) -> Load:
         """All together, of forces N on the pebbles, moments N m about their centres, and its weight."""
-        torque = moment + jnp.cross(self._arms(state), force, axis=0)
+
+        def about(centre, force, moment):
+            return moment + jnp.cross(rotation.rotate(state.attitude, centre), force)
+
+        torque = jax.vmap(about, in_axes=(0, 1, 1), out_axes=1)(self.centre, force, moment)
         return Load(jnp.sum(force, axis=1) + self.body.mass * gravity, jnp.sum(torque, axis=1))
 
     def kicked(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
@@ -92,6 +96,3 @@ class Clump(eqx.Module):
 
         attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
         return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))
-
-    def _arms(self, state: RigidState) -> Float[Array, "3 p"]:
-        return jax.vmap(rotation.rotate, in_axes=(None, 0), out_axes=1)(state.attitude, self.centre)
