@@ -101,16 +101,21 @@ class Grains(AbstractParticles):
         """
         position = jnp.asarray(position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
-        if len(clumps) != len(self.clumps):
-            raise ValueError(
-                f"Grains.at_rest: {len(clumps)} states for {len(self.clumps)} clumps: give one for each"
-            )
         zero = jnp.zeros_like(position)
-        spheres = self.radius.size + sum(clump.radius.size for clump in self.clumps)
-        wall = Shear(jnp.zeros((3, spheres), zero.dtype), jnp.zeros(spheres, zero.dtype))
-        one = jnp.zeros(1, jnp.int32)
+        wall, one = Shear(zero, zero[0]), jnp.zeros(1, jnp.int32)
         pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
-        return GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls), tuple(clumps))
+        return self.joined(GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls)), clumps)
+
+    def joined(self, state: GrainsState, clumps: tuple[RigidState, ...]) -> GrainsState:
+        """A state of the same grains without clumps, such as a bed's, and clumps that move as given.
+
+        **Raises:** ValueError unless there is one state for each clump.
+        """
+        if len(clumps) != len(self.clumps):
+            raise ValueError(f"Grains: {len(clumps)} states for {len(self.clumps)} clumps: give one for each")
+        pebbles = sum(clump.radius.size for clump in self.clumps)
+        walls = jax.tree.map(lambda x: jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, pebbles)]), state.walls)
+        return eqx.tree_at(lambda s: (s.walls, s.clumps), state, (walls, tuple(clumps)))
 
     def spheres(self, state: GrainsState) -> Grain:
         """Grains, and after them the pebbles of the clumps."""
@@ -167,7 +172,7 @@ class Grains(AbstractParticles):
         """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
         spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
         a, b = _of(spheres, first), _of(spheres, second)
-        contacts = [(jax.vmap(effective)(a.radius, b.radius), _met(a, b, first == second)[1])]
+        contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
         away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
         contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
         memories = state.pairs.memory, *state.walls
