@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
@@ -133,9 +134,10 @@ def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:
                 depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
             )
             right.plot(depth, result["speed"], color=colour)
-        for attrs in {tuple(sorted(result.attrs.items())): result.attrs for result in results.values()}.values():
-            z, speed = law_fall(attrs["thrown_m_s"], attrs["load_kg_m2"])
-            left.plot(100 * z, law(z, speed) / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
+        for thrown, load in {(x.attrs["thrown_m_s"], x.attrs["load_kg_m2"]) for x in results.values()}:
+            z, speed = law_fall(thrown, load)
+            force = np.asarray(jax.vmap(law)(jnp.asarray(z), jnp.asarray(speed)))
+            left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
             right.plot(100 * z, speed, ":", color=BLACK)
         left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
         right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s")
