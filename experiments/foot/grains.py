@@ -4,6 +4,7 @@ friction and cohesion."""
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,7 @@ THICKNESS = 0.04  # m, of the sole
 VACANCY = 0.2
 LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
 COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 10_000_000
+DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 
@@ -121,6 +123,27 @@ def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
         coords={"time": ("time", columns["time"], {"unit": "s"})},
         attrs={"load_kg_m2": load, "thrown_m_s": speed, "steps": int(progress.steps)},
     )
+
+
+def judge(result: xr.Dataset) -> dict[str, Any]:
+    """What the sole has left of its speed on its way, how deep it gets, and the same by the reduced law."""
+    thrown, load = float(result.attrs["thrown_m_s"]), float(result.attrs["load_kg_m2"])
+    return {
+        "stands": bool(result["speed"][-1] <= 0),
+        "ended_s": float(result["time"][-1]),
+        "touches_at_m": float(result["penetration"][0]),
+        "grains": _way(result["penetration"].values, result["speed"].values, load),
+        "law": _way(*law_fall(thrown, load), load),
+    }
+
+
+def _way(depth: np.ndarray, speed: np.ndarray, load: float) -> dict[str, float]:
+    """Of a sole that has come to `depth` [t] m at `speed` [t] m/s. A mean pressure is energy over a way."""
+    half = np.interp(0.5 * depth[-1], depth, speed)
+    left = {
+        f"speed_left_at_{cm}_cm": float(np.interp(0.01 * cm, depth, speed, right=0.0) / speed[0]) for cm in DEPTHS
+    }
+    return {"depth_m": float(depth[-1]), **left, "pressure_of_second_half_Pa": float(load * half**2 / depth[-1])}
 
 
 def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:

@@ -132,7 +132,7 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
             said = f"{100 * diameter:g} cm, {speed:g} m/s"
             results[said] = grains.throw(bed, speed, options.load)
             results[said].to_netcdf(out / f"{100 * diameter:g}_cm_{speed:g}_m_s.nc", engine="h5netcdf")
-            found[said] = thrown.judge(results[said])
+            found[said] = grains.judge(results[said])
     grains.draw(out / "grains.png", results)
     return found
 
