@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 
 from difsim.stepping import Status
-from experiments.foot import thrown
+from experiments.foot import grains, thrown
 from experiments.foot.run import FootStudy, parts, push
+from experiments.foot.run import run as run_foot
 from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 
 
@@ -58,6 +59,9 @@ def test_what_the_force_is_made_of_is_found_again():
         ({"depth": 0.3}, "--depth"),
         ({"depth": 0.0}, "--depth"),
         ({"load": 0.0}, "--load"),
+        ({"grains": (0.0,)}, "--grains"),
+        ({"cohesion": -1.0}, "--cohesion"),
+        ({"width": 0.2}, "--width"),
     ],
 )
 def test_bad_input_says_so(bad, says):
@@ -95,6 +99,39 @@ def test_a_hit_is_over_where_the_soil_lets_go():
     rho_r = float(LAW.bulk_density) * RADIUS
     assert found["impulse_of_the_hit_over_rho_R_v"] == pytest.approx(510.0 * (1 - left) / rho_r, rel=1e-2)
     assert found["depth_m"] == pytest.approx(depth.max())
+
+
+def test_grains_of_any_size_are_the_laws_soil():
+    for diameter in (0.02, 0.04):
+        soil = grains.recipe(diameter, 0.6, float(LAW.cohesion))
+        assert float(soil.sizes.mean) == pytest.approx(diameter)
+        assert float(soil.density) * grains.PACKS == pytest.approx(float(LAW.bulk_density))
+        # Rumpf's sum over contacts, of the porosity that these grains have.
+        strength = grains.PACKS / (1 - grains.PACKS) * float(soil.law.cohesion[0].pull_off) / diameter**2
+        assert float(LAW.friction) * strength == pytest.approx(float(LAW.cohesion))
+
+
+def test_the_sole_is_a_disc_of_pebbles_that_stays_level():
+    sole = grains.sole(510.0)
+    x, r = np.asarray(sole.centre), np.asarray(sole.radius)
+    assert (np.hypot(x[:, 0], x[:, 1]) + r).max() < RADIUS + 1e-12
+    assert (np.abs(x[:, 2]) + r).max() == pytest.approx(0.5 * grains.THICKNESS)
+    assert float(sole.body.mass) == pytest.approx(510.0 * np.pi * RADIUS**2)
+    assert float(sole.body.inertia[0, 0] / sole.body.mass) > 100 * RADIUS**2
+
+
+@pytest.mark.slow
+def test_grains_stop_the_sole(tmp_path, monkeypatch):
+    monkeypatch.setattr(grains, "CACHE", tmp_path)
+    run_foot(FootStudy(stage="grains", quick=True, out=tmp_path / "out"))
+    with xr.open_dataset(tmp_path / "out" / "5_cm_1_m_s.nc", engine="h5netcdf") as result:
+        depth, speed, time = (result[name].values for name in ("penetration", "speed", "time"))
+        impulse = float(np.sum(result["pressure"]) * grains.FRAME)
+    assert (tmp_path / "out" / "grains.png").exists() and (tmp_path / "out" / "summary.json").exists()
+    assert speed[-1] <= 0 < speed[-2] and 0.01 < depth.max() < 0.2
+    # What the bed and gravity have done is what it has lost; its path is the integral of its speed.
+    assert impulse / 510.0 == pytest.approx(1.0 - speed[-1] + grains.GRAVITY * time[-1], rel=1e-9)
+    assert np.trapezoid(speed, time) == pytest.approx(depth[-1] - depth[0], rel=1e-3)
 
 
 @pytest.mark.slow

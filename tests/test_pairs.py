@@ -41,6 +41,22 @@ def test_each_pair_once():
     np.testing.assert_array_equal(as_table(again), near_by_all_pairs(moved, radius, 0.014))
 
 
+def test_parts_of_one_body_do_not_meet():
+    """Two bodies of a few parts, larger than the rest, among the others; and moving one makes the list stale."""
+    x, radius = sizes(60)
+    radius[50:] = 0.25
+    body = np.array([0] * 6 + [1] * 4)
+    pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0, body=body)
+    expected = near_by_all_pairs(x, radius, 0.01)
+    expected[50:, 50:] &= body[:, None] != body
+    np.testing.assert_array_equal(as_table(pairs), expected)
+    assert expected[:50, 50:].sum() > 10 and expected[50:56, 56:].any()
+    assert (np.diff(np.asarray(pairs.first)[np.asarray(pairs.first != pairs.second)]) >= 0).all()
+    assert not pairs.is_stale(jnp.asarray(x)) and pairs.is_stale(jnp.asarray(x).at[0, 57].add(0.006))
+    kept = made(pairs, jnp.asarray(x).at[0, 57].add(0.006))
+    assert not kept.is_stale(jnp.asarray(x).at[0, 57].add(0.006)) and kept.is_stale(jnp.asarray(x))
+
+
 def test_what_is_remembered_finds_its_pair():
     x, radius = sizes()
     old = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0)

@@ -1,5 +1,6 @@
 """Grains as soft spheres with friction that remembers (DEM)."""
 
+from difsim.dem.clump import Clump as Clump
 from difsim.dem.grains import Grains as Grains
 from difsim.dem.grains import GrainsState as GrainsState
 from difsim.dem.grains import Touching as Touching

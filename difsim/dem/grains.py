@@ -3,15 +3,18 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.body import RigidState
+from difsim.dem.clump import Clump, Load
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, require, scalar
+from difsim.typing import Scalar, number, require, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
@@ -25,21 +28,24 @@ class Touching(eqx.Module):
 
 
 class GrainsState(eqx.Module):
-    """Position m, velocity m/s and spin rad/s of n spheres, what their pairs remember, and what they remember of
-    each of w walls."""
+    """Position m, velocity m/s and spin rad/s of n grains, what pairs of spheres remember, what they remember of
+    each wall, and how the clumps move. Pebbles of clumps count as spheres after the grains."""
 
     position: Float[Array, "3 n"]
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
     pairs: Touching
     walls: tuple[Shear, ...]
+    clumps: tuple[RigidState, ...] = ()
 
 
 class Rates(eqx.Module):
-    """Acceleration m/s² and spin's rate rad/s² of n spheres; `depth` m of the deepest contact."""
+    """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
+    contact."""
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
+    clumps: tuple[Load, ...]
     depth: Scalar
 
 
@@ -58,8 +64,8 @@ class Grains(AbstractParticles):
     contact take the velocity half a step back.
 
     **Arguments:** `law` of their contacts; `radius` [n], m; `density` of one grain, kg/m³; `gravity` [3], m/s²;
-    `walls`: solids that they bounce from, of the grains' own material. **Raises:** ValueError for a radius or a
-    density that is not positive.
+    `walls`: solids that they bounce from, of the grains' own material, as are the `clumps`, rigid bodies among
+    them. **Raises:** ValueError for a radius or a density that is not positive.
     """
 
     law: AbstractGrainLaw
@@ -67,6 +73,7 @@ class Grains(AbstractParticles):
     density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
     walls: tuple[AbstractSDF, ...] = ()
+    clumps: tuple[Clump, ...] = ()
 
     def __check_init__(self):
         require(self.radius > 0, "Grains: every radius must be positive")
@@ -87,18 +94,45 @@ class Grains(AbstractParticles):
         """m, up to which two grains feel each other."""
         return sum((c.range for c in self.law.cohesion), jnp.zeros_like(self.density))
 
-    def at_rest(self, position: Float[Array, "3 n"]) -> GrainsState:
-        """The state at `position` m, at rest, with contacts that remember nothing."""
+    def at_rest(self, position: Float[Array, "3 n"], clumps: tuple[RigidState, ...] = ()) -> GrainsState:
+        """Grains at `position` m, at rest, and clumps that move as given; contacts that remember nothing.
+
+        **Raises:** ValueError unless there is one position for each grain and one state for each clump.
+        """
         position = jnp.asarray(position)
+        require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
-        wall = Shear(zero, zero[0])
-        one = jnp.zeros(1, jnp.int32)
+        wall, one = Shear(zero, zero[0]), jnp.zeros(1, jnp.int32)
         pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
-        return GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls))
+        return self.joined(GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls)), clumps)
+
+    def joined(self, state: GrainsState, clumps: tuple[RigidState, ...]) -> GrainsState:
+        """A state of the same grains without clumps, such as a bed's, and clumps that move as given.
+
+        **Raises:** ValueError unless there is one state for each clump.
+        """
+        if len(clumps) != len(self.clumps):
+            raise ValueError(f"Grains: {len(clumps)} states for {len(self.clumps)} clumps: give one for each")
+        pebbles = sum(clump.radius.size for clump in self.clumps)
+        walls = jax.tree.map(lambda x: jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, pebbles)]), state.walls)
+        return eqx.tree_at(lambda s: (s.walls, s.clumps), state, (walls, tuple(clumps)))
+
+    def spheres(self, state: GrainsState) -> Grain:
+        """Grains, and after them the pebbles of the clumps."""
+        grains = Grain(state.position, state.velocity, state.spin, self.radius, self.mass)
+        pebbles = (clump.spheres(at) for clump, at in zip(self.clumps, state.clumps, strict=True))
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), grains, *pebbles)
+
+    def places(self, state: GrainsState) -> Float[Array, "3 m"]:
+        return self.spheres(state).position
 
     def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
         width = 2 * skin * float(jnp.max(self.radius))
-        return Near.allocate(state.position, self.radius, self.walls, float(self.gap), width, slack)
+        body = [k for k, clump in enumerate(self.clumps) for _ in range(clump.radius.size)]
+        all_of_them = self.spheres(state)
+        return Near.allocate(
+            all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body
+        )
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
@@ -111,76 +145,96 @@ class Grains(AbstractParticles):
         return eqx.tree_at(lambda m: m.state, motion, _remembered(motion.state, near))
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
-        def kicked(state, rates):
-            new = state.velocity + 0.5 * dt * rates.velocity, state.spin + 0.5 * dt * rates.spin
-            return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
-
-        half = kicked(motion.state, motion.rates)
-        moved = eqx.tree_at(lambda s: s.position, half, half.position + dt * half.velocity)
+        moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
         moved, rates = self._pushed(moved, near, dt)
-        return GrainsMotion(motion.time + dt, kicked(moved, rates), rates)
+        return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
-        """A tenth of the shortest contact that there can be, s: of the smallest grains, as deep as the deepest is
-        now, or as fast as the fastest two would meet after a fall through a radius."""
-        least = jnp.min(self.radius)
-        pull = jnp.sqrt(jnp.max(jnp.sum(motion.rates.velocity**2, axis=0)))
-        speed = 2 * jnp.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)) + 2 * pull * least)
-        radius, mass = 0.5 * least, 0.5 * jnp.min(self.mass)
+        """A tenth of the shortest contact that there can be, s: of the smallest spheres, as deep as the deepest is
+        now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if each of
+        its pebbles carried its share of the mass: all of them may touch."""
+        spheres, rates = self.spheres(motion.state), motion.rates
+        loads = zip(self.clumps, rates.clumps, strict=True)
+        pulls = [jnp.sum((load.force / clump.body.mass) ** 2, keepdims=True) for clump, load in loads]
+        pull = jnp.sqrt(jnp.max(jnp.concatenate([_squares(rates.velocity), *pulls])))
+        shares = [clump.body.mass[None] / clump.radius.size for clump in self.clumps]
+        least = jnp.min(spheres.radius)
+        speed = 2 * jnp.sqrt(jnp.max(_squares(spheres.velocity)) + 2 * pull * least)
+        radius, mass = 0.5 * least, 0.5 * jnp.min(jnp.concatenate([self.mass, *shares]))
         return self.law.duration(radius, mass, motion.rates.depth, speed) / PER_CONTACT
 
-    def broken(self, motion: GrainsMotion) -> Bool[Array, " n"]:
-        return ~jnp.isfinite(jnp.sum(motion.state.velocity + motion.state.spin, axis=0))
+    def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
+        """Of the spheres: a clump that is not finite shows in its pebbles."""
+        spheres = self.spheres(motion.state)
+        return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
-        first, second = state.pairs.first, state.pairs.second
-        a, b = self._grains(state, first), self._grains(state, second)
+        spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
+        a, b = _of(spheres, first), _of(spheres, second)
         contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
-        away = (jax.vmap(wall.distance, in_axes=1)(state.position) for wall in self.walls)
-        contacts += [(self.radius, self.radius - gap) for gap in away]
+        away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
+        contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
         memories = state.pairs.memory, *state.walls
+        bodies = [(clump.body, at) for clump, at in zip(self.clumps, state.clumps, strict=True)]
+        moving = [body.mass * at.velocity @ at.velocity for body, at in bodies]
+        turning = [at.spin @ body.inertia @ at.spin for body, at in bodies]
+        weighing = [body.mass * self.gravity @ at.position for body, at in bodies]
         return {
-            "kinetic": 0.5 * jnp.sum(self.mass * jnp.sum(state.velocity**2, axis=0)),
-            "rotation": 0.5 * jnp.sum(self.inertia * jnp.sum(state.spin**2, axis=0)),
-            "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
+            "kinetic": 0.5 * sum(moving, jnp.sum(self.mass * _squares(state.velocity))),
+            "rotation": 0.5 * sum(turning, jnp.sum(self.inertia * _squares(state.spin))),
+            "potential": -sum(weighing, jnp.sum(self.mass * (self.gravity @ state.position))),
             "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
-            "tangential": sum(
-                jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in memories
-            ),
+            "tangential": sum(jnp.sum(safe.divide(0.5 * _squares(m.force), m.stiffness)) for m in memories),
         }
 
-    def _grains(self, state: GrainsState, who: Int[Array, " q"]) -> Grain:
-        return _of(Grain(state.position, state.velocity, state.spin, self.radius, self.mass), who)
+    def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
+        """After `dt` s of these rates without motion."""
+        each = zip(self.clumps, state.clumps, rates.clumps, strict=True)
+        clumps = tuple(clump.kicked(at, load, dt) for clump, at, load in each)
+        new = state.velocity + dt * rates.velocity, state.spin + dt * rates.spin, clumps
+        return eqx.tree_at(lambda s: (s.velocity, s.spin, s.clumps), state, new)
+
+    def _drifted(self, state: GrainsState, dt: Scalar) -> GrainsState:
+        """After `dt` s of free motion."""
+        clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
+        return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
     def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
-        first, second = state.pairs.first, state.pairs.second
+        spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
         push = _between(
-            self.law,
-            self._grains(state, first),
-            self._grains(state, second),
-            state.pairs.memory,
-            dt,
-            first == second,
+            self.law, _of(spheres, first), _of(spheres, second), state.pairs.memory, dt, first == second
         )
-        none = jnp.zeros_like(state.position)
+        none = jnp.zeros_like(spheres.position)
         force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
         moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
         depth, memories = jnp.max(push.depth, initial=0.0), []
         for wall, who, memory in zip(self.walls, near.at_walls, state.walls, strict=True):
-            here = _at_wall(self.law, wall, self._grains(state, who), _of(memory, who), dt)
+            here = _at_wall(self.law, wall, _of(spheres, who), _of(memory, who), dt)
             force, moment = force.at[:, who].add(here.force), moment.at[:, who].add(here.moment)
             memories.append(jax.tree.map(lambda x, new, who=who: x.at[..., who].set(new), memory, here.memory))
-            listed = who < self.radius.shape[0]
+            listed = who < spheres.radius.shape[0]
             depth = jnp.max(here.depth, initial=depth, where=listed)
         state = eqx.tree_at(lambda s: (s.pairs.memory, s.walls), state, (push.memory, tuple(memories)))
-        spin = moment / self.inertia[None]
-        return state, Rates(self.gravity[:, None] + force / self.mass[None], spin, depth)
+        return state, self._rates(state, force, moment, depth)
+
+    def _rates(self, state: GrainsState, force, moment, depth: Scalar) -> Rates:
+        """From the forces N and moments N m on the spheres."""
+        ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
+        (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (force, moment))
+        each = zip(self.clumps, state.clumps, pushes, turns, strict=True)
+        loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
+        velocity = self.gravity[:, None] + pushed / self.mass[None]
+        return Rates(velocity, turned / self.inertia[None], loads, depth)
 
 
 _between = jax.vmap(between, in_axes=(None, -1, -1, -1, None, -1), out_axes=-1)
 _met = jax.vmap(met, in_axes=-1, out_axes=-1)
+
+
+def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:
+    return jnp.sum(vectors**2, axis=0)
 
 
 def _at_wall(law, wall, grains, memory, dt):

@@ -23,10 +23,10 @@ class Near(eqx.Module):
 
     @classmethod
     def allocate(
-        cls, position, radius, walls: tuple[AbstractSDF, ...], gap: float, skin: float, slack: float
+        cls, position, radius, walls: tuple[AbstractSDF, ...], gap: float, skin: float, slack: float, body=()
     ) -> "Near":
         """On the host; **arguments, raises** as `Pairs.allocate`, with `walls` besides."""
-        pairs = Pairs.allocate(position, radius, gap, skin, slack)
+        pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(slack * count)), jnp.int32) for count in counts)
         return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, pairs.overflow), jnp.asarray(position))

@@ -24,6 +24,10 @@ class AbstractParticles(eqx.Module):
         """The list for `state`, on the host: it sees further than the model's reach by the share `skin` of it, and
         has room for `slack` times what it holds now."""
 
+    def places(self, state: Any) -> Float[Array, "d n"]:
+        """Where the particles of the list are, m."""
+        return state.position
+
     @abstractmethod
     def begin(self, time: Scalar, state: Any, near: Any) -> Any:
         """The motion that starts from `state` at `time` s."""

@@ -16,48 +16,61 @@ class Pairs(eqx.Module):
     Room that is left is filled with pairs of particle 0 with itself. Valid as `Neighbours` is. Where radii differ
     the list is as short as the gaps allow, not as long as the largest radius would make it.
 
+    The last m particles may be parts of bodies: parts of one body are no pair. They are compared with all others,
+    so that few of them may be much larger than the rest.
+
     **Arguments:** by `Pairs.allocate`.
     """
 
     first: Int[Array, " p"]
     second: Int[Array, " p"]
-    near: Neighbours
+    near: Neighbours  # of all but the parts of bodies
     radius: Float[Array, " n"]
+    body: Int[Array, " m"]  # that each of the last m is a part of
+    origin: Float[Array, "3 m"]  # where these were when the list was made
     gap: Scalar = number()
     overflow: Bool[Array, ""]
 
     @classmethod
-    def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK) -> "Pairs":
+    def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
         """A list with room for `slack` times the pairs that there are now. On the host.
 
         **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, up to which particles meet; `skin`, `slack`:
-        as `Neighbours.allocate`. **Raises:** ValueError as there.
+        as `Neighbours.allocate`; `body` [m], numbers of the bodies that the last m particles are parts of.
+        **Raises:** ValueError as there.
         """
-        widest = 2 * float(np.max(radius)) + gap
-        near = Neighbours.allocate(position, widest, skin, slack)
+        position, body = jnp.asarray(position), jnp.asarray(body, jnp.int32)
+        alone = position.shape[1] - body.size
+        widest = 2 * float(np.max(radius[:alone])) + gap
+        near = Neighbours.allocate(position[:, :alone], widest, skin, slack)
         none = jnp.zeros(1, jnp.int32)
-        empty = cls(none, none, near, jnp.asarray(radius), gap, jnp.asarray(False))
-        room = max(1, int(np.ceil(slack * int(_count(empty, jnp.asarray(position))))))
+        start = position[:, alone:]
+        empty = cls(none, none, near, jnp.asarray(radius), body, start, gap, jnp.asarray(False))
+        room = max(1, int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(room, jnp.int32),) * 2)
-        return eqx.filter_jit(Pairs._filled)(sized, jnp.asarray(position))
+        return eqx.filter_jit(Pairs._filled)(sized, position)
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """Whether a particle has moved further than half the skin: two of them may then touch unlisted."""
-        return self.near.is_stale(position)
+        alone, parts = self._apart(position)
+        moved = jnp.max(jnp.sum((parts - self.origin) ** 2, axis=0), initial=0.0)
+        return self.near.is_stale(alone) | ~(moved <= (0.5 * self.near.skin) ** 2)  # true of NaN
 
     def made(self, position: Float[Array, "3 n"]) -> "Pairs":
         """The list made again. Its overflow stays once it is set."""
-        return eqx.tree_at(lambda s: s.near, self, self.near.made(position))._filled(position)
+        alone, parts = self._apart(jax.lax.stop_gradient(position))
+        return eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.made(alone), parts))._filled(position)
+
+    def _apart(self, position: Float[Array, "3 n"]):
+        """The positions of those that are no parts of bodies, and of the parts."""
+        alone = position.shape[1] - self.body.size
+        return position[:, :alone], position[:, alone:]
 
     def _filled(self, position: Float[Array, "3 n"]) -> "Pairs":
-        position = jax.lax.stop_gradient(position)
-        kept = _kept(self, position)
+        own, other, kept = _candidates(self, jax.lax.stop_gradient(position))
         room = self.first.shape[0]
         place = jnp.where(kept, jnp.minimum(jnp.cumsum(kept) - 1, room), room)
-        own = jnp.repeat(jnp.arange(position.shape[1], dtype=jnp.int32), self.near.index.shape[0])
-        first, second = (
-            jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, self.near.index.T.ravel())
-        )
+        first, second = (jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, other))
         overflow = self.overflow | self.near.overflow | (jnp.sum(kept) > room)
         return eqx.tree_at(lambda s: (s.first, s.second, s.overflow), self, (first, second, overflow))
 
@@ -77,21 +90,32 @@ class Pairs(eqx.Module):
         return jnp.where(self.first != self.second, found, -1)
 
 
-def _kept(of: Pairs, position: Float[Array, "3 n"]) -> Bool[Array, " kn"]:
-    """Which entries of the rows of neighbours are pairs to keep."""
-    index = of.near.index
+def _candidates(of: Pairs, position: Float[Array, "3 n"]):
+    """Who may be the first and the second of a pair, in the order of the first, and which of these to keep."""
+    index, n, m = of.near.index, position.shape[1], of.body.size
+    everyone = jnp.arange(n, dtype=jnp.int32)
+    alone, parts = everyone[: n - m], everyone[n - m :]
+    body = jnp.concatenate([jnp.full(n - m, -1, jnp.int32), of.body])
+
+    def meets(own, who):
+        offset = position[:, who] - position[:, own]
+        reach = of.radius[who] + of.radius[own] + of.gap + of.near.skin
+        return jnp.sum(offset**2, axis=0) < reach**2
 
     def slot(who):
-        offset = position[:, who] - position
-        reach = of.radius[who] + of.radius + of.gap + of.near.skin
-        own = jnp.arange(who.shape[0], dtype=who.dtype)
         # i keeps j where i < j, or where j < i if the two are both odd or both even: shares out the pairs evenly.
-        mine = jnp.where((who + own) % 2 == 1, own < who, own > who)
-        return mine & (jnp.sum(offset**2, axis=0) < reach**2)
+        mine = jnp.where((who + alone) % 2 == 1, alone < who, alone > who)
+        return mine & meets(alone, who)
 
-    return jax.lax.map(slot, index).T.ravel()
+    def part(own):
+        return ((everyone < own) & (body != body[own])) & meets(jnp.full(n, own), everyone)
+
+    rows, wide = jax.lax.map(slot, index), jax.lax.map(part, parts)
+    own = jnp.repeat(alone, index.shape[0]), jnp.repeat(parts, n)
+    other = index.T.ravel(), jnp.tile(everyone, m)
+    return tuple(jnp.concatenate(both) for both in (own, other, (rows.T.ravel(), wide.ravel())))
 
 
 @eqx.filter_jit
 def _count(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
-    return jnp.sum(_kept(of, position))
+    return jnp.sum(_candidates(of, position)[2])

@@ -4,6 +4,7 @@ from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
+from difsim.shape.pebbles import Pebbles, fill_with_pebbles
 from difsim.shape.sdf import AbstractSDF, Box, Cylinder, Offset, Outside, Plane, Posed, Prism, Sphere, Union
 from difsim.shape.window import Window
 
@@ -18,6 +19,7 @@ __all__ = [
     "Offset",
     "Outside",
     "Patch",
+    "Pebbles",
     "Plane",
     "Posed",
     "Prism",
@@ -26,5 +28,6 @@ __all__ = [
     "Union",
     "Window",
     "comet_67p",
+    "fill_with_pebbles",
     "shap5",
 ]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim.stepping import CourantStep, Status, advance, describe, start
-from experiments.foot import thrown
+from experiments.foot import grains, thrown
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
@@ -27,8 +27,9 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 class FootStudy:
     """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
-    stage: Literal["push", "throw"] = "push"
-    """"push": down at constant speed; "throw": with a lander's mass on it, until it stands."""
+    stage: Literal["push", "throw", "grains"] = "push"
+    """"push": into SPH at constant speed; "throw": with a lander's mass on it, until it stands; "grains": thrown
+    into grains."""
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
@@ -43,18 +44,31 @@ class FootStudy:
     """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
     alpha: float = 0.3
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
+    grains: tuple[float, ...] = (0.04, 0.02)
+    """Diameters of the grains, m, each a bed of its own."""
+    width: float = 0.6
+    """Of the drum of grains, m."""
+    cohesion: float = float(LAW.cohesion)
+    """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
     out: Path | None = None
-    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION)."""
+    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION, results/foot/grains)."""
     quick: bool = False
     """A smoke test. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
+            self.grains, self.width = (0.05,), 0.3
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
         if self.load <= 0:
             raise ValueError(f"--load {self.load} kg/m2 must be positive")
+        if min(self.grains, default=0.0) <= 0 or self.cohesion < 0:
+            raise ValueError(
+                f"--grains {self.grains} m must be positive, --cohesion {self.cohesion} Pa at least 0"
+            )
+        if self.width <= 2 * RADIUS:
+            raise ValueError(f"--width {self.width} m must be more than the sole's, {2 * RADIUS} m")
         if not 0 < self.depth < float(LAW.thickness):
             raise ValueError(
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
@@ -63,10 +77,14 @@ class FootStudy:
 
 def run(options: FootStudy) -> None:
     """Push or throw at each speed, write and draw."""
+    STAGES[options.stage](options)
+
+
+def _in_sph(work: Any, options: FootStudy) -> None:
     foot = Foot.of(options.dimension, options.spacing)
     record(
         options.out or Path("results/foot") / options.stage / str(options.dimension),
-        partial(STAGES[options.stage], foot, options),
+        partial(work, foot, options),
         stage=options.stage,
         dimension=options.dimension,
         spacing_m=options.spacing,
@@ -74,6 +92,17 @@ def run(options: FootStudy) -> None:
         sole_m2=foot.area,
         softening=options.softening,
         alpha=options.alpha,
+    )
+
+
+def _in_grains(options: FootStudy) -> None:
+    record(
+        options.out or Path("results/foot/grains"),
+        partial(_thrown_at_grains, options),
+        stage=options.stage,
+        width_m=options.width,
+        cohesion_Pa=options.cohesion,
+        load_kg_m2=options.load,
     )
 
 
@@ -94,7 +123,21 @@ def _thrown(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
     return {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
 
 
-STAGES = {"push": _pushed, "throw": _thrown}
+def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
+    found, results = {}, {}
+    for diameter in options.grains:
+        bed = grains.settled(diameter, options.width, options.cohesion)
+        found[f"{100 * diameter:g} cm"] = {"grains": bed.grains.radius.size, **bed.figures._asdict()}
+        for speed in options.speeds:
+            said = f"{100 * diameter:g} cm, {speed:g} m/s"
+            results[said] = grains.throw(bed, speed, options.load)
+            results[said].to_netcdf(out / f"{100 * diameter:g}_cm_{speed:g}_m_s.nc", engine="h5netcdf")
+            found[said] = thrown.judge(results[said])
+    grains.draw(out / "grains.png", results)
+    return found
+
+
+STAGES = {"push": partial(_in_sph, _pushed), "throw": partial(_in_sph, _thrown), "grains": _in_grains}
 
 
 def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:

@@ -124,17 +124,24 @@ def judge(result: xr.Dataset) -> dict[str, float | bool]:
     }
 
 
-def law_depth(speed: float, load: float) -> float:
-    """Where the reduced law stops a disc of `load` kg/m² that comes at `speed` m/s, m: d(v²)/dz = -2 F/m."""
+def law_fall(speed: float, load: float) -> tuple[np.ndarray, np.ndarray]:
+    """Depths m and speeds m/s there of a disc of `load` kg/m² that comes at `speed` m/s, by the reduced law, until
+    it stands: d(v²)/dz = -2 F/m."""
     mass, dz = load * np.pi * RADIUS**2, 1e-5 * float(LAW.thickness)
 
     def deeper(squared, z):
-        moves = squared > 0
         force = law(z, jnp.sqrt(jnp.maximum(squared, 0.0)))
-        return jnp.where(moves, squared - 2 * dz * force / mass, squared), moves
+        return jnp.where(squared > 0, squared - 2 * dz * force / mass, squared), squared
 
-    moved = jax.lax.scan(deeper, jnp.asarray(speed**2), dz * jnp.arange(100_000))[1]
-    return dz * float(jnp.sum(moved))
+    depth = dz * np.arange(100_000)
+    squared = np.asarray(jax.lax.scan(deeper, jnp.asarray(speed**2), jnp.asarray(depth))[1])
+    moving = squared > 0
+    return depth[moving], np.sqrt(squared[moving])
+
+
+def law_depth(speed: float, load: float) -> float:
+    """Where the reduced law stops that disc, m."""
+    return float(law_fall(speed, load)[0][-1])
 
 
 def draw(path: Path, results: Mapping[float, xr.Dataset]) -> None:

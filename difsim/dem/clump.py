@@ -1,0 +1,98 @@
+"""A rigid body that grains meet as overlapping spheres."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from difsim import rotation
+from difsim.body import RigidBody, RigidState
+from difsim.dem.touching import Grain
+from difsim.mesh import TriMesh
+from difsim.rotation import solve3
+from difsim.shape import fill_with_pebbles
+from difsim.typing import Scalar, Vec3, number, require, require_last
+
+
+class Load(eqx.Module):
+    """Force N on a body, and torque N m about its centre of mass, both in the frame."""
+
+    force: Vec3
+    torque: Vec3
+
+
+class Clump(eqx.Module):
+    """A rigid body made of pebbles, overlapping spheres: what touches a pebble pushes the body.
+
+    Where pebbles overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
+    that of as many contacts beside each other, and impacts are the more damped; the bound of friction, μ times
+    the sum of the pushes, is the same. The mass that a damper goes by is the body's: for an impact at its
+    centre. A pebble's place has no other mass or inertia.
+
+    **Arguments:** `body`; `centre` [p, 3] m, of the pebbles from the centre of mass, in the body frame; `radius`
+    [p] m. **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
+    """
+
+    body: RigidBody
+    centre: Float[Array, "p 3"] = number()
+    radius: Float[Array, " p"] = number()
+
+    def __check_init__(self):
+        require_last("Clump: centre", self.centre, 3)
+        same = self.centre.shape[:-1] == self.radius.shape != (0,)
+        require(same, f"Clump: {self.centre.shape[:-1]} centres and {self.radius.shape} radii: give one for each")
+        require(self.radius > 0, "Clump: every radius must be positive")
+
+    @classmethod
+    def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":
+        """A body of uniform density and `mass` kg, filled by `fill_with_pebbles` to `vacancy`; raises as these.
+
+        Its frame has the axes of the mesh and the origin in its centroid.
+        """
+        filling = fill_with_pebbles(mesh, vacancy)
+        body = RigidBody(mass, mesh.inertia(mass / mesh.volume))
+        return cls(body, filling.centre - mesh.centroid, filling.radius)
+
+    def spheres(self, state: RigidState) -> Grain:
+        """The pebbles in the frame, each with the mass of the body."""
+        spin = rotation.rotate(state.attitude, state.spin)
+
+        def one(centre, radius):
+            point = state.point(centre)
+            return Grain(point, state.velocity_at(point), spin, radius, self.body.mass)
+
+        return jax.vmap(one, out_axes=-1)(self.centre, self.radius)
+
+    def load(
+        self, state: RigidState, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3
+    ) -> Load:
+        """All together, of forces N on the pebbles, moments N m about their centres, and its weight."""
+
+        def about(centre, force, moment):
+            return moment + jnp.cross(rotation.rotate(state.attitude, centre), force)
+
+        torque = jax.vmap(about, in_axes=(0, 1, 1), out_axes=1)(self.centre, force, moment)
+        return Load(jnp.sum(force, axis=1) + self.body.mass * gravity, jnp.sum(torque, axis=1))
+
+    def kicked(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
+        """After a load of `dt` s without motion."""
+        torque = rotation.inverse_rotate(state.attitude, load.torque)
+        new = (
+            state.velocity + dt / self.body.mass * load.force,
+            state.spin + dt * solve3(self.body.inertia, torque),
+        )
+        return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
+
+    def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
+        """After `dt` s of free motion, by the midpoint's spin; the angular momentum stays, to rounding."""
+        momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin)
+
+        def turned(spin, time):
+            by = rotation.from_rotation_vector(time * spin)
+            return rotation.normalise(rotation.multiply(state.attitude, by))
+
+        def spin(attitude):
+            return solve3(self.body.inertia, rotation.inverse_rotate(attitude, momentum))
+
+        attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
+        return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))

@@ -1,0 +1,145 @@
+"""The sole thrown into the reduced law's soil as grains: few and large ones, of the same bulk density, modulus,
+friction and cohesion."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from difsim.beds import Bed, Drum, GaussianSizes, Recipe, coarse_grained
+from difsim.body import RigidBody, RigidState
+from difsim.contact import ConstantCohesion
+from difsim.dem import Clump, HertzMindlin
+from difsim.mesh import TriMesh
+from difsim.shape import fill_with_pebbles
+from difsim.stepping import CourantStep, Status, describe, onward, start
+from experiments.cache import CACHE
+from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
+from experiments.foot.thrown import FRAME, LONGEST, law_fall
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
+
+RESTITUTION = 0.3  # assumed
+SPREAD = 0.1  # standard deviation of the diameters over their mean: equal spheres would order along the walls
+RANGE = 0.01  # of the attraction over the diameter
+PACKS = 0.6  # solid fraction that is expected, for densities; the bed's own is measured
+RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is then some 10 Pa
+THICKNESS = 0.04  # m, of the sole
+VACANCY = 0.2
+LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
+COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 10_000_000
+SMOOTH = 2e-3  # s, over which a picture averages the pressure
+
+
+def recipe(diameter: float, width: float, cohesion: float) -> Recipe:
+    """The layer in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's sum."""
+    real = GaussianSizes(LAW.grain_diameter, SPREAD * LAW.grain_diameter)
+    coarse = coarse_grained(
+        real, float(LAW.grain_density), 1 - float(LAW.porosity), diameter / float(LAW.grain_diameter), PACKS
+    )
+    pull_off = cohesion / LAW.friction * (1 - PACKS) / PACKS * diameter**2
+    material = HertzMindlin(
+        LAW.grain_modulus,
+        LAW.poisson,
+        RESTITUTION,
+        LAW.friction,
+        cohesion=(ConstantCohesion(pull_off, RANGE * diameter),),
+    )
+    return Recipe(material, coarse.sizes, coarse.density, Drum(width), LAW.thickness, gravity=RELIEVED)
+
+
+def settled(diameter: float, width: float, cohesion: float) -> Bed:
+    """The bed at rest, from the cache where it has been made before."""
+    made = recipe(diameter, width, cohesion)
+    with tqdm(
+        desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}{postfix}"
+    ) as bar:
+        return made.bed(
+            CACHE / "beds", lambda g, unrest: bar.set_postfix_str(f"{g:.2g} m/s², unrest {unrest:.0e}")
+        )
+
+
+def sole(load: float) -> Clump:
+    """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
+    filling = fill_with_pebbles(_disc(), VACANCY)
+    mass = load * np.pi * RADIUS**2
+    return Clump(RigidBody(mass, LEVEL * mass * RADIUS**2 * np.eye(3)), filling.centre, filling.radius)
+
+
+def _disc(sectors: int = 48) -> TriMesh:
+    """Of the sole's radius and thickness about the origin."""
+    turn = 2 * np.pi * np.arange(sectors) / sectors
+    rim = np.stack([RADIUS * np.cos(turn), RADIUS * np.sin(turn), 0 * turn], axis=1)
+    half = np.array([0.0, 0.0, 0.5 * THICKNESS])
+    i, j = np.arange(sectors), np.roll(np.arange(sectors), -1)
+    low, high = np.full(sectors, 2 * sectors), np.full(sectors, 2 * sectors + 1)
+    faces = (low, j, i), (high, sectors + i, sectors + j), (i, j, sectors + j), (i, sectors + j, sectors + i)
+    return TriMesh(
+        np.concatenate([rim - half, rim + half, [-half, half]]), np.hstack([np.stack(f) for f in faces]).T
+    )
+
+
+def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
+    """Penetration m below the mean surface, speed m/s downwards and pressure Pa against time s, until it stands.
+
+    The sole begins where it touches the highest grain below it. **Arguments:** `speed` m/s; `load` kg/m².
+    **Raises:** ValueError for a run that fails.
+    """
+    disc, at = sole(load), np.asarray(bed.state.position)
+    radius = np.asarray(bed.grains.radius)
+    below = np.hypot(at[0], at[1]) < RADIUS
+    lower = float((at[2] + radius)[below].max())
+    begin = RigidState(
+        (0.0, 0.0, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    )
+    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,))
+    progress, slack = start(model, model.joined(bed.state, (begin,)), skin=SKIN), 1.0
+    rows, down = [], speed
+    said = f"{speed:g} m/s, {radius.size} grains"
+    with tqdm(total=speed, desc=said, bar_format="{desc}: {percentage:3.0f}% of the speed lost, {elapsed}") as bar:
+        for time in np.arange(FRAME, LONGEST, FRAME):
+            progress, slack = onward(model, progress, time, CourantStep(COURANT), MAX_STEPS, SKIN, slack)
+            if progress.status != Status.OK:
+                raise ValueError(describe(progress))
+            now, before = progress.motion.state.clumps[0], down
+            down = -float(now.velocity[2])
+            depth = bed.figures.height - (float(now.position[2]) - 0.5 * THICKNESS)
+            rows.append((time, depth, down, load * ((before - down) / FRAME + GRAVITY)))
+            bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
+            if down <= 0:
+                break
+    columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
+    units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
+    return xr.Dataset(
+        {name: ("time", columns[name], {"unit": unit}) for name, unit in units.items()},
+        coords={"time": ("time", columns["time"], {"unit": "s"})},
+        attrs={"load_kg_m2": load, "thrown_m_s": speed, "steps": int(progress.steps)},
+    )
+
+
+def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:
+    """Write pressure and speed against penetration, beside the reduced law."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        for (label, result), colour in zip(results.items(), (BLUE, ORANGE, GREEN), strict=False):
+            depth, width = 100 * result["penetration"], round(SMOOTH / FRAME)
+            left.plot(
+                depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
+            )
+            right.plot(depth, result["speed"], color=colour)
+        for thrown, load in {(x.attrs["thrown_m_s"], x.attrs["load_kg_m2"]) for x in results.values()}:
+            z, speed = law_fall(thrown, load)
+            force = np.asarray(jax.vmap(law)(jnp.asarray(z), jnp.asarray(speed)))
+            left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
+            right.plot(100 * z, speed, ":", color=BLACK)
+        left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
+        right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s")
+        left.legend(frameon=False)
+        figure.savefig(path)

@@ -1,0 +1,190 @@
+"""Rigid bodies of pebbles: a free top, what a collision keeps, one pebble as a grain, weight, derivatives."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import rotation
+from difsim.body import RigidBody, RigidState
+from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.mesh import TriMesh
+from difsim.shape import Plane
+from difsim.stepping import ConstantStep, Status, evolve, start
+
+R, RHO = 5e-3, 2500.0
+MASS = 4 / 3 * np.pi * RHO * R**3
+LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+# Three pebbles that overlap, of an asymmetric body.
+CLUMP = Clump(
+    RigidBody(5 * MASS, 5 * MASS * R**2 * np.array([[1.0, 0.1, 0.0], [0.1, 1.5, 0.2], [0.0, 0.2, 2.0]])),
+    R * np.array([[-1.0, 0.0, 0.2], [0.3, 0.2, 0.0], [1.1, -0.3, 0.1]]),
+    R * np.array([1.0, 1.2, 0.8]),
+)
+TURNED = (0.8, 0.0, 0.48, 0.36)
+
+
+def flying(x, v, attitude=(1.0, 0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
+    return RigidState(*(np.array(a, float) for a in (x, v, attitude, spin)))
+
+
+# It runs into two grains, which lie side by side, while a third is out of reach.
+AMONG = Grains(LAW, R * np.array([1.0, 0.8, 1.0]), RHO, clumps=(CLUMP,))
+HIT = AMONG.at_rest(
+    jnp.asarray(R * np.array([[0.0, 1.6, 9.0], [0.1, 1.1, 9.0], [0.0, 0.2, 9.0]])),
+    (flying((0.2 * R, 0.1 * R, 2.48 * R), (0.05, 0.0, -0.6), TURNED, (5.0, -3.0, 8.0)),),
+)
+STEP = ConstantStep(4e-6)
+
+
+def momenta(model, state):
+    m, moment = np.asarray(model.mass), np.asarray(model.inertia)
+    x, v, w = (np.asarray(a) for a in (state.position, state.velocity, state.spin))
+    linear, angular = (m * v).sum(1), (m * np.cross(x, v, axis=0) + moment * w).sum(1)
+    for clump, at in zip(model.clumps, state.clumps, strict=True):
+        spun = rotation.rotate(at.attitude, clump.body.inertia @ at.spin)
+        linear = linear + np.asarray(clump.body.mass * at.velocity)
+        angular = angular + np.asarray(clump.body.mass * jnp.cross(at.position, at.velocity) + spun)
+    return linear, angular
+
+
+energy = eqx.filter_jit(Grains.energy)
+
+
+def total(model, state):
+    return sum(float(e) for e in energy(model, state).values())
+
+
+def at_time(run, i):
+    return jax.tree.map(lambda x: jnp.asarray(x[i]), run.states)
+
+
+def test_a_free_top_keeps_its_momentum_and_turns_to_second_order():
+    @eqx.filter_jit
+    def flown(clump, dt, steps):
+        begin = flying((0, 0, 0), (1.0, 0, 0), TURNED, (5.0, -3.0, 8.0))
+        return jax.lax.fori_loop(0, steps, lambda _, at: clump.drifted(at, dt), begin), begin
+
+    ends = []
+    for steps in (100, 200, 3200):
+        end, begin = flown(CLUMP, jnp.asarray(1.0 / steps), jnp.asarray(steps))
+        body = CLUMP.body
+        before, after = (rotation.rotate(s.attitude, body.inertia @ s.spin) for s in (begin, end))
+        np.testing.assert_allclose(after, before, rtol=1e-12)
+        ends.append((np.asarray(end.attitude), float(body.kinetic_energy(end) / body.kinetic_energy(begin)) - 1))
+    assert end.position[0] == pytest.approx(1.0)
+    (a, ea), (b, eb), (best, _) = ends
+    assert np.abs(b - best).max() < 1e-2
+    assert np.log2(np.abs(a - best).max() / np.abs(b - best).max()) > 1.8
+    assert abs(eb) < 1e-4 and np.log2(abs(ea / eb)) > 1.8
+
+
+def test_a_collision_keeps_both_momenta_and_spends_energy_and_goes_on_where_it_was_stopped(tmp_path):
+    times = [4e-4, 8e-4, 12e-4]
+    run = evolve(AMONG, HIT, times, STEP)
+    end = at_time(run, -1)
+    assert np.abs(end.spin[:, :2]).max() > 1.0 and np.abs(end.velocity[:, :2]).max() > 0.05
+    assert (end.velocity[:, 2] == 0).all()
+    for new, old in zip(momenta(AMONG, end), momenta(AMONG, HIT), strict=True):
+        np.testing.assert_allclose(new, old, rtol=0, atol=1e-11 * np.abs(old).max())
+    energies = [total(AMONG, HIT), *(total(AMONG, at_time(run, i)) for i in range(3))]
+    assert (np.diff(energies) <= 1e-9 * energies[0]).all() and energies[-1] < 0.95 * energies[0]
+    elastic = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), AMONG, (jnp.ones(()), jnp.zeros(())))
+    kept = evolve(elastic, HIT, times, STEP)
+    assert total(elastic, at_time(kept, -1)) == pytest.approx(energies[0], rel=1e-4)
+    assert np.abs(np.asarray(kept.end.motion.state.velocity)).max() > 0.05
+    # Stopped at the second time, and begun again.
+    evolve(AMONG, HIT, times, STEP, max_steps=201, checkpoint=tmp_path, throw=False)
+    on = evolve(AMONG, HIT, times, STEP, checkpoint=tmp_path)
+    jax.tree.map(np.testing.assert_array_equal, on.states.clumps, run.states.clumps)
+
+
+@eqx.filter_jit
+def stepped(model, progress, steps):
+    """After some steps with the list of the first."""
+    near, dt = progress.neighbours, STEP.dt
+    return jax.lax.fori_loop(0, steps, lambda _, m: model.step(m, near, dt), progress.motion).state
+
+
+@pytest.mark.slow
+def test_one_pebble_is_a_grain():
+    """Against another grain and a wall at once, obliquely, spinning."""
+    x = np.array([[0.0, 1.9 * R], [0.0, 0.3 * R], [1.001 * R, 1.5 * R]])
+    v = np.array([[0.1, 0.0], [0.0, 0.1], [-0.3, 0.0]])
+    spin = np.array([3.0, 20.0, 1.0])
+    gravity = (0.0, 0.0, -9.81)
+    two = Grains(LAW, np.full(2, R), RHO, gravity, (FLOOR,))
+    given = v, np.stack([spin, 0 * spin], axis=1)
+    state = eqx.tree_at(
+        lambda s: (s.velocity, s.spin), two.at_rest(jnp.asarray(x)), tuple(map(jnp.asarray, given))
+    )
+    seen = stepped(two, start(two, state), jnp.asarray(150))
+    pebble = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
+    one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (pebble,))
+    turned = jnp.asarray(TURNED)
+    at = flying(x[:, 0], v[:, 0], TURNED, rotation.inverse_rotate(turned, jnp.asarray(spin)))
+    state = eqx.tree_at(lambda s: s.velocity, one.at_rest(jnp.asarray(x[:, 1:]), (at,)), jnp.asarray(v[:, 1:]))
+    mixed = one.spheres(stepped(one, start(one, state), jnp.asarray(150)))
+    for name in ("position", "velocity", "spin"):
+        expected, found = np.asarray(getattr(seen, name)), np.asarray(getattr(mixed, name))[:, ::-1]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    assert np.abs(np.asarray(seen.velocity) - v).max(axis=0).min() > 1e-2
+
+
+def test_pebbles_carry_a_body_together():
+    """Four feet bear a quarter each: δ = (m g/(4 k))^(2/3); two at one place are twice as stiff as one."""
+    feet = R * np.array([[2.0, 1, -1], [-2, 1, -1], [2, -1, -1], [-2, -1, -1]])
+    body, k = RigidBody(10 * MASS, 90 * MASS * R**2 * np.eye(3)), float(4 / 3 * LAW.effective_modulus * R**0.5)
+    for centre in (feet, feet[[0, 0, 3, 3]]):
+        model = Grains(LAW, np.array([R]), RHO, (0.0, 0.0, -9.81), (FLOOR,), (Clump(body, centre, np.full(4, R)),))
+        depth = (10 * MASS * 9.81 / 4 / k) ** (2 / 3)
+        state = model.at_rest(R * jnp.array([[9.0], [9], [9]]), (flying((0, 0, 2 * R - depth), (0, 0, 0)),))
+        load = start(model, state).motion.rates.clumps[0]
+        np.testing.assert_allclose(load.force, 0, atol=1e-12 * 10 * MASS * 9.81)
+        np.testing.assert_allclose(load.torque, 0, atol=1e-12 * 10 * MASS * 9.81 * R)
+        assert float(energy(model, state)["elastic"]) == pytest.approx(4 * 8 / 15 * 0.75 * k * depth**2.5)
+
+
+def test_rebound_by_restitution_forward_and_by_differences():
+    progress = start(AMONG, HIT)
+
+    @jax.jit
+    def end(e):
+        def ended(e):
+            model = eqx.tree_at(lambda m: m.law.restitution, AMONG, e)
+            clump = stepped(model, progress, 150).clumps[0]
+            return jnp.concatenate([clump.velocity, clump.spin])
+
+        return jax.jvp(ended, (e,), (jnp.ones_like(e),))
+
+    e, h = jnp.asarray(0.6), 1e-5
+    slope = end(e)[1]
+    differences = (end(e + h)[0] - end(e - h)[0]) / (2 * h)
+    assert np.abs(slope[:3]).max() > 1e-2
+    np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-6 * np.abs(slope).max())
+
+
+def test_a_clump_that_is_not_finite_stops_the_run():
+    lost = eqx.tree_at(lambda s: s.clumps[0].spin, HIT, jnp.array([0.0, jnp.nan, 0.0]))
+    ended = evolve(AMONG, lost, [4e-4], STEP, throw=False)
+    assert ended.status in (Status.NOT_FINITE, Status.OVERFLOW)
+
+
+def test_from_a_mesh_and_bad_input():
+    corners = R * np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4.0]])
+    clump = Clump.from_mesh(TriMesh(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])), 0.3, 0.4)
+    # The corner that the three right angles make is a radius and more from each pebble, about the centre of mass.
+    assert (np.asarray(clump.centre) - np.asarray(clump.radius)[:, None] >= -R - 1e-12).all()
+    assert float(jnp.trace(clump.body.inertia)) == pytest.approx(0.3 * 6 * 3 * (4 * R) ** 2 / 80)
+    with pytest.raises(ValueError, match="give one for each"):
+        Clump(CLUMP.body, np.zeros((2, 3)), np.ones(3))
+    with pytest.raises(ValueError, match="give one for each"):
+        Clump(CLUMP.body, np.zeros((0, 3)), np.ones(0))
+    with pytest.raises(ValueError, match="every radius"):
+        Clump(CLUMP.body, np.zeros((2, 3)), np.array([1.0, 0.0]))
+    with pytest.raises(ValueError, match="0 states for 1 clumps"):
+        AMONG.at_rest(jnp.zeros((3, 3)))
+    with pytest.raises(ValueError, match="position has shape"):
+        AMONG.at_rest(jnp.zeros((3, 4)), HIT.clumps)
