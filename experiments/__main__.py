@@ -32,6 +32,8 @@ from experiments.foot.run import FootStudy
 from experiments.foot.run import run as run_foot
 from experiments.hopper.run import Hopper
 from experiments.hopper.run import run as run_hopper
+from experiments.intruder.run import IntruderStudy
+from experiments.intruder.run import run as run_intruder
 from experiments.sampling.run import Sampling
 from experiments.sampling.run import run as run_sampling
 
@@ -45,6 +47,7 @@ def main() -> None:
         "cliff": (CliffStudy, run_cliff),
         "sampling": (Sampling, run_sampling),
         "foot": (FootStudy, run_foot),
+        "intruder": (IntruderStudy, run_intruder),
         "benchmark": (Benchmark, run_benchmark),
     }
     runs = dict(studies.values())

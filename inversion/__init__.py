@@ -31,6 +31,8 @@ from .parameters import Log as Log
 from .problem import AbstractProblem as AbstractProblem
 from .problem import Evaluation as Evaluation
 from .problem import Problem as Problem
+from .response import ResponseSurface as ResponseSurface
+from .response import response_surface as response_surface
 from .smoothed import Smoothed as Smoothed
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import regression as regression

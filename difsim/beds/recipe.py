@@ -35,7 +35,7 @@ class Recipe(eqx.Module):
     """What a bed is made of: `bed()` makes it.
 
     Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own,
-    and each time they come to rest again. At rest: left alone for ½ √(d/g), they have less than 1e-6 M g d of motion.
+    and each time they come to rest again. At rest: left alone for ½ √(d/g), their motion is below 1e-6 M g d.
 
     **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
     is (that of a solid fraction of .6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.

@@ -1,5 +1,7 @@
 """Grains as soft spheres: how they push each other and walls, and how they step."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -209,15 +211,24 @@ class Grains(AbstractParticles):
         none = jnp.zeros_like(spheres.position)
         force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
         moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-        depth, memories = jnp.max(push.depth, initial=0.0), []
-        for wall, who, memory in zip(self.walls, near.at_walls, state.walls, strict=True):
-            here = _at_wall(self.law, wall, _of(spheres, who), _of(memory, who), dt)
+        depth = jnp.max(push.depth, initial=0.0)
+        state = eqx.tree_at(lambda s: s.pairs.memory, state, push.memory)
+        if self.walls:
+            who, here = self._at_walls(spheres, near, state.walls, dt)
             force, moment = force.at[:, who].add(here.force), moment.at[:, who].add(here.moment)
-            memories.append(jax.tree.map(lambda x, new, who=who: x.at[..., who].set(new), memory, here.memory))
-            listed = who < spheres.radius.shape[0]
-            depth = jnp.max(here.depth, initial=depth, where=listed)
-        state = eqx.tree_at(lambda s: (s.pairs.memory, s.walls), state, (push.memory, tuple(memories)))
+            depth = jnp.max(here.depth, initial=depth, where=who < spheres.radius.shape[0])
+            state = eqx.tree_at(lambda s: s.walls, state, _told(state.walls, near.at_walls, here.memory))
         return state, self._rates(state, force, moment, depth)
+
+    def _at_walls(self, spheres: Grain, near: Near, memories: tuple[Shear, ...], dt: Scalar):
+        """Who is near a wall, one wall after the other, and how it is pushed: all together, as one program."""
+        met = []
+        for wall, who, memory in zip(self.walls, near.at_walls, memories, strict=True):
+            place = _of(spheres.position, who)
+            away = jax.vmap(wall.distance, in_axes=1)(place), jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
+            met.append((who, *away, _of(memory, who)))
+        who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *met)
+        return who, _at_wall(self.law, _of(spheres, who), gap, normal, memory, dt)
 
     def _rates(self, state: GrainsState, force, moment, depth: Scalar) -> Rates:
         """From the forces N and moments N m on the spheres."""
@@ -230,6 +241,7 @@ class Grains(AbstractParticles):
 
 
 _between = jax.vmap(between, in_axes=(None, -1, -1, -1, None, -1), out_axes=-1)
+_at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)
 _met = jax.vmap(met, in_axes=-1, out_axes=-1)
 
 
@@ -237,16 +249,19 @@ def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:
     return jnp.sum(vectors**2, axis=0)
 
 
-def _at_wall(law, wall, grains, memory, dt):
-    def one(grain, memory):
-        return at_wall(law, grain, wall.distance(grain.position), wall.normal(grain.position), memory, dt)
-
-    return jax.vmap(one, in_axes=-1, out_axes=-1)(grains, memory)
-
-
-def _of(many: Grain | Shear, who: Int[Array, " q"]) -> Grain | Shear:
+def _of(many: Any, who: Int[Array, " q"]) -> Any:
     # Room that is left in a list names grain n.
     return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), many)
+
+
+def _told(walls: tuple[Shear, ...], at_walls: tuple[Int[Array, " _"], ...], now: Shear) -> tuple[Shear, ...]:
+    """What walls remember, with what those at them remember `now`, one wall after the other."""
+    ends = np.cumsum([who.size for who in at_walls])[:-1]
+    parts = zip(*(jnp.split(x, ends, axis=-1) for x in (now.force, now.stiffness)), strict=True)
+    return tuple(
+        Shear(old.force.at[:, who].set(force), old.stiffness.at[who].set(stiffness))
+        for old, who, (force, stiffness) in zip(walls, at_walls, parts, strict=True)
+    )
 
 
 def _remembered(state: GrainsState, near: Near) -> GrainsState:

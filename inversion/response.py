@@ -1,0 +1,75 @@
+"""Response surfaces: what a noisy or chaotic model does on average, as a function that is cheap and smooth."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from difsim.typing import as_float
+
+
+class ResponseSurface(eqx.Module):
+    """A polynomial of second degree in n numbers, by least squares; `surface(x)` [m], differentiable.
+
+    `low` and `high` [n]: the box of its points, outside which it says nothing; `terms` [t, m] of
+    t = (n + 1)(n + 2)/2; `error` [m]: rms of what each point tells that had no part in the fit, scatter of the
+    model included: the sigma of one prediction; `ok` [k]: the points that were used.
+    """
+
+    low: Float[Array, " n"]
+    high: Float[Array, " n"]
+    terms: Float[Array, "t m"]
+    error: Float[Array, " m"]
+    ok: Bool[Array, " k"]
+
+    def __call__(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        return _monomials(self.scaled(x)) @ self.terms
+
+    def inside(self, x: Float[Array, " n"]) -> Bool[Array, ""]:
+        """Whether `x` is in the box of the points."""
+        return jnp.all((x >= self.low) & (x <= self.high))
+
+    def scaled(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The box to ±1."""
+        return (2 * x - self.low - self.high) / (self.high - self.low)
+
+
+def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -> ResponseSurface:
+    """The response surface of `values` [k, m] at `points` [k, n].
+
+    Points with values that are not finite are left out, and are not `ok`. On the host.
+
+    **Raises:** ValueError for fewer than 1.5 times as many points as there are terms, or points in which one of
+    the n numbers, or a product of two, is not told.
+    **Source:** Box & Wilson (1951), J. R. Stat. Soc. B 13, 1; the error: Allen (1974), Technometrics 16, 125.
+    """
+    points, values = as_float(points), as_float(values)
+    ok = np.isfinite(np.asarray(values)).all(axis=1)
+    low, high = jnp.min(points, axis=0), jnp.max(points, axis=0)
+    n = points.shape[1]
+    count = (n + 1) * (n + 2) // 2
+    if ok.sum() < 1.5 * count:
+        raise ValueError(
+            f"response_surface: {ok.sum()} points with finite values are too few for {count} terms of {n} numbers"
+        )
+    if not bool(jnp.all(high > low)):
+        raise ValueError("response_surface: a number that is the same in all points cannot be told")
+    none = jnp.zeros((count, values.shape[1]))
+    surface = ResponseSurface(low, high, none, none[0], jnp.asarray(ok))
+    design = np.asarray(jax.vmap(lambda x: _monomials(surface.scaled(x)))(points[ok]))
+    left, size, right = np.linalg.svd(design, full_matrices=False)
+    if size[-1] < 1e-8 * size[0]:
+        raise ValueError("response_surface: the points lie on a conic section, and do not tell all terms apart")
+    y = np.asarray(values)[ok]
+    terms = right.T @ ((left.T @ y) / size[:, None])
+    lever = np.sum(left**2, axis=1)
+    off = (y - design @ terms) / (1 - lever)[:, None]
+    error = np.sqrt(np.mean(off**2, axis=0))
+    return eqx.tree_at(lambda s: (s.terms, s.error), surface, (jnp.asarray(terms), jnp.asarray(error)))
+
+
+def _monomials(x: Float[Array, " n"]) -> Float[Array, " t"]:
+    """1, x_i, x_i x_j for i ≤ j."""
+    i, j = np.triu_indices(x.shape[0])
+    return jnp.concatenate([jnp.ones(1), x, x[i] * x[j]])
