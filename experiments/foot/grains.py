@@ -3,6 +3,7 @@ friction and cohesion."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from difsim.stepping import CourantStep, Status, describe, onward, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import FRAME, LONGEST, law_fall
-from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, STYLE
 
 RESTITUTION = 0.3  # assumed
 SPREAD = 0.1  # standard deviation of the diameters over their mean: equal spheres would order along the walls
@@ -36,6 +37,7 @@ VACANCY = 0.2
 LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
 COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 10_000_000
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
+COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 
@@ -151,7 +153,7 @@ def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for (label, result), colour in zip(results.items(), (BLUE, ORANGE, GREEN), strict=False):
+        for (label, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
             depth, width = 100 * result["penetration"], round(SMOOTH / FRAME)
             left.plot(
                 depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
