@@ -43,19 +43,15 @@ SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 def recipe(diameter: float, width: float, cohesion: float) -> Recipe:
     """The layer in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's sum."""
-    real = GaussianSizes(LAW.grain_diameter, SPREAD * LAW.grain_diameter)
+    real, factor = float(LAW.grain_diameter), diameter / float(LAW.grain_diameter)
     coarse = coarse_grained(
-        real, float(LAW.grain_density), 1 - float(LAW.porosity), diameter / float(LAW.grain_diameter), PACKS
+        GaussianSizes(real, SPREAD * real), float(LAW.grain_density), 1 - float(LAW.porosity), factor, PACKS
     )
-    pull_off = cohesion / LAW.friction * (1 - PACKS) / PACKS * diameter**2
-    material = HertzMindlin(
-        LAW.grain_modulus,
-        LAW.poisson,
-        RESTITUTION,
-        LAW.friction,
-        cohesion=(ConstantCohesion(pull_off, RANGE * diameter),),
-    )
-    return Recipe(material, coarse.sizes, coarse.density, Drum(width), LAW.thickness, gravity=RELIEVED)
+    modulus, poisson, friction = (float(x) for x in (LAW.grain_modulus, LAW.poisson, LAW.friction))
+    pull_off = cohesion / friction * (1 - PACKS) / PACKS * diameter**2
+    attraction = ConstantCohesion(pull_off, RANGE * diameter)
+    material = HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
+    return Recipe(material, coarse.sizes, coarse.density, Drum(width), float(LAW.thickness), RELIEVED)
 
 
 def settled(diameter: float, width: float, cohesion: float) -> Bed:
