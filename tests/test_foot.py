@@ -120,6 +120,19 @@ def test_the_sole_is_a_disc_of_pebbles_that_stays_level():
     assert float(sole.body.inertia[0, 0] / sole.body.mass) > 100 * RADIUS**2
 
 
+def test_a_way_of_constant_force_has_its_pressure():
+    """v² falls by 2 p/load a metre, from a first touch above the mean surface."""
+    depth = np.linspace(-0.02, 0.03, 501)
+    speed = np.sqrt(2 * 1000.0 / 510.0 * (0.03 - depth))
+    table = {"penetration": depth, "speed": speed}
+    result = xr.Dataset({k: ("time", x) for k, x in table.items()}, coords={"time": np.arange(501) * 1e-3})
+    found = grains.judge(result.assign_attrs(load_kg_m2=510.0, thrown_m_s=float(speed[0])))
+    assert found["stands"] and found["touches_at_m"] == -0.02
+    assert found["grains"]["pressure_of_second_half_Pa"] == pytest.approx(1000.0, rel=1e-3)
+    assert found["grains"]["speed_left_at_1_cm"] == pytest.approx((2 / 5) ** 0.5, rel=1e-6)
+    assert found["grains"]["speed_left_at_4_cm"] == 0 and found["law"]["depth_m"] > 0
+
+
 @pytest.mark.slow
 def test_grains_stop_the_sole(tmp_path, monkeypatch):
     monkeypatch.setattr(grains, "CACHE", tmp_path)

@@ -137,11 +137,12 @@ def judge(result: xr.Dataset) -> dict[str, Any]:
 
 def _way(depth: np.ndarray, speed: np.ndarray, load: float) -> dict[str, float]:
     """Of a sole that has come to `depth` [t] m at `speed` [t] m/s. A mean pressure is energy over a way."""
-    half = np.interp(0.5 * depth[-1], depth, speed)
+    begin, end = depth[0], depth[-1]
+    half = np.interp(0.5 * (begin + end), depth, speed)
     left = {
         f"speed_left_at_{cm}_cm": float(np.interp(0.01 * cm, depth, speed, right=0.0) / speed[0]) for cm in DEPTHS
     }
-    return {"depth_m": float(depth[-1]), **left, "pressure_of_second_half_Pa": float(load * half**2 / depth[-1])}
+    return {"depth_m": float(end), **left, "pressure_of_second_half_Pa": float(load * half**2 / (end - begin))}
 
 
 def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:
