@@ -2,8 +2,8 @@
 
 from difsim.dem.clump import Clump as Clump
 from difsim.dem.grains import Grains as Grains
-from difsim.dem.grains import GrainsState as GrainsState
-from difsim.dem.grains import Touching as Touching
 from difsim.dem.laws import AbstractGrainLaw as AbstractGrainLaw
 from difsim.dem.laws import HertzMindlin as HertzMindlin
 from difsim.dem.laws import LinearSprings as LinearSprings
+from difsim.dem.state import GrainsState as GrainsState
+from difsim.dem.state import Touching as Touching

@@ -10,53 +10,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.body import RigidState
-from difsim.dem.clump import Clump, Load
+from difsim.dem.clump import Clump
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
+from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, number, require, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
-
-
-class Touching(eqx.Module):
-    """What pairs remember: pair p is of the grains `first` [p] and `second` [p]; one grain with itself is none."""
-
-    first: Int[Array, " p"]
-    second: Int[Array, " p"]
-    memory: Shear
-
-
-class GrainsState(eqx.Module):
-    """Position m, velocity m/s and spin rad/s of n grains, what pairs of spheres remember, what they remember of
-    each wall, and how the clumps move. Pebbles of clumps count as spheres after the grains."""
-
-    position: Float[Array, "3 n"]
-    velocity: Float[Array, "3 n"]
-    spin: Float[Array, "3 n"]
-    pairs: Touching
-    walls: tuple[Shear, ...]
-    clumps: tuple[RigidState, ...] = ()
-
-
-class Rates(eqx.Module):
-    """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
-    contact."""
-
-    velocity: Float[Array, "3 n"]
-    spin: Float[Array, "3 n"]
-    clumps: tuple[Load, ...]
-    depth: Scalar
-
-
-class GrainsMotion(eqx.Module):
-    """A state at a time s, and its rates there."""
-
-    time: Scalar
-    state: GrainsState
-    rates: Rates
 
 
 class Grains(AbstractParticles):

@@ -1,0 +1,104 @@
+"""Until when derivatives through grains are right, and what stands in for them after that."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+from difsim.stepping import Status
+from experiments.intruder.pictures import draw
+from experiments.intruder.scene import BASE, SCATTER, Drop
+from experiments.records import provenance
+from inversion import Smoothed, pathwise_gradient, smoothed_gradient
+
+STEPS = 1e-7, 1e-5, 1e-3, 1e-1  # of differences, relative
+SPREAD = np.array([*[0.1] * len(BASE), SCATTER, SCATTER])  # of factors, and of the place, m
+AGREES = 0.1  # derivatives that differ by less than this share say the same
+SPEED = 0  # of the two columns that a `Drop` gives
+
+
+def run(out: Path, drop: Drop, samples: int, seed: int = 0) -> dict[str, Any]:
+    """Derivatives of the ball's speed by the logarithms of BASE: of one path, by differences, and of an ensemble's
+    mean; result.nc, derivatives.png, and where they part."""
+    ones, middle = jnp.ones(len(BASE)), jnp.zeros(2)
+    value = eqx.filter_jit(lambda factors: drop(factors, middle))
+    seen, status = value(ones)
+    forward = eqx.filter_jit(jax.jacfwd(lambda factors: value(factors)[0][:, SPEED]))(ones)
+    later = [drop.parts // 4 - 1, drop.parts - 1]
+    back = eqx.filter_jit(jax.grad(lambda factors, i: value(factors)[0][i, SPEED]))
+    reverse = np.stack([back(ones, i) for i in later])
+    differences = np.stack([_differences(lambda x: value(x)[0][:, SPEED], ones, step) for step in STEPS])
+    smooth, paths = _ensemble(drop, samples, seed)
+    result = xr.Dataset(
+        {
+            "speed": ("time", np.asarray(seen[:, SPEED]), {"unit": "m/s"}),
+            "mean_speed": ("time", np.asarray(smooth.value), {"unit": "m/s"}),
+            "forward": (("time", "parameter"), np.asarray(forward)),
+            "difference": (("step", "time", "parameter"), differences),
+            "smoothed": (("time", "parameter"), _known(smooth.gradient)),
+            "smoothed_error": (("time", "parameter"), _known(smooth.error)),
+            "pathwise": (("time", "parameter"), _known(paths.gradient)),
+            "pathwise_error": (("time", "parameter"), _known(paths.error)),
+        },
+        coords={"time": ("time", drop.times, {"unit": "s"}), "parameter": [*BASE], "step": [*STEPS]},
+        attrs={"meaning": "by the logarithm of each parameter, m/s", "samples": samples, **provenance()},
+    )
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    draw(result, out)
+    return {
+        "status": Status(int(status)).name,
+        "grains": int(drop.grains.radius.size),
+        "steps": drop.steps * drop.parts,
+        "failed": {"smoothed": int(np.sum(~smooth.ok)), "pathwise": int(np.sum(~paths.ok))},
+        "reverse_from_forward": float(np.max(np.abs(reverse / np.asarray(forward)[later] - 1))),
+        "right_until_s": {f"{step:g}": _until(result, step) for step in STEPS},
+        "error_of_the_mean": {
+            name: {f"{t:.3g} s": _bars(result, name, i) for i, t in enumerate(drop.times)} for name in BASE
+        },
+    }
+
+
+def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:
+    """Gradients of the mean over SPREAD: from `samples` values, and from a quarter as many derivatives."""
+
+    def speeds(x: Float[Array, "6"]) -> Float[Array, " part"]:
+        seen, status = drop(*jnp.split(x, [len(BASE)]))
+        return jnp.where(status == Status.OK, seen[:, SPEED], jnp.nan)
+
+    point, key = jnp.append(jnp.ones(len(BASE)), jnp.zeros(2)), jax.random.key(seed)
+    smooth = eqx.filter_jit(lambda: smoothed_gradient(speeds, point, SPREAD, samples, key))()
+    return smooth, eqx.filter_jit(lambda: pathwise_gradient(speeds, point, SPREAD, samples // 4, key))()
+
+
+def _differences(value: Callable, at: Float[Array, " p"], step: float) -> Float[np.ndarray, "part p"]:
+    columns = []
+    for i in range(at.size):
+        up, down = (np.asarray(value(at.at[i].add(sign * step))) for sign in (1, -1))
+        columns.append((up - down) / (2 * step))
+    return np.stack(columns, axis=-1)
+
+
+def _known(rows: Float[Array, "part 6"]) -> Float[np.ndarray, "part p"]:
+    """Without those by the place."""
+    return np.asarray(rows[:, : len(BASE)])
+
+
+def _until(result: xr.Dataset, step: float) -> dict[str, float]:
+    """The last time s up to which the derivative of a path is that by differences over `step`; 0 where none is."""
+    forward, other = result["forward"], result["difference"].sel(step=step)
+    right = np.abs(forward - other) <= AGREES * np.abs(other)
+    kept = np.logical_and.accumulate(right.values, axis=0)
+    times = np.append(0.0, result["time"].values)
+    return {name: float(times[kept[:, i].sum()]) for i, name in enumerate(BASE)}
+
+
+def _bars(result: xr.Dataset, name: str, part: int) -> dict[str, float]:
+    """Both gradients of the mean with their standard errors, m/s."""
+    at = result.isel(time=part).sel(parameter=name)
+    return {key: float(at[key]) for key in ("smoothed", "smoothed_error", "pathwise", "pathwise_error")}

@@ -1,0 +1,97 @@
+"""A ball thrown into a bed of grains, as a function of what the grains are like, which can be differentiated."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from difsim.beds import Bed, Bin, GaussianSizes, Recipe
+from difsim.dem import Grains, HertzMindlin
+from difsim.stepping import Progress, march, start
+
+BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
+DENSITY, POISSON = 2500.0, 0.25
+DIAMETER, WIDTH = 0.01, 0.07  # of a grain, and of the bed, m
+RADIUS = 0.013  # of the ball, m
+SCATTER = 0.5 * DIAMETER  # of where it comes down, m: other grains are hit, and no wall within four of these
+GAP = 1e-3  # m, above the highest grain below the ball: it has not yet touched
+DT = 2e-5  # s: a twentieth of the time of a contact at the speed of the impact
+
+
+def recipe(seed: int = 0) -> Recipe:
+    """Of a bed in the laboratory, some 350 grains."""
+    law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
+    sizes = GaussianSizes(DIAMETER, 0.1 * DIAMETER)
+    return Recipe(law, sizes, DENSITY, Bin((WIDTH, WIDTH)), depth=0.06, seed=seed)
+
+
+class Drop(eqx.Module):
+    """Speed and fall of a ball, `parts` times in `time` s, as a function of BASE times some factors, and of where
+    it comes down.
+
+    **Arguments:** `bed`; `time`; `parts`.
+    """
+
+    grains: Grains
+    begin: Progress  # for its list, whose size is set on the host
+    steps: int = eqx.field(static=True)
+    parts: int = eqx.field(static=True)
+
+    def __init__(self, bed: Bed, time: float, parts: int):
+        radius = jnp.append(bed.grains.radius, RADIUS)
+        self.grains = eqx.tree_at(lambda g: g.radius, bed.grains, radius)
+        # The bed's own contacts go on; the ball, the last of the grains, has touched nothing.
+        rest = self.grains.at_rest(jnp.concatenate([bed.state.position, jnp.zeros((3, 1))], axis=1))
+        walls = jax.tree.map(lambda x: jnp.concatenate([x, 0 * x[..., :1]], axis=-1), bed.state.walls)
+        state = eqx.tree_at(lambda s: (s.pairs, s.walls), rest, (bed.state.pairs, walls))
+        place = _above(state.position, radius, jnp.zeros(2))
+        state = eqx.tree_at(lambda s: s.position, state, state.position.at[:, -1].set(place))
+        self.begin = start(self.grains, state)
+        self.steps, self.parts = round(time / DT / parts), parts
+
+    @property
+    def times(self) -> Float[np.ndarray, " part"]:
+        """s, after each part."""
+        return DT * self.steps * np.arange(1, self.parts + 1)
+
+    def __call__(
+        self, factors: Float[Array, "4"], place: Float[Array, "2"]
+    ) -> tuple[Float[Array, "part 2"], Int[Array, ""]]:
+        """Upward speed m/s of the ball, and how far it has come up, m; the status. `place` m: where, from the
+        bed's middle."""
+        speed, friction, modulus, restitution = factors * jnp.array(list(BASE.values()))
+        grains = eqx.tree_at(
+            lambda g: (g.law.friction, g.law.modulus, g.law.restitution),
+            self.grains,
+            (friction, modulus, restitution),
+        )
+        state = self.begin.motion.state
+        above = _above(state.position, grains.radius, place)
+        state = eqx.tree_at(
+            lambda s: (s.position, s.velocity),
+            state,
+            (state.position.at[:, -1].set(above), state.velocity.at[2, -1].set(-speed)),
+        )
+        near = self.begin.neighbours.made(state.position)
+        motion = grains.begin(jnp.asarray(0.0), state, near)
+        begun = eqx.tree_at(lambda p: (p.motion, p.neighbours), self.begin, (motion, near))
+
+        def part(progress, _):
+            progress = march(grains, progress, jnp.asarray(DT), self.steps)
+            state = progress.motion.state
+            return progress, jnp.stack([state.velocity[2, -1], state.position[2, -1] - above[2]])
+
+        ended, seen = jax.lax.scan(part, begun, length=self.parts)
+        return seen, ended.status
+
+
+def _above(
+    position: Float[Array, "3 n"], radius: Float[Array, " n"], place: Float[Array, "2"]
+) -> Float[Array, "3"]:
+    """The ball's centre above `place` m, GAP higher than where it would touch the first grain, m."""
+    reach = radius[:-1] + RADIUS
+    aside = jnp.sum((position[:2, :-1] - place[:, None]) ** 2, axis=0)
+    under = aside < reach**2
+    height = position[2, :-1] + jnp.sqrt(jnp.where(under, reach**2 - aside, 1.0))
+    return jnp.append(place, GAP + jnp.max(jnp.where(under, height, 0.0)))

@@ -1,0 +1,126 @@
+"""What grains are like from balls thrown into them, through a response surface where no derivative goes."""
+
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+from tqdm import tqdm
+
+from difsim.stepping import Status
+from experiments.intruder.pictures import draw_surrogate
+from experiments.intruder.scene import BASE, SCATTER, Drop
+from experiments.records import provenance
+from inversion import (
+    Bounded,
+    Log,
+    Observation,
+    Observations,
+    Problem,
+    ResponseSurface,
+    fit,
+    identify,
+    map_batched,
+    response_surface,
+)
+from inversion.leastsq import latin_hypercube
+from inversion.problem import strong
+
+SPEEDS = 0.35, 0.45, 0.55, 0.65, 0.75, 0.85  # m/s, of the balls that are thrown to find what the grains are
+RANGE = 0.3, 0.9  # m/s
+UNKNOWNS = {
+    "friction": Bounded(0.2, 0.8, ""),
+    "modulus": Log(5e6, 2e7, "Pa"),
+    "restitution": Bounded(0.3, 0.8, ""),
+}
+OUTCOMES = "depth", "rebound"  # m, how far it comes down; m/s, how fast it comes up at the most
+
+
+def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dict[str, Any]:
+    """A surface from `samples` throws; then UNKNOWNS from new ones at BASE, `repeats` times; result.nc and
+    surrogate.png."""
+    key = jax.random.key(seed)
+    cube = latin_hypercube(key, samples, 1 + len(UNKNOWNS))
+    scaled = [q.physical(q.quantile(cube[:, 1 + i])) for i, q in enumerate(UNKNOWNS.values())]
+    points = jnp.stack([RANGE[0] + (RANGE[1] - RANGE[0]) * cube[:, 0], *scaled], axis=1)
+    outcomes = _thrown(drop, points, seed + 1)
+    surface = response_surface(_coordinates(points), outcomes)
+    truth = jnp.array([BASE[name] for name in UNKNOWNS])
+    of = jnp.stack([jnp.append(speed, truth) for speed in SPEEDS])
+    seen = _thrown(drop, jnp.tile(of, (repeats, 1)), seed + 2).reshape(repeats, len(SPEEDS), len(OUTCOMES))
+    general = _problem(surface, seen[0])
+    guess = {name: float(q.physical(jnp.asarray(0.5))) for name, q in UNKNOWNS.items()}
+    fits = []
+    for i, one in enumerate(tqdm(seen, desc="fits")):
+        posed = eqx.tree_at(lambda p: p.data, general, strong(_data(surface, one)))
+        fits.append(fit(posed, key=jax.random.key(i), starts=0, keep=1, guesses=[guess]))
+    values = np.array([[f.values[name] for name in UNKNOWNS] for f in fits])
+    sigma = np.array([[f.sigma[name] for name in UNKNOWNS] for f in fits])
+    result = xr.Dataset(
+        {
+            "came": (("throw", "outcome"), np.asarray(outcomes)),
+            "told": (("throw", "outcome"), np.asarray(jax.vmap(surface)(_coordinates(points)))),
+            "found": (("repeat", "unknown"), values),
+            "sigma": (("repeat", "unknown"), sigma),
+            "truth": ("unknown", np.asarray(truth)),
+        },
+        coords={"outcome": [*OUTCOMES], "unknown": [*UNKNOWNS]},
+        attrs=provenance(),
+    )
+    result.to_netcdf(out / "result.nc", engine="h5netcdf")
+    draw_surrogate(result, out)
+    told = identify(eqx.tree_at(lambda p: p.data, general, strong(_data(surface, seen[-1]))), fits[-1])
+    spread = np.std(np.asarray(outcomes), axis=0)
+    return {
+        "failed": int(jnp.sum(~surface.ok)),
+        "error": dict(zip(OUTCOMES, np.asarray(surface.error).tolist(), strict=True)),
+        "error_over_spread": dict(zip(OUTCOMES, (np.asarray(surface.error) / spread).tolist(), strict=True)),
+        "misfit_per_number": float(np.mean([f.misfit for f in fits])) / seen[0].size,
+        **{
+            name: {
+                "truth": BASE[name],
+                "mean": float(values[:, i].mean()),
+                "scatter": float(values[:, i].std(ddof=1)),
+                "stated_sigma": float(np.median(sigma[:, i])),
+                "within_1.96_sigma": float(np.mean(np.abs(values[:, i] - BASE[name]) <= 1.96 * sigma[:, i])),
+                "verdict": told.verdicts[name],
+            }
+            for i, name in enumerate(UNKNOWNS)
+        },
+    }
+
+
+def _thrown(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
+    """OUTCOMES of throws of speed, friction, modulus and restitution, each at another place."""
+    places = SCATTER * jax.random.normal(jax.random.key(seed), (points.shape[0], 2))
+
+    def one(row):
+        point, place = row
+        seen, status = drop(point / jnp.array(list(BASE.values())), place)
+        outcome = jnp.stack([-jnp.min(seen[:, 1]), jnp.max(seen[:, 0])])
+        return jnp.where(status == Status.OK, outcome, jnp.nan)
+
+    return eqx.filter_jit(map_batched)(one, (points, places))
+
+
+def _coordinates(points: Float[Array, "*k 4"]) -> Float[Array, "*k 4"]:
+    """Of the surface: the modulus by its logarithm."""
+    return points.at[..., 2].set(jnp.log(points[..., 2]))
+
+
+def _problem(surface: ResponseSurface, seen: Float[Array, "throw 2"]) -> Problem:
+    def predict(values):
+        unknown = jnp.stack([values[name] for name in UNKNOWNS])
+        points = jnp.stack([jnp.append(speed, unknown) for speed in SPEEDS])
+        return {"outcomes": jax.vmap(surface)(_coordinates(points))}, True
+
+    return Problem(UNKNOWNS, predict, _data(surface, seen))
+
+
+def _data(surface: ResponseSurface, seen: Float[Array, "throw 2"]) -> Observations:
+    sigma = np.broadcast_to(np.asarray(surface.error), seen.shape)
+    return Observations({"outcomes": Observation(np.asarray(seen), sigma)})
