@@ -26,8 +26,8 @@ class Clump(eqx.Module):
 
     Where pebbles overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
     that of as many contacts beside each other, and impacts are the more damped; the bound of friction, μ times
-    the sum of the pushes, is the same. The mass that a damper goes by is the body's: for an impact at its
-    centre. A pebble's place has no other mass or inertia.
+    the sum of the pushes, is the same. The mass that a damper goes by is the body's, as for an impact at its
+    centre: at a rim, walls give back a little less than `restitution`.
 
     **Arguments:** `body`; `centre` [p, 3] m, of the pebbles from the centre of mass, in the body frame; `radius`
     [p] m. **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
