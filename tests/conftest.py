@@ -1,6 +1,7 @@
 """The strict session: float64, no silent rank promotion, warnings are errors (pyproject.toml)."""
 
 import os
+from pathlib import Path
 
 # Tests spend their time on compiling, not on running: LLVM without optimisation and XLA's older emitter of fused
 # loops compile three times faster, and results differ in rounding only. Set before jax starts; the workers of
@@ -17,6 +18,18 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # The same examples each time; no deadline, since the first call of a function compiles it.
 settings.register_profile("difsim", derandomize=True, deadline=None, max_examples=25, database=None)
 settings.load_profile("difsim")
+
+
+MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
+
+
+@pytest.fixture(autouse=True, scope="module")
+def room_for_programs():
+    """Forgets compiled programs after a module where there are too many: some GB of memory, too."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture
