@@ -12,6 +12,8 @@ os.environ.setdefault(
     "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=4000000 "
     "--xla_disable_hlo_passes=dot-library-rewriter",
 )
+# Before anything is made: an array that a module makes as it is imported would be one of float32.
+os.environ.setdefault("JAX_ENABLE_X64", "1")
 # Failures are statuses here. Equinox's own run-time checks would be callbacks to the host, and a program with
 # callbacks is never kept in the compilation cache: every run would compile for two minutes again.
 os.environ.setdefault("EQX_ON_ERROR", "off")
@@ -39,7 +41,7 @@ from experiments.sampling.run import run as run_sampling
 
 
 def main() -> None:
-    """Read the command line, set float64 and the compilation cache, run."""
+    """Read the command line, set the compilation cache, run."""
     studies = {
         "agilkia": (Agilkia, run_agilkia),
         "hopper": (Hopper, run_hopper),
@@ -52,7 +54,6 @@ def main() -> None:
     }
     runs = dict(studies.values())
     options = tyro.extras.subcommand_cli_from_dict({k: v[0] for k, v in studies.items()}, prog="difsim")
-    jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     try:
