@@ -13,7 +13,7 @@ from experiments.column.scene import COUNT, Column
 from experiments.records import provenance, record
 
 StageName = Literal["collapse", "repose"]
-COARSER = 8  # times fewer grains, each twice as large
+COARSER = 3  # times fewer grains, each 1.44 times as large
 QUICK_COUNT, QUICK_ASPECTS, QUICK_FRICTIONS = 1000, (1.4, 2.8), ((0.1, 0.0), (0.5, 0.1))
 FEW = 5  # times fewer grains for slopes of heaps
 
@@ -48,10 +48,10 @@ def run(options: ColumnStudy) -> None:
 def _collapse(out: Path, options: ColumnStudy) -> dict:
     aspects = QUICK_ASPECTS if options.quick else ASPECTS
     count = QUICK_COUNT if options.quick else options.grains
-    counts = (count,) if options.quick else (count, count // COARSER)
+    counts = (count,) if options.quick else (count // COARSER, count)
     found = {n: [collapsed(Column(a, n), out) for a in aspects] for n in counts}
     _write([r for results in found.values() for r in results], out)
-    pictures.draw_collapse(list(found.values()), out)
+    pictures.draw_collapse(list(found.values())[::-1], out)
     return {
         f"{n} grains": {
             "exponents": exponents(results),
