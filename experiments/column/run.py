@@ -26,7 +26,7 @@ class ColumnStudy:
     """"collapse": four aspect ratios, each with two sizes of grains; "repose": how steep heaps are, by friction
     and by resistance to rolling."""
     grains: int = COUNT
-    """In a column, at the finer of the two scales."""
+    """In a column, at the finer of the two scales; with less than 3000 there is no coarser one."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/column/STAGE)."""
     quick: bool = False
@@ -48,7 +48,7 @@ def run(options: ColumnStudy) -> None:
 def _collapse(out: Path, options: ColumnStudy) -> dict:
     aspects = QUICK_ASPECTS if options.quick else ASPECTS
     count = QUICK_COUNT if options.quick else options.grains
-    counts = (count,) if options.quick else (count // COARSER, count)
+    counts = [n for n in (count // COARSER, count) if n >= QUICK_COUNT]
     found = {n: [collapsed(Column(a, n), out) for a in aspects] for n in counts}
     _write([r for results in found.values() for r in results], out)
     pictures.draw_collapse(list(found.values())[::-1], out)
