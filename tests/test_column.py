@@ -24,8 +24,7 @@ def test_a_cone_is_measured_as_one():
     assert heap.slope == pytest.approx(np.degrees(np.arctan(top / reach)), abs=0.3)
     assert heap.top == pytest.approx(top, rel=0.05)
     assert heap.front == pytest.approx(reach * (1 - 0.5 * size / top), abs=size)
-    inside = np.linspace(0, 1, 100_001)
-    assert heap.most == pytest.approx(reach * np.interp(0.95, 3 * inside**2 - 2 * inside**3, inside), rel=5e-3)
+    assert 0 < heap.beyond < 1e-3
 
 
 def test_columns_have_one_volume_at_any_scale():
@@ -40,7 +39,7 @@ def test_the_quick_study_falls_as_it_should(tmp_path, monkeypatch):
     run(ColumnStudy(out=tmp_path, quick=True))
     (found,) = [v for k, v in json.loads((tmp_path / "summary.json").read_text()).items() if k.endswith("grains")]
     low, high = found["columns"]
-    assert 0 < low["run_out"] < high["run_out"] and max(c["kinetic_left"] for c in (low, high)) < 1e-3
+    assert 0 < low["run_out"] < high["run_out"] and low["beyond_front"] < 0.2
     assert {p.name for p in tmp_path.glob("*.*")} == {"summary.json", "result.nc", "collapse.png"}
     with pytest.raises(ValueError, match="grains = 10"):
         ColumnStudy(grains=10)

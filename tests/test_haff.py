@@ -57,9 +57,9 @@ def test_a_gas_cools_by_haffs_law():
     """1/√T is linear in time, with the slope (2√π/3) n σ² χ (1 - e²), χ = (1 - φ/2)/(1 - φ)³, T = <v²>/3.
 
     Walls throw back without loss, so they only cut off neighbours: of the points σ away from a centre somewhere in
-    a cube of edge L a share of 1 - 3/2 σ/L + 2/π (σ/L)² lies inside. Beyond that
-    theory: an impact lasts 4 % of the time between two at the start; walls change χ beside them (1 to 2 %); some
-    7000 impacts scatter by 2 %. Measured: .97 of it, and .94 with impacts half as long; so it is good to 10 %.
+    a cube of edge L a share of 1 - 3/2 σ/L + 2/π (σ/L)² lies inside. What the theory does not know: an impact
+    lasts 4 % of the time between two at the start, and walls change χ beside them (1 to 2 %); and 7000 impacts
+    scatter by 2 %. Measured: .97 of it, and .94 with impacts half as long; so it is good to 10 %.
     """
     count = SIDE**3
     mass = np.pi / 6 * DENSITY * DIAMETER**3

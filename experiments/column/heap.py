@@ -13,13 +13,13 @@ FLANK = 0.2, 0.8  # shares of the height between which the flank is measured
 
 class Heap(NamedTuple):
     """Of a heap: middles `r` of rings a mean diameter wide and its `height` there, m; `front` m, where it becomes
-    thinner than half a diameter; `most` m, the radius with 95 % of the volume; `top` m; `slope` of its flank, deg.
-    """
+    thinner than half a diameter; `beyond`, the share of the volume outside that; `top` m; `slope` of its
+    flank, deg."""
 
     r: Float[np.ndarray, " k"]
     height: Float[np.ndarray, " k"]
     front: float
-    most: float
+    beyond: float
     top: float
     slope: float
 
@@ -38,17 +38,10 @@ class Heap(NamedTuple):
         height = inside / PACKED / (np.pi * np.diff(edges**2))
         middle = 0.5 * (edges[1:] + edges[:-1])
         thick = np.nonzero(height >= THIN * size)[0]
-        order = np.argsort(away)
-        most = away[order][np.searchsorted(np.cumsum(volume[order]), 0.95 * volume.sum())]
+        front = _front(middle, height, thick[-1], THIN * size)
+        beyond = float(volume[away > front].sum() / volume.sum())
         top = float(inside[:3].sum() / PACKED / (np.pi * edges[3] ** 2))
-        return cls(
-            middle,
-            height,
-            _front(middle, height, thick[-1], THIN * size),
-            float(most),
-            top,
-            _slope(middle, height, top),
-        )
+        return cls(middle, height, front, beyond, top, _slope(middle, height, top))
 
 
 def _front(r: np.ndarray, height: np.ndarray, last: int, thin: float) -> float:

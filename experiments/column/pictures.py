@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Circle
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from experiments.column.collapse import lube
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
@@ -17,8 +18,8 @@ COLOURS = BLUE, ORANGE, GREEN, RED, PINK, SKY
 def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
     """Cuts through one column at four times; heaps of all; run-out against aspect ratio, by size of the grains."""
     with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(10, 7), layout="constrained")
-        above, below = figure.subfigures(2, 1, height_ratios=[1.1, 1])
+        figure = plt.figure(figsize=(10, 6.2), layout="constrained")
+        above, below = figure.subfigures(2, 1, height_ratios=[0.6, 1])
         fine = scales[0]
         _cuts(above, fine[len(fine) // 2])
         heaps, trend = below.subplots(1, 2)
@@ -62,9 +63,11 @@ def _trend(ax, scales: list[list[xr.Dataset]]) -> None:
     for results, marker, colour in zip(scales, "os", (BLUE, ORANGE), strict=False):
         at = [r.attrs["aspect"] for r in results]
         label = f"{results[0].attrs['grains']} grains"
-        ax.loglog(at, [r.attrs["run_out"] for r in results], marker, color=colour, label=f"{label}, front")
-        most = [r.attrs["run_out_of_95_percent"] for r in results]
-        ax.loglog(at, most, marker, color=colour, markerfacecolor="none", label=f"{label}, 95 % of the volume")
+        ax.loglog(at, [r.attrs["run_out"] for r in results], marker, color=colour, label=label)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(FixedLocator([0.5, 1, 2, 3, 5, 10]))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
     ax.set(xlabel="aspect ratio a = h₀/r₀", ylabel="run-out (r∞ − r₀)/r₀")
     ax.set_title("Run-out")
     ax.legend(frameon=False)
