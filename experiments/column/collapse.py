@@ -18,6 +18,7 @@ REPOSE = 1.4  # aspect ratio of the columns whose heaps' slopes are measured
 FALLS, AND = 4.0, 0.3  # of √(h₀/g), and s: how long a collapse is followed
 FRAMES = 16
 COURANT = 0.7
+ROOM = 3.5  # of the lists: the floor gets more and more neighbours, and each larger list costs a compilation
 
 
 def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling: float = ROLLING) -> xr.Dataset:
@@ -33,7 +34,7 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
     with tqdm(total=FRAMES, desc=name, unit="frame") as bar:
         step = CourantStep(COURANT)
-        run = evolve(grains, state, times, step, checkpoint=kept, watch=lambda _: bar.update())
+        run = evolve(grains, state, times, step, slack=ROOM, checkpoint=kept, watch=lambda _: bar.update())
     radius = np.asarray(grains.radius)
     before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
