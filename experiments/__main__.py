@@ -30,6 +30,8 @@ from experiments.cliff.run import CliffStudy
 from experiments.cliff.run import run as run_cliff
 from experiments.cobbles.run import Cobbles
 from experiments.cobbles.run import run as run_cobbles
+from experiments.column.run import ColumnStudy
+from experiments.column.run import run as run_column
 from experiments.foot.run import FootStudy
 from experiments.foot.run import run as run_foot
 from experiments.hopper.run import Hopper
@@ -48,6 +50,7 @@ def main() -> None:
         "cobbles": (Cobbles, run_cobbles),
         "cliff": (CliffStudy, run_cliff),
         "sampling": (Sampling, run_sampling),
+        "column": (ColumnStudy, run_column),
         "foot": (FootStudy, run_foot),
         "intruder": (IntruderStudy, run_intruder),
         "benchmark": (Benchmark, run_benchmark),

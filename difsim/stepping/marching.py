@@ -61,13 +61,16 @@ class Progress(eqx.Module):
     trial: Scalar
 
 
-def start(model: AbstractParticles, state: Any, time: float = 0.0, skin: float = 0.2) -> Progress:
+def start(
+    model: AbstractParticles, state: Any, time: float = 0.0, skin: float = 0.2, slack: float = SLACK
+) -> Progress:
     """The beginning of a run. On the host: the neighbour list gets its capacity here.
 
     **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
-    that it lasts for some steps. **Raises:** ValueError as the list's `allocate`.
+    that it lasts for some steps; `slack`: how much more room it has than it needs now.
+    **Raises:** ValueError as the list's `allocate`.
     """
-    neighbours = model.allocate(state, skin, SLACK)
+    neighbours = model.allocate(state, skin, slack)
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
     return Progress(motion, neighbours, zero, zero, zero - 1, jnp.full_like(motion.time, jnp.inf))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.particles import AbstractParticles
+from difsim.particles import SLACK, AbstractParticles
 from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
 from difsim.stepping.status import REMEDY, Status
 
@@ -47,6 +47,7 @@ def evolve(
     times: Any,
     step: AbstractStep | None = None,
     skin: float = 0.2,
+    slack: float = SLACK,
     max_steps: int = 10_000_000,
     checkpoint: Path | None = None,
     watch: Callable[[float], None] | None = None,
@@ -54,9 +55,10 @@ def evolve(
 ) -> Evolution:
     """Run particles from `state` at 0 s through `times`.
 
-    **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`: as `start`; `checkpoint`:
-    a folder that keeps the run after each of the times; a run that finds its own there goes on from it, to the
-    same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises.
+    **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`;
+    `checkpoint`: a folder that keeps the run after each of the times; a run that finds its own there goes on from
+    it, to the same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a
+    failure raises.
     **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
     failure, with its time, particle and remedy.
     """
@@ -65,21 +67,22 @@ def evolve(
         raise ValueError(f"evolve: times {times} s must rise, from 0 on")
     step = CourantStep() if step is None else step
     mark = digest((model, state, times, step, skin))
-    states, (progress, steps, slack) = _kept(checkpoint, mark) or ([], (start(model, state, skin=skin), [], 1.0))
+    begin = _kept(checkpoint, mark) or ([], (start(model, state, 0.0, skin, slack), [], 1.0))
+    states, (progress, steps, more) = begin
     for time in times[len(states) :]:
-        progress, slack = onward(model, progress, float(time), step, max_steps, skin, slack)
+        progress, more = onward(model, progress, float(time), step, max_steps, skin, more)
         if progress.status != Status.OK:
             break
         states.append(jax.tree.map(np.asarray, progress.motion.state))
         steps.append(int(progress.steps))
         if checkpoint is not None:
-            _keep(checkpoint, mark, states, (progress, steps, slack))
+            _keep(checkpoint, mark, states, (progress, steps, more))
         if watch is not None:
             watch(float(time))
     if throw and progress.status != Status.OK:
         raise RuntimeError(describe(progress))
     stacked = jax.tree.map(_stacked, *states) if states else None
-    grown = round(float(np.log(slack) / np.log(MORE_ROOM)))
+    grown = round(float(np.log(more) / np.log(MORE_ROOM)))
     return Evolution(times[: len(states)], stacked, np.asarray(steps, int), progress, grown)
 
 

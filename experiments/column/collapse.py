@@ -1,0 +1,81 @@
+"""Columns that collapse: how far, against their aspect ratio; and how steep heaps are, against friction."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from difsim.stepping import CourantStep, evolve
+from experiments.column.heap import Heap
+from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
+
+ASPECTS = (0.7, 1.4, 2.8, 5.6)
+FRICTIONS = ((0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (0.8, 0.0), (0.5, 0.1), (0.5, 0.3))  # friction, C/R
+REPOSE = 1.4  # aspect ratio of the columns whose heaps' slopes are measured
+FALLS, AND = 4.0, 0.3  # of √(h₀/g), and s: how long a collapse is followed
+FRAMES = 16
+COURANT = 0.7
+ROOM = 3.5  # of the lists: the floor gets more and more neighbours, and each larger list costs a compilation
+
+
+def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling: float = ROLLING) -> xr.Dataset:
+    """Take the drum away; a run that was interrupted goes on from its checkpoint in `folder`.
+
+    **Returns:** places at all times, what the heap is like at the end, and before.
+    """
+    name = f"a = {column.aspect:g}, {column.count} grains, friction {friction:g}, rolling {rolling:g}"
+    with tqdm(desc=f"{name}: settling", unit="look") as bar:
+        bed = column.bed(lambda _, unrest: (bar.update(), bar.set_postfix(unrest=f"{unrest:.1e}")))
+    grains, state = released(bed, friction, rolling)
+    times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
+    kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
+    with tqdm(total=FRAMES, desc=name, unit="frame") as bar:
+        step = CourantStep(COURANT)
+        run = evolve(grains, state, times, step, slack=ROOM, checkpoint=kept, watch=lambda _: bar.update())
+    radius = np.asarray(grains.radius)
+    before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
+    last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
+    energy = {k: float(v) for k, v in grains.energy(last).items()}
+    fall = float(grains.mass @ (run.states.position[0, 2] - run.states.position[-1, 2])) * GRAVITY
+    return xr.Dataset(
+        {
+            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), {"unit": "m"}),
+            "radius": ("grain", radius, {"unit": "m"}),
+            "before": ("r", before.height, {"unit": "m"}),
+            "height": ("r", after.height, {"unit": "m"}),
+        },
+        coords={"time": ("time", times, {"unit": "s"}), "r": ("r", after.r, {"unit": "m"})},
+        attrs={
+            "aspect": bed.figures.height / column.radius,
+            "grains": radius.size,
+            "diameter_m": column.diameter,
+            "radius_m": column.radius,
+            "column_height_m": bed.figures.height,
+            "friction": friction,
+            "rolling": rolling,
+            "solid_fraction": bed.figures.solid_fraction,
+            "coordination": bed.figures.coordination,
+            "front_m": after.front,
+            "beyond_front": after.beyond,
+            "top_m": after.top,
+            "slope_deg": after.slope,
+            "run_out": (after.front - column.radius) / column.radius,
+            "top_over_radius": after.top / column.radius,
+            "kinetic_left": (energy["kinetic"] + energy["rotation"]) / fall,
+            "steps": int(run.steps[-1]),
+        },
+    )
+
+
+def lube(aspect: np.ndarray) -> np.ndarray:
+    """Run-out (r∞ - r₀)/r₀ of round columns of many materials: Lube et al., J. Fluid Mech. 508 (2004) 175."""
+    return np.where(aspect < 1.7, 1.24 * aspect, 1.6 * np.sqrt(aspect))
+
+
+def exponents(results: list[xr.Dataset]) -> list[float]:
+    """Of run-out by aspect ratio, from each column to the next."""
+    a, run_out = (np.array([r.attrs[k] for r in results]) for k in ("aspect", "run_out"))
+    return (np.diff(np.log(run_out)) / np.diff(np.log(a))).tolist()

@@ -1,0 +1,56 @@
+"""What is measured of a heap about the axis z: its profile, how far it reaches, how steep its flank is."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from experiments.column.scene import PACKED
+
+THIN = 0.5  # mean diameters of height: what is thinner is no heap but single grains
+FLANK = 0.2, 0.8  # shares of the height between which the flank is measured
+
+
+class Heap(NamedTuple):
+    """Of a heap: middles `r` of rings a mean diameter wide and its `height` there, m; `front` m, where it becomes
+    thinner than half a diameter; `beyond`, the share of the volume outside that; `top` m; `slope` of its
+    flank, deg."""
+
+    r: Float[np.ndarray, " k"]
+    height: Float[np.ndarray, " k"]
+    front: float
+    beyond: float
+    top: float
+    slope: float
+
+    @classmethod
+    def of(cls, position: Float[np.ndarray, "3 n"], radius: Float[np.ndarray, " n"], rings: int = 150) -> "Heap":
+        """Heights are volumes of grains over the area of a ring, with a solid fraction of .6.
+
+        The grains are moved so that their centre of mass is on the axis.
+        """
+        size = 2 * float(np.mean(radius))
+        volume = 4 / 3 * np.pi * radius**3
+        flat = position[:2] - np.average(position[:2], axis=1, weights=volume)[:, None]
+        away = np.hypot(*flat)
+        edges = size * np.arange(rings + 1)
+        inside = np.histogram(away, edges, weights=volume)[0]
+        height = inside / PACKED / (np.pi * np.diff(edges**2))
+        middle = 0.5 * (edges[1:] + edges[:-1])
+        thick = np.nonzero(height >= THIN * size)[0]
+        front = _front(middle, height, thick[-1], THIN * size)
+        beyond = float(volume[away > front].sum() / volume.sum())
+        top = float(inside[:3].sum() / PACKED / (np.pi * edges[3] ** 2))
+        return cls(middle, height, front, beyond, top, _slope(middle, height, top))
+
+
+def _front(r: np.ndarray, height: np.ndarray, last: int, thin: float) -> float:
+    """Where the line between the last thick ring and the next falls through `thin`."""
+    fall = height[last] - height[last + 1]
+    return float(r[last] + (r[last + 1] - r[last]) * (height[last] - thin) / fall)
+
+
+def _slope(r: np.ndarray, height: np.ndarray, top: float) -> float:
+    low, high = (share * top for share in FLANK)
+    here = (height > low) & (height < high)
+    return float(-np.degrees(np.arctan(np.polyfit(r[here], height[here], 1)[0]))) if here.sum() > 1 else np.nan
