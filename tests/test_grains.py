@@ -234,6 +234,41 @@ def test_derivatives_forward_reverse_and_by_differences():
     np.testing.assert_allclose(forward, differences, rtol=1e-5, atol=1e-6 * np.abs(forward).max())
 
 
+def test_derivatives_are_finite_where_grains_pass_each_other_apart():
+    model = Grains(HERTZ, np.full(2, R), RHO)
+    x = np.array([[0.0, 2.1 * R], [0, 0], [0, 0]])  # within the skin
+
+    @jax.jit
+    def end(speed):
+        state = moving(model, x, jnp.zeros((3, 2)).at[1, 0].set(speed))
+        near, dt = progress.neighbours, jnp.asarray(1e-5)
+        motion = model.begin(jnp.zeros(()), state, near)
+        last = jax.lax.scan(lambda m, _: (model.step(m, near, dt), None), motion, length=4)[0]
+        return last.state.velocity[1, 0]
+
+    progress = start(model, moving(model, x, np.zeros((3, 2))))
+    assert progress.neighbours.pairs.first[0] != progress.neighbours.pairs.second[0]
+    np.testing.assert_allclose(jax.jit(jax.grad(end))(jnp.asarray(0.3)), 1.0)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(end))(jnp.asarray(0.3)), 1.0)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-160, 1e-140, 1e-80, 1e-70, 1e-3])
+def test_derivatives_are_finite_however_small_a_remembered_force_is(size):
+    normal, slip = jnp.array([0.6, 0.0, 0.8]), jnp.array([0.0, 1e-3 * size, 0.0])
+
+    @jax.jit
+    def new(friction, size, push):
+        of = eqx.tree_at(lambda m: m.friction, HERTZ, friction)
+        memory = Shear(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
+        depth, dt = jnp.asarray(1e-6), jnp.asarray(1e-5)
+        return sheared(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
+
+    for push in (1.0, 0.0):  # it holds, and it slides
+        at = jnp.asarray(0.5), jnp.asarray(size), jnp.asarray(push)
+        assert np.isfinite(jax.jacfwd(new, argnums=(0, 1, 2))(*at)).all()
+        assert np.isfinite(jax.jacrev(new, argnums=(0, 1, 2))(*at)).all()
+
+
 def test_what_stops_a_run():
     model, state = gas(HERTZ)
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):

@@ -104,10 +104,13 @@ def sheared(
     softer = jnp.where(k < memory.stiffness, k / jnp.where(known, memory.stiffness, 1.0), 1.0)
     flat = memory.force - dot(memory.force, normal) * normal
     square, size = dot(flat, flat), dot(memory.force, memory.force)
+    # Forces die out at rest, to 1e-100 N and below; the square of a square must not be 0 where it divides.
+    least = jnp.finfo(square.dtype).tiny ** 0.5
     # The old force turns with the tangent plane and keeps its size.
-    turned = jnp.where(square > 0, size / jnp.where(square > 0, square, 1.0), 1.0)
+    turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
     force = softer * jnp.sqrt(turned) * flat - (k * dt + c) * slip
     bound, square = law.friction * push, dot(force, force)
-    slides = square > bound**2
+    slides = square > jnp.maximum(bound**2, least)
     shorter = jnp.where(slides, bound / jnp.sqrt(jnp.where(slides, square, 1.0)), 1.0)
-    return shorter * force, Shear(shorter * force + c * slip, k)
+    # The floor of c would be remembered by two that are apart, as a force whose square has no reciprocal.
+    return shorter * force, Shear(jnp.where(k > 0, shorter * force + c * slip, 0.0), k)
