@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from difsim.mesh import TriMesh
-from difsim.shape import fill_with_pebbles
+from difsim.shape.pebbles import fill_with_pebbles
 
 
 def hexahedron(corners):

@@ -11,8 +11,6 @@ from jaxtyping import Array, Float
 from difsim.shape import AbstractSDF, Cylinder, Outside, Plane
 from difsim.typing import Scalar, number, require
 
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
 
 class AbstractContainer(eqx.Module):
     """Upright sides about the axis z, on a floor."""
@@ -35,7 +33,7 @@ class AbstractContainer(eqx.Module):
     @property
     def walls(self) -> tuple[AbstractSDF, ...]:
         """The floor and the sides, for `Grains`."""
-        return FLOOR, *self.sides
+        return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), *self.sides
 
     def from_sides(self, position: Float[np.ndarray, "3 n"]) -> Float[np.ndarray, " n"]:
         """m from the nearest side; negative outside."""

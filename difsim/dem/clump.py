@@ -10,7 +10,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh
 from difsim.rotation import solve3
-from difsim.shape import fill_with_pebbles
+from difsim.shape.pebbles import fill_with_pebbles
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
 

@@ -4,7 +4,6 @@ from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
-from difsim.shape.pebbles import Pebbles, fill_with_pebbles
 from difsim.shape.sdf import AbstractSDF, Box, Cylinder, Offset, Outside, Plane, Posed, Prism, Sphere, Union
 from difsim.shape.window import Window
 
@@ -19,7 +18,6 @@ __all__ = [
     "Offset",
     "Outside",
     "Patch",
-    "Pebbles",
     "Plane",
     "Posed",
     "Prism",
@@ -28,6 +26,5 @@ __all__ = [
     "Union",
     "Window",
     "comet_67p",
-    "fill_with_pebbles",
     "shap5",
 ]

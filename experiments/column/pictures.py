@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -17,8 +18,8 @@ COLOURS = BLUE, ORANGE, GREEN, RED, PINK, SKY
 
 def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
     """Cuts through one column at four times; heaps of all; run-out against aspect ratio, by size of the grains."""
-    with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(10, 6.2), layout="constrained")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10, 6.2), layout="constrained")
         above, below = figure.subfigures(2, 1, height_ratios=[0.6, 1])
         fine = scales[0]
         _cuts(above, fine[len(fine) // 2])
@@ -26,7 +27,6 @@ def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
         _heaps(heaps, fine)
         _trend(trend, scales)
         figure.savefig(out / "collapse.png")
-        plt.close(figure)
 
 
 def _cuts(figure, result: xr.Dataset) -> None:
@@ -75,8 +75,9 @@ def _trend(ax, scales: list[list[xr.Dataset]]) -> None:
 
 def draw_repose(results: list[xr.Dataset], out: Path) -> None:
     """Heaps by friction and by resistance to rolling, and the slopes of their flanks."""
-    with plt.rc_context(STYLE):
-        figure, (heaps, slopes) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10, 3.6), layout="constrained")
+        heaps, slopes = figure.subplots(1, 2)
         for colour, result in zip(COLOURS, results, strict=False):
             a = result.attrs
             label = f"μ = {a['friction']:g}, C/R = {a['rolling']:g}"
@@ -91,4 +92,3 @@ def draw_repose(results: list[xr.Dataset], out: Path) -> None:
         slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction μ", ylabel="slope of the flank (°)")
         slopes.set_title("Slopes (open: with resistance to rolling)")
         figure.savefig(out / "repose.png")
-        plt.close(figure)

@@ -6,7 +6,6 @@ import equinox as eqx
 import numpy as np
 
 from difsim.beds import Bed, Drum, GaussianSizes, Recipe
-from difsim.beds.containers import FLOOR
 from difsim.contact import RollingTorque
 from difsim.dem import Grains, GrainsState, HertzMindlin
 from experiments.cache import CACHE
@@ -57,5 +56,5 @@ def law(friction: float = FRICTION, rolling: float = 0.0) -> HertzMindlin:
 def released(bed: Bed, friction: float = FRICTION, rolling: float = ROLLING) -> tuple[Grains, GrainsState]:
     """The grains without the drum, of another friction and rolling resistance C/R, and their state."""
     lever = rolling * float(np.mean(bed.grains.radius))
-    grains = Grains(law(friction, lever), bed.grains.radius, DENSITY, bed.grains.gravity, (FLOOR,))
+    grains = Grains(law(friction, lever), bed.grains.radius, DENSITY, bed.grains.gravity, bed.grains.walls[:1])
     return grains, eqx.tree_at(lambda s: s.walls, bed.state, bed.state.walls[:1])

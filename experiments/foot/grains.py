@@ -20,11 +20,11 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
 from difsim.dem import Clump, HertzMindlin
 from difsim.mesh import TriMesh
-from difsim.shape import fill_with_pebbles
+from difsim.shape.pebbles import fill_with_pebbles
 from difsim.stepping import CourantStep, Status, describe, onward, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
-from experiments.foot.thrown import FRAME, LONGEST, law_fall
+from experiments.foot.thrown import BAR, FRAME, LONGEST, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, STYLE
 
 RESTITUTION = 0.3  # assumed
@@ -102,7 +102,7 @@ def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
     progress, slack = start(model, model.joined(bed.state, (begin,)), skin=SKIN), 1.0
     rows, down = [], speed
     said = f"{speed:g} m/s, {radius.size} grains"
-    with tqdm(total=speed, desc=said, bar_format="{desc}: {percentage:3.0f}% of the speed lost, {elapsed}") as bar:
+    with tqdm(total=speed, desc=said, bar_format=BAR) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
             progress, slack = onward(model, progress, time, CourantStep(COURANT), MAX_STEPS, SKIN, slack)
             if progress.status != Status.OK:
@@ -114,13 +114,7 @@ def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
             bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
             if down <= 0:
                 break
-    columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
-    units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
-    return xr.Dataset(
-        {name: ("time", columns[name], {"unit": unit}) for name, unit in units.items()},
-        coords={"time": ("time", columns["time"], {"unit": "s"})},
-        attrs={"load_kg_m2": load, "thrown_m_s": speed, "steps": int(progress.steps)},
-    )
+    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
+BAR = "{desc}: {percentage:3.0f}% of the speed lost, {elapsed}"
 
 
 class Fall(eqx.Module):
@@ -77,7 +78,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     now = begun(foot, model)
     rows = []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
-    with tqdm(total=speed, desc=said, bar_format="{desc}: {percentage:3.0f}% of the speed lost, {elapsed}") as bar:
+    with tqdm(total=speed, desc=said, bar_format=BAR) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
             before, now = now, fall(model, mass, now, jnp.asarray(time))
             while now.progress.status == Status.OVERFLOW:
@@ -93,12 +94,17 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
             bar.update(speed - max(down, 0.0) - bar.n)
             if down <= 0:
                 break
+    return table(rows, load_kg_m2=load, thrown_m_s=speed)
+
+
+def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.Dataset:
+    """Rows of time s, penetration m, speed m/s and pressure Pa, and what they are `about`."""
     columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
     units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
     return xr.Dataset(
         {name: ("time", columns[name], {"unit": unit}) for name, unit in units.items()},
         coords={"time": ("time", columns["time"], {"unit": "s"})},
-        attrs={"load_kg_m2": load, "thrown_m_s": speed},
+        attrs=about,
     )
 
 
