@@ -1,11 +1,14 @@
-"""A rigid body that grains meet as overlapping spheres."""
+"""What grains meet as overlapping spheres: rigid bodies, and what else is made of such."""
+
+from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import rotation
+from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh
@@ -21,7 +24,49 @@ class Load(eqx.Module):
     torque: Vec3
 
 
-class Clump(eqx.Module):
+class AbstractClump(eqx.Module):
+    """Pebbles that do not meet each other, and what moves with them.
+
+    A state and a load of it are Modules of its own; `radius` [p] m, of its pebbles.
+    """
+
+    radius: eqx.AbstractVar[Float[Array, " p"]]
+
+    @abstractmethod
+    def spheres(self, state: Any) -> Grain:
+        """The pebbles in the frame, each with the mass that stands behind it."""
+
+    @abstractmethod
+    def load(self, state: Any, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3) -> Any:
+        """All together, of forces N on the pebbles, moments N m about their centres, and its weight."""
+
+    @abstractmethod
+    def kicked(self, state: Any, load: Any, dt: Scalar) -> Any:
+        """The state after a load of `dt` s without motion."""
+
+    @abstractmethod
+    def drifted(self, state: Any, dt: Scalar) -> Any:
+        """After `dt` s of motion without loads."""
+
+    @abstractmethod
+    def energy(self, state: Any, gravity: Vec3) -> dict[str, Scalar]:
+        """J: of motion, of spin, in gravity, and stored inside; named as those of `Grains.energy`."""
+
+    @abstractmethod
+    def acceleration(self, load: Any) -> Scalar:
+        """The largest, m/s², of its parts."""
+
+    @abstractmethod
+    def longest_step(self) -> Scalar:
+        """That its own springs are resolved by, s; infinite without."""
+
+    @property
+    @abstractmethod
+    def share(self) -> Scalar:
+        """The least mass that a pebble has to itself, kg, if all of them touch."""
+
+
+class Clump(AbstractClump):
     """A rigid body made of pebbles, overlapping spheres: what touches a pebble pushes the body.
 
     Where pebbles overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
@@ -29,19 +74,24 @@ class Clump(eqx.Module):
     the sum of the pushes, is the same. The mass that a damper goes by is the body's, as for an impact at its
     centre: at a rim, walls give back a little less than `restitution`.
 
+    Its state is a `RigidState`.
+
     **Arguments:** `body`; `centre` [p, 3] m, of the pebbles from the centre of mass, in the body frame; `radius`
-    [p] m. **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
+    [p] m; `wheels` [3] N m s, angular momentum of wheels inside, in the body frame, which stays.
+    **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
     """
 
     body: RigidBody
     centre: Float[Array, "p 3"] = number()
     radius: Float[Array, " p"] = number()
+    wheels: Vec3 = number(default=(0.0, 0.0, 0.0))
 
     def __check_init__(self):
         require_last("Clump: centre", self.centre, 3)
         same = self.centre.shape[:-1] == self.radius.shape != (0,)
         require(same, f"Clump: {self.centre.shape[:-1]} centres and {self.radius.shape} radii: give one for each")
         require(self.radius > 0, "Clump: every radius must be positive")
+        require_last("Clump: wheels", self.wheels, 3)
 
     @classmethod
     def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":
@@ -54,7 +104,6 @@ class Clump(eqx.Module):
         return cls(body, filling.centre - mesh.centroid, filling.radius)
 
     def spheres(self, state: RigidState) -> Grain:
-        """The pebbles in the frame, each with the mass of the body."""
         spin = rotation.rotate(state.attitude, state.spin)
 
         def one(centre, radius):
@@ -66,8 +115,6 @@ class Clump(eqx.Module):
     def load(
         self, state: RigidState, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3
     ) -> Load:
-        """All together, of forces N on the pebbles, moments N m about their centres, and its weight."""
-
         def about(centre, force, moment):
             return moment + jnp.cross(rotation.rotate(state.attitude, centre), force)
 
@@ -75,7 +122,6 @@ class Clump(eqx.Module):
         return Load(jnp.sum(force, axis=1) + self.body.mass * gravity, jnp.sum(torque, axis=1))
 
     def kicked(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
-        """After a load of `dt` s without motion."""
         torque = rotation.inverse_rotate(state.attitude, load.torque)
         new = (
             state.velocity + dt / self.body.mass * load.force,
@@ -84,15 +130,34 @@ class Clump(eqx.Module):
         return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
 
     def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
-        """After `dt` s of free motion, by the midpoint's spin; the angular momentum stays, to rounding."""
-        momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin)
+        """By the midpoint's spin; the angular momentum stays, to rounding."""
+        momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin + self.wheels)
 
         def turned(spin, time):
             by = rotation.from_rotation_vector(time * spin)
             return rotation.normalise(rotation.multiply(state.attitude, by))
 
         def spin(attitude):
-            return solve3(self.body.inertia, rotation.inverse_rotate(attitude, momentum))
+            return solve3(self.body.inertia, rotation.inverse_rotate(attitude, momentum) - self.wheels)
 
         attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
         return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))
+
+    def energy(self, state: RigidState, gravity: Vec3) -> dict[str, Scalar]:
+        """The wheels' own is left out."""
+        return {
+            "kinetic": 0.5 * self.body.mass * state.velocity @ state.velocity,
+            "rotation": 0.5 * state.spin @ self.body.inertia @ state.spin,
+            "potential": -self.body.mass * gravity @ state.position,
+            "elastic": jnp.zeros_like(self.body.mass),
+        }
+
+    def acceleration(self, load: Load) -> Scalar:
+        return safe.norm(load.force) / self.body.mass
+
+    def longest_step(self) -> Scalar:
+        return jnp.full_like(self.body.mass, jnp.inf)
+
+    @property
+    def share(self) -> Scalar:
+        return self.body.mass / self.radius.size

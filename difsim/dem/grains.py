@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
-from difsim.body import RigidState
-from difsim.dem.clump import Clump
+from difsim.dem.clump import AbstractClump
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
@@ -38,7 +37,7 @@ class Grains(AbstractParticles):
     density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
     walls: tuple[AbstractSDF, ...] = ()
-    clumps: tuple[Clump, ...] = ()
+    clumps: tuple[AbstractClump, ...] = ()
 
     def __check_init__(self):
         require(self.radius > 0, "Grains: every radius must be positive")
@@ -59,7 +58,7 @@ class Grains(AbstractParticles):
         """m, up to which two grains feel each other."""
         return sum((c.range for c in self.law.cohesion), jnp.zeros_like(self.density))
 
-    def at_rest(self, position: Float[Array, "3 n"], clumps: tuple[RigidState, ...] = ()) -> GrainsState:
+    def at_rest(self, position: Float[Array, "3 n"], clumps: tuple[Any, ...] = ()) -> GrainsState:
         """Grains at `position` m, at rest, and clumps that move as given; contacts that remember nothing.
 
         **Raises:** ValueError unless there is one position for each grain and one state for each clump.
@@ -71,7 +70,7 @@ class Grains(AbstractParticles):
         pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
         return self.joined(GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls)), clumps)
 
-    def joined(self, state: GrainsState, clumps: tuple[RigidState, ...]) -> GrainsState:
+    def joined(self, state: GrainsState, clumps: tuple[Any, ...]) -> GrainsState:
         """A state of the same grains without clumps, such as a bed's, and clumps that move as given.
 
         **Raises:** ValueError unless there is one state for each clump.
@@ -120,13 +119,12 @@ class Grains(AbstractParticles):
         its pebbles carried its share of the mass: all of them may touch."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
-        pulls = [jnp.sum((load.force / clump.body.mass) ** 2, keepdims=True) for clump, load in loads]
-        pull = jnp.sqrt(jnp.max(jnp.concatenate([_squares(rates.velocity), *pulls])))
-        shares = [clump.body.mass[None] / clump.radius.size for clump in self.clumps]
+        pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
         least = jnp.min(spheres.radius)
-        speed = 2 * jnp.sqrt(jnp.max(_squares(spheres.velocity)) + 2 * pull * least)
-        radius, mass = 0.5 * least, 0.5 * jnp.min(jnp.concatenate([self.mass, *shares]))
-        return self.law.duration(radius, mass, motion.rates.depth, speed) / PER_CONTACT
+        speed = 2 * jnp.sqrt(jnp.max(_squares(spheres.velocity)) + 2 * jnp.max(jnp.stack(pulls)) * least)
+        lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
+        contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed) / PER_CONTACT
+        return jnp.min(jnp.stack([contact, *(clump.longest_step() for clump in self.clumps)]))
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
@@ -141,17 +139,16 @@ class Grains(AbstractParticles):
         away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
         contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
         memories = state.pairs.memory, *state.walls
-        bodies = [(clump.body, at) for clump, at in zip(self.clumps, state.clumps, strict=True)]
-        moving = [body.mass * at.velocity @ at.velocity for body, at in bodies]
-        turning = [at.spin @ body.inertia @ at.spin for body, at in bodies]
-        weighing = [body.mass * self.gravity @ at.position for body, at in bodies]
-        return {
-            "kinetic": 0.5 * sum(moving, jnp.sum(self.mass * _squares(state.velocity))),
-            "rotation": 0.5 * sum(turning, jnp.sum(self.inertia * _squares(state.spin))),
-            "potential": -sum(weighing, jnp.sum(self.mass * (self.gravity @ state.position))),
+        own = {
+            "kinetic": 0.5 * jnp.sum(self.mass * _squares(state.velocity)),
+            "rotation": 0.5 * jnp.sum(self.inertia * _squares(state.spin)),
+            "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
             "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
             "tangential": sum(jnp.sum(safe.divide(0.5 * _squares(m.force), m.stiffness)) for m in memories),
         }
+        each = zip(self.clumps, state.clumps, strict=True)
+        theirs = [clump.energy(at, self.gravity) for clump, at in each]
+        return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
 
     def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
         """After `dt` s of these rates without motion."""

@@ -1,10 +1,10 @@
 """How grains move, what their contacts remember, and what changes both."""
 
+from typing import Any
+
 import equinox as eqx
 from jaxtyping import Array, Float, Int
 
-from difsim.body import RigidState
-from difsim.dem.clump import Load
 from difsim.dem.touching import Shear
 from difsim.typing import Scalar
 
@@ -26,7 +26,7 @@ class GrainsState(eqx.Module):
     spin: Float[Array, "3 n"]
     pairs: Touching
     walls: tuple[Shear, ...]
-    clumps: tuple[RigidState, ...] = ()
+    clumps: tuple[Any, ...] = ()
 
 
 class Rates(eqx.Module):
@@ -35,7 +35,7 @@ class Rates(eqx.Module):
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
-    clumps: tuple[Load, ...]
+    clumps: tuple[Any, ...]
     depth: Scalar
 
 

@@ -8,12 +8,15 @@ from difsim.mesh.distance import signed_distance
 from difsim.mesh.files import load, read
 from difsim.mesh.mending import Repaired, repair
 from difsim.mesh.sample import SurfacePoints, surface_points
+from difsim.mesh.solids import box, cylinder
 from difsim.mesh.surface import TriMesh
 
 __all__ = [
     "Repaired",
     "SurfacePoints",
     "TriMesh",
+    "box",
+    "cylinder",
     "load",
     "read",
     "repair",

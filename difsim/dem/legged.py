@@ -1,0 +1,245 @@
+"""A lander among grains: a body and legs of pebbles, springs between them, and the lander's gear."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim import rotation
+from difsim.body import AbstractGear, Lander, RigidBody, RigidState
+from difsim.dem.clump import AbstractClump, Clump, Load
+from difsim.dem.touching import Grain
+from difsim.mesh import TriMesh, cylinder
+from difsim.shape.pebbles import fill_with_pebbles
+from difsim.typing import Scalar, Vec3, number, require, require_last
+
+PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a period
+
+
+class LeggedState(eqx.Module):
+    """How the body moves, how each leg does, and the gear's strokes [s] m."""
+
+    body: RigidState
+    legs: tuple[RigidState, ...]
+    gear: Float[Array, "s"]
+
+
+class LeggedLoad(eqx.Module):
+    """What loads the body and each leg, and the rate of the gear's strokes, m/s."""
+
+    body: Load
+    legs: tuple[Load, ...]
+    gear: Float[Array, "s"]
+
+
+class LeggedClump(AbstractClump):
+    """A body and its legs, each a rigid body of pebbles.
+
+    A leg slides along the body's axis z on its spring, which the gear is in series with: N = k (d_z - stroke),
+    where d is how far the leg's centre of mass is from its seat, in the body frame. Across the axis, and against
+    turning, a stiff spring guides it. All of them push at the leg's centre, so that momenta are kept; a damper
+    beside each lets a leg that rings in flight come to rest. Its state is a `LeggedState`.
+
+    **Arguments:** `body`; `legs`; `seat` [n, 3] m, centres of mass of the legs in the body frame, unloaded, where
+    the legs have the body's attitude; `gear`; `stiffness` k N/m of one leg along the axis; `across` N/m, `turning`
+    N m/rad of its guide; `damping`: the ratio of the dampers to critical ones of a leg on a fixed body.
+    **Raises:** ValueError for seats that do not match, or numbers that are not positive.
+    """
+
+    body: Clump
+    legs: tuple[Clump, ...]
+    seat: Float[Array, "n 3"] = number()
+    gear: AbstractGear
+    stiffness: Scalar = number()
+    across: Scalar = number(default=1e5)
+    turning: Scalar = number(default=2e3)
+    damping: Scalar = number(default=0.1)
+
+    def __check_init__(self):
+        require_last("LeggedClump: seat", self.seat, 3)
+        if self.seat.shape[0] != len(self.legs):
+            raise ValueError(
+                f"LeggedClump: {self.seat.shape[0]} seats for {len(self.legs)} legs: give one for each"
+            )
+        for name in ("stiffness", "across", "turning", "damping"):
+            require(getattr(self, name) > 0, f"LeggedClump: {name} = {getattr(self, name)} must be positive")
+
+    @classmethod
+    def from_lander(
+        cls, lander: Lander, hull: TriMesh, leg_mass: float, strut: float, vacancy: float = 0.2
+    ) -> "LeggedClump":
+        """The lander of the reduced law, of the same mass, inertia, feet, leg springs and gear.
+
+        A leg is a strut from hip to foot and a sole, a disc across the axis, its mass even over the volume of its
+        pebbles; what the legs weigh is taken from the body. The flywheel keeps what it has at touch-down.
+
+        **Arguments:** `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` kg of one;
+        `strut` m, its radius and half the sole's thickness. **Raises:** ValueError for legs that are as heavy as
+        the lander or carry more than its inertia, and as `fill_with_pebbles`.
+        """
+        filling = fill_with_pebbles(hull, vacancy)
+        sole = fill_with_pebbles(cylinder(float(lander.sole_radius), 2 * strut), vacancy)
+        legs, seats = zip(
+            *(_leg(hip, foot, sole, strut, leg_mass) for hip, foot in zip(lander.hips, lander.feet, strict=True)),
+            strict=True,
+        )
+        seat, mass = np.array(seats), float(lander.body.mass) - lander.legs * leg_mass
+        if mass <= 0:
+            raise ValueError(f"LeggedClump: legs of {leg_mass} kg leave nothing of {lander.body.mass} kg")
+        # The centre of mass of all stays in the origin.
+        centre = -leg_mass * seat.sum(axis=0) / mass
+        theirs = sum(_about(leg.body, at) for leg, at in zip(legs, seat, strict=True))
+        inertia = np.asarray(lander.body.inertia) - theirs - mass * _shift(centre)
+        body = RigidBody(mass, 0.5 * (inertia + inertia.T))
+        wheels = lander.flywheel.stored(jnp.zeros_like(lander.flywheel.momentum))
+        hold = Clump(body, filling.centre - centre, filling.radius, wheels)
+        return cls(hold, legs, seat - centre, lander.gear, lander.leg_stiffness)
+
+    @property
+    def radius(self) -> Float[Array, " p"]:
+        return jnp.concatenate([part.radius for part in self._parts])
+
+    @property
+    def _parts(self) -> tuple[Clump, ...]:
+        return self.body, *self.legs
+
+    @property
+    def mass(self) -> Scalar:
+        """Of all, kg."""
+        return sum((leg.body.mass for leg in self.legs), self.body.body.mass)
+
+    def moving(self, state: RigidState) -> LeggedState:
+        """All as one rigid body, gear and springs unloaded; `state` is that of the body's frame of `from_lander`,
+        whose origin is in the centre of mass of all."""
+        masses = jnp.stack([leg.body.mass for leg in self.legs])
+        offset = -(masses @ self.seat) / self.mass  # of the body from the centre of all
+
+        def carried(point):
+            at = state.point(point)
+            return RigidState(at, state.velocity_at(at), state.attitude, state.spin)
+
+        legs = tuple(carried(offset + seat) for seat in self.seat)
+        return LeggedState(carried(offset), legs, self.gear.initial(len(self.legs)))
+
+    def whole(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
+        """Centre of mass m, its velocity m/s, and angular momentum about it, N m s, in the frame."""
+        parts = list(zip(self._parts, (state.body, *state.legs), strict=True))
+        centre = sum(p.body.mass * at.position for p, at in parts) / self.mass
+        velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
+        spins = (rotation.rotate(at.attitude, p.body.inertia @ at.spin + p.wheels) for p, at in parts)
+        orbits = (p.body.mass * jnp.cross(at.position - centre, at.velocity - velocity) for p, at in parts)
+        return centre, velocity, sum(spins) + sum(orbits)
+
+    def spheres(self, state: LeggedState) -> Grain:
+        each = zip(self._parts, (state.body, *state.legs), strict=True)
+        many = [part.spheres(at) for part, at in each]
+        return Grain(
+            *(
+                jnp.concatenate([getattr(x, k) for x in many], axis=-1)
+                for k in ("position", "velocity", "spin", "radius", "mass")
+            )
+        )
+
+    def load(self, state: LeggedState, force, moment, gravity: Vec3) -> LeggedLoad:
+        ends = np.cumsum([part.radius.size for part in self._parts])[:-1]
+        each = zip(
+            self._parts,
+            (state.body, *state.legs),
+            jnp.split(force, ends, axis=1),
+            jnp.split(moment, ends, axis=1),
+            strict=True,
+        )
+        on_body, *on_legs = (part.load(at, f, m, gravity) for part, at, f, m in each)
+        strokes, pushes, legs = self.gear.strokes(state.gear, len(self.legs)), [], []
+        for leg, at, seat, stroke, load in zip(self.legs, state.legs, self.seat, strokes, on_legs, strict=True):
+            push, force, torque = self._held(leg, state.body, at, seat, stroke)
+            arm = at.position - state.body.position
+            on_body = Load(on_body.force - force, on_body.torque - torque - jnp.cross(arm, force))
+            legs.append(Load(load.force + force, load.torque + torque))
+            pushes.append(push)
+        return LeggedLoad(on_body, tuple(legs), self.gear.rate(state.gear, jnp.stack(pushes)))
+
+    def _held(self, leg: Clump, body: RigidState, at: RigidState, seat: Vec3, stroke: Scalar):
+        """The leg spring's push N, and the force N and torque N m on a leg, in the frame."""
+        away, q = self._bent(body, at, seat)
+        rate = rotation.inverse_rotate(body.attitude, at.velocity - body.velocity_at(at.position))
+        turning = rotation.rotate(q, at.spin) - body.spin
+        springs = jnp.stack([self.across, self.across, self.stiffness])
+        heaviest = jnp.max(jnp.diagonal(leg.body.inertia))
+        pushed = springs * away.at[2].add(-stroke)
+        force = -pushed - 2 * self.damping * jnp.sqrt(springs * leg.body.mass) * rate
+        # Of the energy 2 κ |v|², v the vector part of q: κ θ²/2 for small turns, and no root anywhere.
+        torque = -2 * self.turning * q[0] * q[1:] - 2 * self.damping * jnp.sqrt(self.turning * heaviest) * turning
+        return pushed[2], rotation.rotate(body.attitude, force), rotation.rotate(body.attitude, torque)
+
+    def _bent(self, body: RigidState, at: RigidState, seat: Vec3):
+        """How far a leg is from its seat m, and how it has turned, a quaternion, in the body frame."""
+        away = rotation.inverse_rotate(body.attitude, at.position - body.position) - seat
+        return away, rotation.multiply(rotation.conjugate(body.attitude), at.attitude)
+
+    def kicked(self, state: LeggedState, load: LeggedLoad, dt: Scalar) -> LeggedState:
+        each = zip(self.legs, state.legs, load.legs, strict=True)
+        legs = tuple(leg.kicked(at, on, dt) for leg, at, on in each)
+        return LeggedState(self.body.kicked(state.body, load.body, dt), legs, state.gear + dt * load.gear)
+
+    def drifted(self, state: LeggedState, dt: Scalar) -> LeggedState:
+        legs = tuple(leg.drifted(at, dt) for leg, at in zip(self.legs, state.legs, strict=True))
+        return LeggedState(self.body.drifted(state.body, dt), legs, state.gear)
+
+    def energy(self, state: LeggedState, gravity: Vec3) -> dict[str, Scalar]:
+        each = zip(self._parts, (state.body, *state.legs), strict=True)
+        parts = [part.energy(at, gravity) for part, at in each]
+        stored = self.gear.elastic_energy(state.gear)
+        strokes = self.gear.strokes(state.gear, len(self.legs))
+        for at, seat, stroke in zip(state.legs, self.seat, strokes, strict=True):
+            away, q = self._bent(state.body, at, seat)
+            x, y, z = away
+            stored += 0.5 * self.across * (x**2 + y**2) + 0.5 * self.stiffness * (z - stroke) ** 2
+            stored += 2 * self.turning * q[1:] @ q[1:]
+        total = {name: sum(of[name] for of in parts) for name in parts[0]}
+        return total | {"elastic": total["elastic"] + stored}
+
+    def acceleration(self, load: LeggedLoad) -> Scalar:
+        each = zip(self._parts, (load.body, *load.legs), strict=True)
+        return jnp.max(jnp.stack([part.acceleration(on) for part, on in each]))
+
+    def longest_step(self) -> Scalar:
+        def fastest(leg: Clump):
+            # The trace is above the largest of 1/I, by a factor of three at the most.
+            turns = self.turning * jnp.trace(rotation.inverse3(leg.body.inertia))
+            return jnp.maximum(turns, jnp.maximum(self.across, self.stiffness) / leg.body.mass)
+
+        return 1 / (PER_RADIAN * jnp.sqrt(jnp.max(jnp.stack([fastest(leg) for leg in self.legs]))))
+
+    @property
+    def share(self) -> Scalar:
+        return jnp.min(jnp.stack([part.share for part in self._parts]))
+
+
+def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray]:
+    """A leg, and its centre of mass in the body frame."""
+    # The sole's lower side is where the reduced law has the foot.
+    hip, end = np.asarray(hip), np.asarray(foot) + np.array([0.0, 0.0, strut])
+    # As far apart as their radius: the strut is never thinner than .87 of it.
+    count = int(np.ceil(np.linalg.norm(end - hip) / strut))
+    along = hip + np.linspace(0.0, 1.0, count, endpoint=False)[:, None] * (end - hip)
+    centre = np.concatenate([along, sole.centre + end])
+    radius = np.concatenate([np.full(count, strut), sole.radius])
+    weight = radius**3 / np.sum(radius**3)
+    middle = weight @ centre
+    inertia = sum(
+        mass * w * (_shift(c - middle) + 0.4 * r**2 * np.eye(3))
+        for w, c, r in zip(weight, centre, radius, strict=True)
+    )
+    return Clump(RigidBody(mass, inertia), centre - middle, radius), middle
+
+
+def _shift(x: np.ndarray) -> np.ndarray:
+    """|x|² - x xᵀ: of a unit mass at x."""
+    return x @ x * np.eye(3) - np.outer(x, x)
+
+
+def _about(body: RigidBody, at: np.ndarray) -> np.ndarray:
+    return np.asarray(body.inertia) + float(body.mass) * _shift(at)

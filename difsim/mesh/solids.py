@@ -1,0 +1,26 @@
+"""Simple solids as meshes, about the origin."""
+
+from trimesh import creation
+
+from difsim.mesh.surface import TriMesh
+
+
+def box(size: tuple[float, float, float]) -> TriMesh:
+    """Of edges `size` [3] m along the axes. **Raises:** ValueError unless each is positive."""
+    if min(size) <= 0:
+        raise ValueError(f"box: size = {size} m must be positive")
+    return _meshed(creation.box(size))
+
+
+def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
+    """A prism of `sectors` sides about z, its corners at `radius` m.
+
+    **Raises:** ValueError unless both lengths are positive, or for fewer than three sectors.
+    """
+    if min(radius, height) <= 0 or sectors < 3:
+        raise ValueError(f"cylinder: radius {radius} m, height {height} m, {sectors} sectors make no solid")
+    return _meshed(creation.cylinder(radius, height, sections=sectors))
+
+
+def _meshed(solid) -> TriMesh:
+    return TriMesh(solid.vertices, solid.faces)
