@@ -16,6 +16,8 @@ from difsim.rotation import solve3
 from difsim.shape.pebbles import fill_with_pebbles
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
+CROWD = 6  # that a grain in a bed touches, which its steps hold out
+
 
 class Load(eqx.Module):
     """Force N on a body, and torque N m about its centre of mass, both in the frame."""
@@ -63,7 +65,7 @@ class AbstractClump(eqx.Module):
     @property
     @abstractmethod
     def share(self) -> Scalar:
-        """The least mass that a pebble has to itself, kg, if all of them touch."""
+        """The least mass that `CROWD` pebbles have together, kg, if all of them touch."""
 
 
 class Clump(AbstractClump):
@@ -160,4 +162,4 @@ class Clump(AbstractClump):
 
     @property
     def share(self) -> Scalar:
-        return self.body.mass / self.radius.size
+        return self.body.mass / max(1.0, self.radius.size / CROWD)

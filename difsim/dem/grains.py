@@ -115,8 +115,8 @@ class Grains(AbstractParticles):
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
         """A tenth of the shortest contact that there can be, s: of the smallest spheres, as deep as the deepest is
-        now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if each of
-        its pebbles carried its share of the mass: all of them may touch."""
+        now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if six of
+        its pebbles carried their share of the mass: all may touch, as the neighbours of a grain do."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]

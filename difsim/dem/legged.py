@@ -79,15 +79,16 @@ class LeggedClump(AbstractClump):
         `strut` m, its radius and half the sole's thickness. **Raises:** ValueError for legs that are as heavy as
         the lander or carry more than its inertia, and as `fill_with_pebbles`.
         """
+        mass = float(lander.body.mass) - lander.legs * leg_mass
+        if mass <= 0:
+            raise ValueError(f"LeggedClump: legs of {leg_mass} kg leave nothing of {lander.body.mass} kg")
         filling = fill_with_pebbles(hull, vacancy)
         sole = fill_with_pebbles(cylinder(float(lander.sole_radius), 2 * strut), vacancy)
         legs, seats = zip(
             *(_leg(hip, foot, sole, strut, leg_mass) for hip, foot in zip(lander.hips, lander.feet, strict=True)),
             strict=True,
         )
-        seat, mass = np.array(seats), float(lander.body.mass) - lander.legs * leg_mass
-        if mass <= 0:
-            raise ValueError(f"LeggedClump: legs of {leg_mass} kg leave nothing of {lander.body.mass} kg")
+        seat = np.array(seats)
         # The centre of mass of all stays in the origin.
         centre = -leg_mass * seat.sum(axis=0) / mass
         theirs = sum(_about(leg.body, at) for leg, at in zip(legs, seat, strict=True))

@@ -1,11 +1,13 @@
 """Simple solids as meshes, about the origin."""
 
+from collections.abc import Sequence
+
 from trimesh import creation
 
 from difsim.mesh.surface import TriMesh
 
 
-def box(size: tuple[float, float, float]) -> TriMesh:
+def box(size: Sequence[float]) -> TriMesh:
     """Of edges `size` [3] m along the axes. **Raises:** ValueError unless each is positive."""
     if min(size) <= 0:
         raise ValueError(f"box: size = {size} m must be positive")

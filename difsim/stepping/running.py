@@ -20,7 +20,8 @@ MORE_ROOM = 1.3  # by which an overflow raises the slack of the list: a second o
 
 
 class Evolution(eqx.Module):
-    """States of a run at `times` s, as numpy arrays with a leading axis of the times that it reached.
+    """States (or what was kept of them) of a run at `times` s, as numpy arrays with a leading axis of the times
+    that it reached.
 
     `status` and `particle` tell what ended it before the last of the times asked for (OK: nothing did); `end`:
     where it is now; `steps` made until each time; `lists`: how often a neighbour list ran out of room.
@@ -52,13 +53,16 @@ def evolve(
     checkpoint: Path | None = None,
     watch: Callable[[float], None] | None = None,
     throw: bool = True,
+    keep: Callable[[Any], Any] = lambda state: state,
+    until: Callable[[Any], bool] = lambda kept: False,
 ) -> Evolution:
     """Run particles from `state` at 0 s through `times`.
 
     **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`;
     `checkpoint`: a folder that keeps the run after each of the times; a run that finds its own there goes on from
     it, to the same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a
-    failure raises.
+    failure raises; `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run;
+    `until(kept)`: whether that is enough, and the run ends there.
     **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
     failure, with its time, particle and remedy.
     """
@@ -70,10 +74,12 @@ def evolve(
     begin = _kept(checkpoint, mark) or ([], (start(model, state, 0.0, skin, slack), [], 1.0))
     states, (progress, steps, more) = begin
     for time in times[len(states) :]:
+        if states and until(states[-1]):
+            break
         progress, more = onward(model, progress, float(time), step, max_steps, skin, more)
         if progress.status != Status.OK:
             break
-        states.append(jax.tree.map(np.asarray, progress.motion.state))
+        states.append(jax.tree.map(np.asarray, keep(progress.motion.state)))
         steps.append(int(progress.steps))
         if checkpoint is not None:
             _keep(checkpoint, mark, states, (progress, steps, more))

@@ -78,6 +78,7 @@ LANDER_KEYS = {
     },
     "regolith": {"porosity": _NUMBERS, "surface_energy_J_per_m2": _NUMBERS},
 }
+PEBBLE_KEYS = {"body_size_m": list, "leg_mass_kg": _NUMBERS, "strut_radius_m": _NUMBERS}
 OPTIONAL = {"gear": {"stroke_m": _NUMBERS}, "site": {"gravity_m_per_s2": list}}
 INITIAL_KEYS = {
     "spin_rad_per_s": _NUMBERS,
@@ -140,8 +141,10 @@ def read_lander(path: Path) -> dict[str, dict[str, Any]]:
         if where not in tables:
             raise ValueError(f"{path}: the table [{where}] is missing; data/philae.toml shows what it holds")
         _check(path, where, tables[where], needed, OPTIONAL.get(where, {}))
-    if extra := set(tables) - set(LANDER_KEYS):
-        raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(LANDER_KEYS)}")
+    if "pebbles" in tables:
+        _check(path, "pebbles", tables["pebbles"], PEBBLE_KEYS, {})
+    if extra := set(tables) - {*LANDER_KEYS, "pebbles"}:
+        raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted({*LANDER_KEYS, 'pebbles'})}")
     return tables
 
 

@@ -12,7 +12,7 @@ import tyro
 import xarray as xr
 from tqdm import tqdm
 
-from experiments.agilkia import bounce, descent, orbits, pictures, report, worlds
+from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
 from experiments.agilkia.chain import chain_table, run_chain
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -38,6 +38,12 @@ class Agilkia:
     shape: str = "analogue"
     """The comet that is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
     file with vertices in km. Its field and distances are kept in the cache folder."""
+    regolith: Literal["reduced", "grains"] = "reduced"
+    """"grains": no inversion, but the touchdown at the paper's optimum on beds of grains."""
+    bed: Literal["feet", "drum"] = "feet"
+    """Of grains: one under each foot, or one for all (some ten times the work)."""
+    grain: float = 0.04
+    """Diameter of the grains, m."""
     stage: Literal["all", "descent", "pictures"] = "all"
     """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
     draw them again from OUT/result.nc."""
@@ -81,6 +87,9 @@ def run(options: Agilkia) -> None:
         return
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
+    if options.regolith == "grains":
+        grains.run(lander, data, options.bed, options.grain, options.out, options.keep_checkpoint)
+        return
     world = worlds.best_of(options.shape, CACHE / "worlds")
     inverse = problem(lander, data, world)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.

@@ -1,0 +1,110 @@
+"""Philae above beds of grains, with the boulder: the touchdown of the reduced law, its sole's law taken away.
+
+The frame is the local surface frame; the beds' mean surface is at z = 0, and so is the rock around them.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.beds import Bed
+from difsim.dem import Grains, GrainsState, LeggedClump
+from difsim.dynamics import Touchdown, TouchdownState
+from difsim.mesh import box
+from difsim.shape import AbstractSDF, Cylinder, Outside, Plane, Posed, Prism, Union
+from experiments.agilkia.scenario import Experiment
+
+UP = (0.0, 0.0, 1.0)
+AHEAD = 0.05  # m along its way that a bed lies before the place where a foot would come down
+
+
+class Scene(eqx.Module):
+    """Grains with the lander among them as the only clump, their state at the start, and the boulder alone."""
+
+    grains: Grains
+    state: GrainsState
+    boulder: AbstractSDF
+
+    @property
+    def lander(self) -> LeggedClump:
+        return self.grains.clumps[0]
+
+
+def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], bed: Bed, drum: bool) -> Scene:
+    """The lander of `known` at the start, over one bed under each foot, or over one for all (`drum`).
+
+    **Arguments:** `values` of the unknowns: where and how the boulder lies, attitude, heading; those of the soil
+    are the bed's. `pebbles`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow.
+    """
+    model, start = known.build({name: jnp.asarray(x, float) for name, x in values.items()})
+    lander = LeggedClump.from_lander(
+        model.lander, box(pebbles["body_size_m"]), pebbles["leg_mass_kg"], pebbles["strut_radius_m"]
+    )
+    at_start = lander.moving(start.body)
+    radius = float(bed.grains.walls[1].sdf.radius)
+    places = np.zeros((1, 2)) if drum else _landings(model, start)
+    reach = np.linalg.norm(_landings(model, start), axis=1).max() + 2 * float(model.lander.sole_radius)
+    if drum and radius < reach:
+        raise ValueError(f"a drum of radius {radius:.3g} m is too narrow for feet that reach {reach:.3g} m")
+    radii, ground, rock = beds(bed, places, radius)
+    clear = float(jnp.max(ground.position[2] + radii))
+    stone = boulder(model, clear)
+    floor = Plane((0.0, 0.0, -bed.figures.height), UP)
+    gravity = model.gravity.acceleration(start.body.position)
+    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, rock, stone), (lander,))
+    untouched = jax.tree.map(jnp.zeros_like, ground.walls[0])
+    return Scene(grains, grains.joined(_with_wall(ground, untouched), (at_start,)), stone)
+
+
+def beds(
+    bed: Bed, places: Float[np.ndarray, "k 2"], radius: float
+) -> tuple[Float[Array, " m"], GrainsState, AbstractSDF]:
+    """The bed once around each of `places` m: radii and state of all grains, and the rock that holds them."""
+    count, n, state = len(places), bed.grains.radius.size, bed.state
+    shift = np.concatenate([places.T, np.full((1, count), -bed.figures.height)])
+
+    def many(x):
+        return jnp.tile(x, (1,) * (x.ndim - 1) + (count,))
+
+    offset = jnp.repeat(n * jnp.arange(count, dtype=jnp.int32), state.pairs.first.size)
+    pairs = jax.tree.map(many, state.pairs)
+    pairs = eqx.tree_at(lambda p: (p.first, p.second), pairs, (pairs.first + offset, pairs.second + offset))
+    position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
+    walls = jax.tree.map(many, state.walls)
+    all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
+    above = Outside(Plane((0.0, 0.0, 0.0), UP))
+    holes = (Posed(Cylinder(radius), (*place, 0.0), np.eye(3)) for place in places)
+    return many(bed.grains.radius), all_of_them, Outside(Union((above, *holes)))
+
+
+def boulder(model: Touchdown, clear: float) -> AbstractSDF:
+    """The prism whose upper edge the strut meets, from `clear` m up: below it would stand in the grains.
+
+    In scenario a it lies on the body's side of the edge, in b on the sole's.
+    """
+    edge, along = np.asarray(model.boulder.edge_point), np.asarray(model.boulder.edge_direction)
+    out = np.cross(along, UP)
+    out *= np.sign(out @ edge) * (1 if model.scenario < 0.5 else -1)
+    size = 2 * float(model.boulder.half_length)
+    corner = (edge - size / np.sqrt(12) * out)[:2]
+    turned = np.stack([np.cross(-out, UP), -out, UP], axis=1)
+    return Posed(Prism(size, float(edge[2]) - clear), (*corner, clear), turned)
+
+
+def _landings(model: Touchdown, start: TouchdownState) -> Float[np.ndarray, "n 2"]:
+    """Where the feet would come down on z = 0, and a little further on."""
+    body = start.body
+    feet = np.asarray(jax.vmap(body.point)(model.lander.feet))
+    velocity = np.asarray(body.velocity)
+    fall = feet[:, 2:] / -velocity[2]
+    speed = np.linalg.norm(velocity[:2])
+    ahead = AHEAD * velocity[:2] / speed if speed > 0 else 0.0
+    return feet[:, :2] + fall * velocity[:2] + ahead
+
+
+def _with_wall(state: GrainsState, memory) -> GrainsState:
+    return eqx.tree_at(lambda s: s.walls, state, (*state.walls, memory))

@@ -1,0 +1,110 @@
+"""Philae above beds of grains: the bed repeated, the rock around it, the boulder, and one touchdown."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.beds import Bed
+from difsim.beds.figures import Figures
+from difsim.dem import Grains, GrainsState, HertzMindlin, Touching
+from difsim.dem.touching import Shear
+from difsim.shape import Cylinder, Outside, Plane
+from experiments.agilkia.baseline import OPTIMUM
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.grains_scene import beds, boulder, build
+from experiments.agilkia.run import Agilkia, run
+from experiments.agilkia.scenario import experiment
+
+PLACES = np.array([[1.2, 0.1], [-0.6, 1.0], [-0.6, -1.0]])
+
+
+@pytest.fixture(scope="module")
+def bed():
+    """Two grains that touch, one on the floor; a third pair is room that is left."""
+    shear = Shear(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
+    zero = jnp.zeros((3, 2))
+    pairs = Touching(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
+    at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])
+    state = GrainsState(at, zero, zero, pairs, (shear, shear))
+    walls = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Outside(Cylinder(0.3))
+    law = HertzMindlin(1e7, 0.25, 0.5, 0.6)
+    grains = Grains(law, np.array([0.05, 0.055]), 600.0, (0.0, 0.0, -1e-4), walls)
+    return Bed(grains, state, Figures(0.25, 0.6, 0.4, 360.0, 5.0, 1))
+
+
+@pytest.fixture(scope="module")
+def known():
+    return experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
+
+
+def test_a_bed_lies_under_each_foot_with_all_that_its_contacts_remember(bed):
+    radius, state, rock = beds(bed, PLACES, 0.3)
+    assert radius.shape == (6,)
+    np.testing.assert_allclose(state.position[:, 2:4] - bed.state.position, [[-0.6] * 2, [1.0] * 2, [-0.25] * 2])
+    np.testing.assert_array_equal(state.pairs.first, [0, 0, 2, 2, 4, 4])
+    np.testing.assert_array_equal(state.pairs.second, [1, 0, 3, 2, 5, 4])
+    for memory in (state.pairs.memory, *state.walls):
+        np.testing.assert_array_equal(memory.force, np.tile(bed.state.pairs.memory.force, 3))
+    # Down to the floor in the middle of each bed, 5 cm into the rock's top between them, and in a wall.
+    points = jnp.array([[1.2, 0.1, -0.2], [0.0, 0.0, -0.05], [0.0, 0.0, 0.3], [1.2, 0.1 + 0.31, -0.2]])
+    np.testing.assert_allclose(jax.vmap(rock.distance)(points), [0.3, -0.05, 0.3, -0.01], atol=1e-12)
+
+
+@pytest.mark.parametrize("scenario", [0.0, 1.0])
+def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
+    model, _ = known.build({k: jnp.asarray(v) for k, v in (OPTIMUM | {"scenario": scenario}).items()})
+    stone, edge = boulder(model, 0.02), np.asarray(model.boulder.edge_point)
+    out = edge * [1, 1, 0] / np.linalg.norm(edge[:2])
+    side = 1.0 if scenario == 0.0 else -1.0
+    away = {d: float(stone.distance(jnp.asarray(edge + d * side * out - [0, 0, 0.05]))) for d in (-0.03, 0.04)}
+    assert away[-0.03] == pytest.approx(-0.03, abs=1e-6)
+    assert away[0.04] == pytest.approx(0.04, abs=1e-6)
+    along = np.asarray(model.boulder.edge_direction)
+    ends = [float(stone.distance(jnp.asarray(edge + s * along + [0, 0, 0.01]))) for s in (-0.499, 0.499)]
+    np.testing.assert_allclose(ends, 0.01, atol=1e-6)
+    assert float(stone.distance(jnp.asarray(edge * [1, 1, 0]))) == pytest.approx(0.02, abs=1e-6)
+
+
+def test_the_scene_starts_as_the_reduced_law_does_and_touches_nothing(bed, known):
+    lander = read_lander(DATA / "philae.toml")
+    scene = build(known, OPTIMUM, lander["pebbles"], bed, drum=False)
+    _, start = known.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+    centre, velocity, _ = scene.lander.whole(scene.state.clumps[0])
+    np.testing.assert_allclose(centre, start.body.position, atol=1e-12)
+    np.testing.assert_allclose(velocity, start.body.velocity, atol=1e-12)
+    pebbles = scene.lander.spheres(scene.state.clumps[0])
+    velocity = np.asarray(velocity)
+    for wall in scene.grains.walls:
+        assert float(jnp.min(jax.vmap(wall.distance, in_axes=1)(pebbles.position) - pebbles.radius)) > 0.03
+    # Each foot comes down within 10 cm of the middle of its bed.
+    at = np.asarray(pebbles.position)
+    landing = at[:2] + velocity[:2, None] * at[2] / -velocity[2]
+    middles = np.asarray(scene.grains.walls[1].sdf.solids[1].position)[:2]
+    assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
+
+
+def test_what_is_refused(bed, known, tmp_path):
+    pebbles = read_lander(DATA / "philae.toml")["pebbles"]
+    with pytest.raises(ValueError, match="too narrow"):
+        build(known, OPTIMUM, pebbles, bed, drum=True)
+    text = (DATA / "philae.toml").read_text().split("[pebbles]")[0]
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ValueError, match="no table"):
+        run(Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path))
+    (tmp_path / "bad.toml").write_text(text + "[pebbles]\nbody_size_m = [1.0, 1.0, 0.8]\n")
+    with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
+        read_lander(tmp_path / "bad.toml")
+
+
+@pytest.mark.slow
+def test_the_whole_command(tmp_path):
+    run(Agilkia(data="paper", regolith="grains", grain=0.05, out=tmp_path))
+    found = json.loads((tmp_path / "grains.json").read_text())
+    assert found["grains"]["left"]
+    assert found["grains"]["energy_after_J"] < found["grains"]["energy_before_J"]
+    assert found["contacts_s"]["boulder"][0] < found["contacts_s"]["sole 0"][0]  # strut first: Fig. 12
+    assert (tmp_path / "grains.png").is_file()
+    assert not (tmp_path / "grains_run").exists()
