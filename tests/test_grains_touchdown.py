@@ -105,6 +105,6 @@ def test_the_whole_command(tmp_path):
     found = json.loads((tmp_path / "grains.json").read_text())
     assert found["grains"]["left"]
     assert found["grains"]["energy_after_J"] < found["grains"]["energy_before_J"]
-    assert found["contacts_s"]["boulder"][0] < found["contacts_s"]["sole 0"][0]  # strut first: Fig. 12
+    assert found["sequence_s"]["boulder"][0] < found["sequence_s"]["leg 0"][0]  # strut first: Fig. 12
     assert (tmp_path / "grains.png").is_file()
     assert not (tmp_path / "grains_run").exists()

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, Rectangle
 
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
 
@@ -17,42 +17,38 @@ CUT = 1.0  # grain diameters, half the thickness of the slice that is drawn
 
 
 def draw(result: xr.Dataset, path: Path) -> None:
-    """Cuts through the second leg at some times; force, velocity, spin, energy, depths against time."""
+    """Cuts through two legs at some times; force, velocity, spin, energy, depths against time."""
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 9.5), layout="constrained")
-        above, below = figure.subfigures(2, 1, height_ratios=[1, 1.7])
-        _cuts(above, result)
+        figure = Figure(figsize=(11, 10.5), layout="constrained")
+        above, below = figure.subfigures(2, 1, height_ratios=[1, 1.6])
+        rows = above.subplots(2, result.sizes["shown"], sharex=True, sharey=True)
+        for axes, leg in zip(rows, (int(result.attrs["leg"]), (int(result.attrs["leg"]) + 1) % 3), strict=True):
+            _cuts(axes, result, leg)
         _curves(below, result)
         figure.savefig(path)
 
 
-def _cuts(figure, result: xr.Dataset) -> None:
-    """In the upright plane through the body's middle and the sole of the second leg, as they are at the start."""
-    size = result.sizes["pebble"]
-    at = result["pebbles"].values
-    foot = at[0, :, np.argmin(at[0, 2, size // 3 : 2 * size // 3]) + size // 3]
-    centre = result["position"].values[0]
+def _cuts(axes, result: xr.Dataset, leg: int) -> None:
+    """In the upright plane through the body's middle and a sole, as they are at the start."""
+    centre, foot = result["position"].values[0], result["foot"].values[leg]
     along = (foot - centre)[:2] / np.linalg.norm((foot - centre)[:2])
     across = np.array([-along[1], along[0]])
     thick = CUT * 2 * float(result["grain_radius"].mean())
-    axes = figure.subplots(2, -(-result.sizes["shown"] // 2), sharex=True, sharey=True).ravel()
-    for ax in axes[result.sizes["shown"] :]:
-        ax.set_axis_off()
-    for i, ax in zip(range(result.sizes["shown"]), axes, strict=False):
-        for place, radius, face, slab in (
-            (result["grains"].values[i], result["grain_radius"].values, PALE, thick),
-            (at[i], result["pebble_radius"].values, SKY, np.inf),
-        ):
+    for i, ax in enumerate(axes):
+        for name, kind, face, slab in (("grains", "grain", PALE, thick), ("pebbles", "pebble", SKY, np.inf)):
+            place, radius = result[name].values[i], result[f"{kind}_radius"].values
             offset = place[:2] - centre[:2, None]
             seen = np.abs(across @ offset) < slab
             spots = zip((along @ offset)[seen], place[2][seen], radius[seen], strict=True)
             discs = [Circle((x, z), r) for x, z, r in spots]
             ax.add_collection(PatchCollection(discs, facecolor=face, edgecolor=GREY, linewidth=0.2))
+        if leg == result.attrs["leg"]:
+            x, low, wide, high = result.attrs["boulder_m"]
+            ax.add_patch(Rectangle((x, low), wide, high - low, facecolor=GREY))
         ax.axhline(0, color=BLACK, linewidth=0.5)
-        ax.set(xlim=(-1.7, 1.7), ylim=(-0.32, 1.6), aspect="equal")
+        ax.set(xlim=(-1.7, 1.7), ylim=(-0.32, 1.6), aspect="equal", xlabel=f"along leg {leg}, m")
         ax.set_title(f"{float(result['shown_time'][i]):.2f} s")
-    figure.supxlabel("along the leg that meets the boulder (not drawn), m", fontsize=9)
-    figure.supylabel("z, m", fontsize=9)
+    axes[0].set_ylabel("z, m")
 
 
 def _curves(figure, result: xr.Dataset) -> None:
@@ -75,8 +71,10 @@ def _curves(figure, result: xr.Dataset) -> None:
     energy.legend(frameon=False)
     for i, values in enumerate(result["sole_depth"].values.T):
         depth.plot(time, 100 * values, color=FEET[i % len(FEET)], label=f"leg {i}")
-    depth.plot(time, -100 * result["boulder_gap"], color=RED, linewidth=0.8, label="in the boulder")
-    depth.set(ylabel="cm", ylim=(-10, None), xlabel="s", title="Depth below the mean surface")
+        touched = np.where(result["leg_touches"].values[:, i], -9.0 + i, np.nan)
+        depth.plot(time, touched, color=FEET[i % len(FEET)], linewidth=3)
+    depth.plot(time, np.where(result["boulder_gap"] < 0, -6.0, np.nan), color=RED, linewidth=3, label="boulder")
+    depth.set(ylabel="cm", ylim=(-10, None), xlabel="s", title="Depth below the mean surface; bars: who touches")
     depth.legend(frameon=False)
     stroke.plot(time, 1000 * result["stroke"], color=BLACK)
     stroke.axhline(42.6, color=RED, linestyle=":", linewidth=1)

@@ -1,0 +1,145 @@
+"""What is kept of a touchdown on grains, and what is made of it."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+from scipy.spatial import cKDTree
+
+from difsim import rotation
+from difsim.dem import LeggedClump, LeggedState
+from difsim.dem.touching import Grain
+from difsim.stepping import Evolution
+from difsim.typing import Scalar
+from experiments.agilkia.grains_scene import Scene
+from experiments.agilkia.scenario import Experiment
+
+CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
+
+
+class Look(eqx.Module):
+    """What is kept of one time: the lander, and where the grains are, in single precision: for pictures."""
+
+    lander: LeggedState
+    position: Float[Array, "3 m"]
+
+
+def left(scene: Scene, look: Look) -> bool:
+    """Whether the lander goes up and is well clear of surface and boulder."""
+    rises, clear = _leaving(scene, jax.tree.map(jnp.asarray, look.lander))
+    return bool(rises > 0) and bool(clear > CLEAR)
+
+
+@eqx.filter_jit
+def _leaving(scene: Scene, state: LeggedState):
+    """Speed upwards m/s, and m between the lander and what it can touch."""
+    clear = jnp.minimum(jnp.min(_lowest(scene.lander, state)), _gap(scene, scene.lander.spheres(state)))
+    return scene.lander.whole(state)[1][2], clear
+
+
+def _gap(scene: Scene, pebbles: Grain) -> Scalar:
+    """Between pebbles and the boulder, m."""
+    return jnp.min(jax.vmap(scene.boulder.distance, in_axes=1)(pebbles.position) - pebbles.radius)
+
+
+def series(scene: Scene, found: Evolution) -> xr.Dataset:
+    """Motion, force and energy of the lander against time, s.
+
+    And all spheres at the start, when the first leg is in the grains, when one is deepest, and at the end.
+    """
+    clump, looks = scene.lander, found.states
+
+    @jax.jit
+    @jax.vmap
+    def of(state: LeggedState):
+        centre, velocity, momentum = clump.whole(state)
+        energy = clump.energy(state, jnp.zeros(3))
+        pebbles = clump.spheres(state)
+        depth = -_lowest(clump, state)
+        stroke = jnp.max(clump.gear.strokes(state.gear, len(clump.legs)))
+        return (
+            centre,
+            velocity,
+            rotation.inverse_rotate(state.body.attitude, momentum),
+            state.body.spin,
+            energy["kinetic"] + energy["rotation"],
+            energy["elastic"],
+            _gap(scene, pebbles),
+            depth,
+            stroke,
+            pebbles.position,
+        )
+
+    centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, pebbles = (
+        np.asarray(x) for x in of(jax.tree.map(jnp.asarray, looks.lander))
+    )
+    force = float(clump.mass) * (np.gradient(velocity, found.times, axis=0) - np.asarray(scene.grains.gravity))
+    feet = np.stack([np.asarray(leg.position[0]) for leg in looks.lander.legs])
+    touches = _touches(scene, looks.position, pebbles)
+    first = touches.any(axis=1).argmax()
+    shown = np.array([0, first, depth.max(axis=1).argmax(), len(depth) - 1])
+    columns = {
+        "position": (("time", "axis"), centre, "m"),
+        "velocity": (("time", "axis"), velocity, "m/s"),
+        "momentum": (("time", "axis"), momentum, "N m s"),
+        "spin": (("time", "axis"), spin, "rad/s"),
+        "force": (("time", "axis"), force, "N"),
+        "kinetic_energy": (("time",), moving, "J"),
+        "spring_energy": (("time",), stored, "J"),
+        "boulder_gap": (("time",), gap, "m"),
+        "sole_depth": (("time", "leg"), depth, "m"),
+        "leg_touches": (("time", "leg"), touches, "1"),
+        "foot": (("leg", "axis"), feet, "m"),
+        "stroke": (("time",), stroke, "m"),
+        "pebbles": (("shown", "axis", "pebble"), pebbles[shown], "m"),
+        "grains": (("shown", "axis", "grain"), looks.position[shown], "m"),
+        "pebble_radius": (("pebble",), np.asarray(clump.radius), "m"),
+        "grain_radius": (("grain",), np.asarray(scene.grains.radius), "m"),
+        "shown_time": (("shown",), found.times[shown], "s"),
+    }
+    return xr.Dataset(
+        {k: (dims, v, {"unit": unit}) for k, (dims, v, unit) in columns.items()},
+        coords={"time": ("time", found.times, {"unit": "s"}), "axis": list("xyz")},
+    )
+
+
+def sequence(result: xr.Dataset) -> dict[str, list[float]]:
+    """Of the boulder the first and last touch, s; of each leg that of the first grain, and when it is deepest."""
+    time, boulder = result["time"].values, result["boulder_gap"].values < 0
+    found = {"boulder": time[boulder][[0, -1]].tolist()} if boulder.any() else {}
+    for i, touches in enumerate(result["leg_touches"].values.T):
+        if touches.any():
+            deepest = result["sole_depth"].values[:, i].argmax()
+            found[f"leg {i}"] = [float(time[touches.argmax()]), float(time[deepest])]
+    return found
+
+
+def _touches(scene: Scene, grains: np.ndarray, pebbles: np.ndarray) -> np.ndarray:
+    """Whether each leg touches a grain [t, n], of positions [t, 3, m] and [t, 3, p] m."""
+    radius = np.asarray(scene.grains.radius)
+    reach = np.asarray(scene.lander.radius)[:, None]
+    ends = np.cumsum([part.radius.size for part in (scene.lander.body, *scene.lander.legs)])[:-1]
+    rows = []
+    for at, of in zip(grains, pebbles, strict=True):
+        # Of unlike grains not the nearest centre, but the nearest surface counts.
+        away, who = cKDTree(at.T).query(of.T, k=8)
+        rows.append([legs.any() for legs in np.split((away < radius[who] + reach).any(axis=1), ends)[1:]])
+    return np.array(rows)
+
+
+def outline(known: Experiment, scene: Scene) -> list[float]:
+    """Of the boulder in the plane of the struck leg: begin m, bottom m, length m, top m."""
+    stone, foot = scene.boulder, np.asarray(known.lander.feet[known.leg, :2])
+    size, corner = float(stone.sdf.edge), np.asarray(stone.position)
+    middle = corner[:2] @ foot / np.linalg.norm(foot)
+    inside = np.linalg.norm(stone.rotation[:2, 1] + foot / np.linalg.norm(foot)) < 1
+    begin = middle - size / np.sqrt(3) if inside else middle - size / np.sqrt(12)
+    return [begin, float(corner[2]), size * np.sqrt(0.75), float(corner[2] + stone.sdf.height)]
+
+
+def _lowest(lander: LeggedClump, state: LeggedState) -> Float[Array, " n"]:
+    """z of the lowest pebble of each leg, m."""
+    spheres = (leg.spheres(at) for leg, at in zip(lander.legs, state.legs, strict=True))
+    return jnp.stack([jnp.min(s.position[2] - s.radius) for s in spheres])
