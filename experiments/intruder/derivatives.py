@@ -72,8 +72,9 @@ def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:
         return jnp.where(status == Status.OK, seen[:, SPEED], jnp.nan)
 
     point, key = jnp.append(jnp.ones(len(BASE)), jnp.zeros(2)), jax.random.key(seed)
-    smooth = eqx.filter_jit(lambda: smoothed_gradient(speeds, point, SPREAD, samples, key))()
-    return smooth, eqx.filter_jit(lambda: pathwise_gradient(speeds, point, SPREAD, samples // 4, key))()
+    spread = jnp.asarray(SPREAD)
+    smooth = eqx.filter_jit(lambda: smoothed_gradient(speeds, point, spread, samples, key))()
+    return smooth, eqx.filter_jit(lambda: pathwise_gradient(speeds, point, spread, samples // 4, key))()
 
 
 def _differences(value: Callable, at: Float[Array, " p"], step: float) -> Float[np.ndarray, "part p"]:
