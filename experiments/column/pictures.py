@@ -25,7 +25,7 @@ def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
         fine = scales[0]
         _cuts(above, fine[len(fine) // 2])
         heaps, trend = below.subplots(1, 2)
-        _heaps(heaps, fine)
+        _heaps(heaps, scales)
         _trend(trend, scales)
         figure.savefig(out / "collapse.png")
 
@@ -46,12 +46,14 @@ def _cuts(figure, result: xr.Dataset) -> None:
     figure.axes[0].set_ylabel("z (m), cut at y = 0")
 
 
-def _heaps(ax, results: list[xr.Dataset]) -> None:
-    for colour, result in zip(COLOURS, results, strict=False):
-        a = result.attrs
-        r = result["r"].values / a["radius_m"]
-        ax.plot(r, result["height"].values / a["radius_m"], color=colour, label=f"a = {a['aspect']:.2g}")
-        ax.plot(a["front_m"] / a["radius_m"], 0, "v", color=colour, clip_on=False, zorder=5)
+def _heaps(ax, scales: list[list[xr.Dataset]]) -> None:
+    for results, line, marker in zip(scales, ("-", "--"), ("v", "1"), strict=False):
+        for colour, result in zip(COLOURS, results, strict=False):
+            a = result.attrs
+            label = f"a = {a['aspect']:.2g}, {a['grains']} grains"
+            r, height = (result[k] / a["radius_m"] for k in ("r", "height"))
+            ax.plot(r, height, line, color=colour, label=label)
+            ax.plot(a["front_m"] / a["radius_m"], 0, marker, color=colour, clip_on=False, zorder=5)
     ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     ax.set(xlim=(0, 6), ylim=(0, None), xlabel="r / r₀ (dotted: the drum; ▾: front)", ylabel="height / r₀")
     ax.set_title("Heaps at the end")
