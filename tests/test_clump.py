@@ -39,14 +39,15 @@ HIT = AMONG.at_rest(
 STEP = ConstantStep(4e-6)
 
 
+@eqx.filter_jit
 def momenta(model, state):
-    m, moment = np.asarray(model.mass), np.asarray(model.inertia)
-    x, v, w = (np.asarray(a) for a in (state.position, state.velocity, state.spin))
-    linear, angular = (m * v).sum(1), (m * np.cross(x, v, axis=0) + moment * w).sum(1)
+    x, v, m = state.position, state.velocity, model.mass[None]
+    linear, angular = m * v, m * jnp.cross(x, v, axis=0) + model.inertia[None] * state.spin
+    linear, angular = linear.sum(axis=1), angular.sum(axis=1)
     for clump, at in zip(model.clumps, state.clumps, strict=True):
         spun = rotation.rotate(at.attitude, clump.body.inertia @ at.spin)
-        linear = linear + np.asarray(clump.body.mass * at.velocity)
-        angular = angular + np.asarray(clump.body.mass * jnp.cross(at.position, at.velocity) + spun)
+        linear = linear + clump.body.mass * at.velocity
+        angular = angular + clump.body.mass * jnp.cross(at.position, at.velocity) + spun
     return linear, angular
 
 

@@ -84,6 +84,13 @@ def test_restitution_is_realised_as_steps_become_short(of):
         np.testing.assert_allclose(v.sum(), 0.3, rtol=1e-13)
 
 
+def three():
+    """Of which two touch, one of them the floor, and one is apart and falls: they share programs."""
+    model = Grains(HERTZ, R * np.array([1.0, 0.8, 1.1]), RHO, (0.0, 0.0, -G), (FLOOR,))
+    x = np.array([[0.0, 1.8 * R, 4 * R], [0.0, 0.1 * R, 0], [0.99 * R, 0.8 * R, 1.4 * R]])
+    return model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
+
+
 march_jit = eqx.filter_jit(march)
 
 
@@ -212,23 +219,32 @@ def test_memory_outlives_its_list():
     np.testing.assert_allclose(often.states.spin, once.states.spin, rtol=1e-12)
 
 
+def both_ways(function, at, along, weights):
+    """Value, its derivative forward `along` a change, and in reverse by `weights` of the value, of one program."""
+    value, forward = jax.linearize(function, at)
+    return value, forward(along), jax.linear_transpose(forward, at)(weights)[0]
+
+
 def test_derivatives_forward_reverse_and_by_differences():
-    """Through an oblique impact of three, of which two touch and one is apart, by restitution and friction."""
-    model = Grains(HERTZ, R * np.array([1.0, 0.8, 1.1]), RHO, (0.0, 0.0, -G), (FLOOR,))
-    x = np.array([[0.0, 1.8 * R, 4 * R], [0.0, 0.1 * R, 0], [0.99 * R, 0.8 * R, 1.4 * R]])
-    progress = start(model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]]))
+    """Through an oblique impact, by restitution and friction."""
+    model, state = three()
+    progress = start(model, state)
 
     @jax.jit
-    def end(p):
-        changed = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), model, (p[0], p[1]))
-        near, dt = progress.neighbours, jnp.asarray(4e-6)
-        last = jax.lax.scan(lambda m, _: (changed.step(m, near, dt), None), progress.motion, length=60)[0].state
-        return jnp.concatenate([last.velocity[0], last.spin[1]])
+    def end(p, along, weights):
+        def ended(p):
+            changed = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), model, (p[0], p[1]))
+            near, dt = progress.neighbours, jnp.asarray(4e-6)
+            last = jax.lax.scan(lambda m, _: (changed.step(m, near, dt), None), progress.motion, length=60)[0]
+            return jnp.concatenate([last.state.velocity[0], last.state.spin[1]])
 
-    p = jnp.array([0.6, 0.3])
-    forward, reverse = jax.jit(jax.jacfwd(end))(p), jax.jit(jax.jacrev(end))(p)
-    h = 1e-5
-    differences = jnp.stack([(end(p + h * e) - end(p - h * e)) / (2 * h) for e in jnp.eye(2)], axis=1)
+        return both_ways(ended, p, along, weights)
+
+    p, (two, six), h = jnp.array([0.6, 0.3]), (np.eye(2), np.eye(6)), 1e-5
+    forward = np.stack([end(p, e, six[0])[1] for e in two], axis=1)
+    reverse = np.stack([end(p, two[0], e)[2] for e in six])
+    beside = [[end(p + sign * h * e, e, six[0])[0] for e in two] for sign in (1, -1)]
+    differences = (np.array(beside[0]) - np.array(beside[1])).T / (2 * h)
     assert np.isfinite(forward).all() and np.abs(forward).max() > 1e-3
     np.testing.assert_allclose(reverse, forward, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(forward, differences, rtol=1e-5, atol=1e-6 * np.abs(forward).max())
@@ -237,8 +253,9 @@ def test_derivatives_forward_reverse_and_by_differences():
 def test_derivatives_are_finite_where_grains_pass_each_other_apart():
     model = Grains(HERTZ, np.full(2, R), RHO)
     x = np.array([[0.0, 2.1 * R], [0, 0], [0, 0]])  # within the skin
+    progress = start(model, moving(model, x, np.zeros((3, 2))))
+    assert progress.neighbours.pairs.first[0] != progress.neighbours.pairs.second[0]
 
-    @jax.jit
     def end(speed):
         state = moving(model, x, jnp.zeros((3, 2)).at[1, 0].set(speed))
         near, dt = progress.neighbours, jnp.asarray(1e-5)
@@ -246,34 +263,54 @@ def test_derivatives_are_finite_where_grains_pass_each_other_apart():
         last = jax.lax.scan(lambda m, _: (model.step(m, near, dt), None), motion, length=4)[0]
         return last.state.velocity[1, 0]
 
-    progress = start(model, moving(model, x, np.zeros((3, 2))))
-    assert progress.neighbours.pairs.first[0] != progress.neighbours.pairs.second[0]
-    np.testing.assert_allclose(jax.jit(jax.grad(end))(jnp.asarray(0.3)), 1.0)
-    np.testing.assert_allclose(jax.jit(jax.jacfwd(end))(jnp.asarray(0.3)), 1.0)
+    one = jnp.ones(())
+    np.testing.assert_allclose(jax.jit(lambda speed: both_ways(end, speed, one, one))(0.3 * one), [0.3, 1.0, 1.0])
+
+
+@jax.jit
+def slopes_of_friction(friction, size, push, slip):
+    """Forward and in reverse, of the force along a contact that remembers one of a `size`."""
+
+    def new(friction, size, push):
+        of = eqx.tree_at(lambda m: m.friction, HERTZ, friction)
+        memory = Shear(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
+        normal, depth, dt = jnp.array([0.6, 0.0, 0.8]), jnp.asarray(1e-6), jnp.asarray(1e-5)
+        return sheared(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
+
+    return [jac(new, argnums=(0, 1, 2))(friction, size, push) for jac in (jax.jacfwd, jax.jacrev)]
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-160, 1e-140, 1e-80, 1e-70, 1e-3])
 def test_derivatives_are_finite_however_small_a_remembered_force_is(size):
-    normal, slip = jnp.array([0.6, 0.0, 0.8]), jnp.array([0.0, 1e-3 * size, 0.0])
-
-    @jax.jit
-    def new(friction, size, push):
-        of = eqx.tree_at(lambda m: m.friction, HERTZ, friction)
-        memory = Shear(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
-        depth, dt = jnp.asarray(1e-6), jnp.asarray(1e-5)
-        return sheared(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
-
     for push in (1.0, 0.0):  # it holds, and it slides
-        at = jnp.asarray(0.5), jnp.asarray(size), jnp.asarray(push)
-        assert np.isfinite(jax.jacfwd(new, argnums=(0, 1, 2))(*at)).all()
-        assert np.isfinite(jax.jacrev(new, argnums=(0, 1, 2))(*at)).all()
+        forward, reverse = slopes_of_friction(0.5, size, push, jnp.array([0.0, 1e-3 * size, 0.0]))
+        assert np.isfinite(forward).all() and np.isfinite(reverse).all()
+
+
+@pytest.mark.parametrize("dtype, sizes", [(float, (1e-160, 1e-78, 1e-3)), (np.float32, (1e-21, 1e-10, 1e-3))])
+def test_friction_is_bounded_however_small_it_is_and_none_between_two_that_are_apart(dtype, sizes):
+    def along(size, push, depth, speed):
+        """The force along a contact that remembers one of a `size`, N."""
+        radius, mass, depth, push, stiffness, dt = (
+            jnp.asarray(x, dtype) for x in (2e-3, 3e-4, depth, push, 3e3, 1e-5)
+        )
+        memory = Shear(jnp.asarray(size * np.array([0.8, 0.1, -0.6]), dtype), stiffness)
+        slip, normal = jnp.asarray([0.0, speed, 0.0], dtype), jnp.asarray([0.6, 0.0, 0.8], dtype)
+        of = HERTZ if dtype is float else single(HERTZ)
+        return np.linalg.norm(np.float64(sheared(of, radius, mass, depth, push, slip, normal, memory, dt)[0]))
+
+    for size in sizes:
+        assert along(size, 1.0, 1e-6, 0.0) / size == pytest.approx(0.137, rel=0.01)  # the spring's, now softer
+        assert along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
+        assert along(size, 0.0, -1e-6, 0.1) == 0
+        assert along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
 
 
 def test_what_stops_a_run():
-    model, state = gas(HERTZ)
+    model, state = three()
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):
         evolve(model, state, [0.1], ConstantStep(1e-3))
-    thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
+    thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 2].set(jnp.nan))
     ended = evolve(model, thrown, [0.01], ConstantStep(1e-6), throw=False)
     assert ended.status == Status.NOT_FINITE
 
@@ -291,11 +328,13 @@ def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
 
 
 def test_float32_stays_float32_within_a_float64_session():
-    model, state = gas(HERTZ)
+    model, state = three()
+    step = ConstantStep(4e-6)
     wide, narrow = (
-        evolve(m, s, [0.004], CourantStep(0.5)).states for m, s in ((model, state), single((model, state)))
+        evolve(*given, [4e-4], of).states for *given, of in ((model, state, step), single((model, state, step)))
     )
     assert {x.dtype for x in jax.tree.leaves(narrow) if x.dtype.kind == "f"} == {np.dtype(np.float32)}
+    assert np.abs(wide.spin).max() > 1.0  # two have met
     np.testing.assert_allclose(narrow.position, wide.position, atol=1e-4 * R)
 
 

@@ -9,6 +9,8 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.particles import Pairs
 from difsim.shape import AbstractSDF
 
+LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
+
 
 class Near(eqx.Module):
     """Pairs of grains, and the grains near each wall [q]; room that is left there names grain n, which is none.
@@ -28,7 +30,7 @@ class Near(eqx.Module):
         """On the host; **arguments, raises** as `Pairs.allocate`, with `walls` besides."""
         pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
-        rooms = tuple(jnp.zeros(1 + int(np.ceil(slack * count)), jnp.int32) for count in counts)
+        rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
         return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, pairs.overflow), jnp.asarray(position))
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:

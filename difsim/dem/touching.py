@@ -110,7 +110,8 @@ def sheared(
     turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
     force = softer * jnp.sqrt(turned) * flat - (k * dt + c) * slip
     bound, square = law.friction * push, dot(force, force)
-    slides = square > jnp.maximum(bound**2, least)
-    shorter = jnp.where(slides, bound / jnp.sqrt(jnp.where(slides, square, 1.0)), 1.0)
+    # Not `slides = square > bound**2`: of what is tiny both are 0, and a bound of 0 is to leave nothing.
+    holds = square < bound**2
+    shorter = jnp.where(holds, 1.0, bound / jnp.sqrt(jnp.where(holds, 1.0, jnp.maximum(square, least))))
     # The floor of c would be remembered by two that are apart, as a force whose square has no reciprocal.
     return shorter * force, Shear(jnp.where(k > 0, shorter * force + c * slip, 0.0), k)

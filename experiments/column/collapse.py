@@ -13,7 +13,9 @@ from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
 
 ASPECTS = (0.7, 1.4, 2.8, 5.6)
-FRICTIONS = ((0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (0.8, 0.0), (0.5, 0.1), (0.5, 0.3))  # friction, C/R
+FREE = (0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (0.8, 0.0)
+RESISTING = (0.5, 0.1), (0.1, 0.3), (0.5, 0.3), (0.8, 0.3)
+FRICTIONS = *FREE, *RESISTING  # friction, and C/R of the resistance to rolling
 REPOSE = 1.4  # aspect ratio of the columns whose heaps' slopes are measured
 FALLS, AND = 4.0, 0.3  # of √(h₀/g), and s: how long a collapse is followed
 FRAMES = 16

@@ -14,6 +14,7 @@ from experiments.column.collapse import lube
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
 
 COLOURS = BLUE, ORANGE, GREEN, RED, PINK, SKY
+AT_REST = 0.01  # of the energy of the fall, which single grains that roll away may still have
 
 
 def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
@@ -24,7 +25,7 @@ def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
         fine = scales[0]
         _cuts(above, fine[len(fine) // 2])
         heaps, trend = below.subplots(1, 2)
-        _heaps(heaps, fine)
+        _heaps(heaps, scales)
         _trend(trend, scales)
         figure.savefig(out / "collapse.png")
 
@@ -45,12 +46,14 @@ def _cuts(figure, result: xr.Dataset) -> None:
     figure.axes[0].set_ylabel("z (m), cut at y = 0")
 
 
-def _heaps(ax, results: list[xr.Dataset]) -> None:
-    for colour, result in zip(COLOURS, results, strict=False):
-        a = result.attrs
-        r = result["r"].values / a["radius_m"]
-        ax.plot(r, result["height"].values / a["radius_m"], color=colour, label=f"a = {a['aspect']:.2g}")
-        ax.plot(a["front_m"] / a["radius_m"], 0, "v", color=colour, clip_on=False, zorder=5)
+def _heaps(ax, scales: list[list[xr.Dataset]]) -> None:
+    for results, line, marker in zip(scales, ("-", "--"), ("v", "1"), strict=False):
+        for colour, result in zip(COLOURS, results, strict=False):
+            a = result.attrs
+            label = f"a = {a['aspect']:.2g}, {a['grains']} grains"
+            r, height = (result[k] / a["radius_m"] for k in ("r", "height"))
+            ax.plot(r, height, line, color=colour, label=label)
+            ax.plot(a["front_m"] / a["radius_m"], 0, marker, color=colour, clip_on=False, zorder=5)
     ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     ax.set(xlim=(0, 6), ylim=(0, None), xlabel="r / r₀ (dotted: the drum; ▾: front)", ylabel="height / r₀")
     ax.set_title("Heaps at the end")
@@ -75,20 +78,28 @@ def _trend(ax, scales: list[list[xr.Dataset]]) -> None:
 
 def draw_repose(results: list[xr.Dataset], out: Path) -> None:
     """Heaps by friction and by resistance to rolling, and the slopes of their flanks."""
+    frictions, rollings = (sorted({r.attrs[k] for r in results}) for k in ("friction", "rolling"))
+    colours = dict(zip(frictions, COLOURS, strict=False))
+    lines = dict(zip(rollings, (":", "--", "-"), strict=False))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10, 3.6), layout="constrained")
         heaps, slopes = figure.subplots(1, 2)
-        for colour, result in zip(COLOURS, results, strict=False):
+        for result in results:
             a = result.attrs
-            label = f"μ = {a['friction']:g}, C/R = {a['rolling']:g}"
-            heaps.plot(
-                result["r"] / a["diameter_m"], result["height"] / a["diameter_m"], color=colour, label=label
+            colour, label = colours[a["friction"]], f"μ = {a['friction']:g}, C/R = {a['rolling']:g}"
+            r, height = (result[k] / a["diameter_m"] for k in ("r", "height"))
+            heaps.plot(r, height, lines[a["rolling"]], color=colour, label=label)
+            filled = colour if a["kinetic_left"] < AT_REST else "none"
+            slopes.plot(a["friction"], a["slope_deg"], "o", color=colour, markerfacecolor=filled, zorder=3)
+        for rolling in rollings:
+            at = sorted(
+                (r.attrs["friction"], r.attrs["slope_deg"]) for r in results if r.attrs["rolling"] == rolling
             )
-            filled = "none" if a["rolling"] else colour
-            slopes.plot(a["friction"], a["slope_deg"], "o", color=colour, markerfacecolor=filled, label=label)
+            slopes.plot(*zip(*at, strict=True), lines[rolling], color=GREY, label=f"C/R = {rolling:g}")
         heaps.set(xlim=(0, 45), ylim=(0, None), xlabel="r (diameters)", ylabel="height (diameters)")
         heaps.set_title("Heaps")
         heaps.legend(frameon=False)
         slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction μ", ylabel="slope of the flank (°)")
-        slopes.set_title("Slopes (open: with resistance to rolling)")
+        slopes.set_title("Slopes (open: still flows when the run ends)")
+        slopes.legend(frameon=False)
         figure.savefig(out / "repose.png")

@@ -9,13 +9,14 @@ import xarray as xr
 
 from experiments.column import pictures
 from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapsed, exponents, lube
-from experiments.column.scene import COUNT, Column
+from experiments.column.scene import Column
 from experiments.records import provenance, record
 
 StageName = Literal["collapse", "repose"]
-COARSER = 3  # times fewer grains, each 1.44 times as large
+COUNT = 4000  # grains in a column, at the finer scale
+COARSER = 4  # times fewer grains, each 1.59 times as large
 QUICK_COUNT, QUICK_ASPECTS, QUICK_FRICTIONS = 1000, (1.4, 2.8), ((0.1, 0.0), (0.5, 0.1))
-FEW = 5  # times fewer grains for slopes of heaps
+FEW = 2  # times fewer grains for slopes of heaps
 
 
 @dataclass
@@ -26,7 +27,7 @@ class ColumnStudy:
     """"collapse": four aspect ratios, each with two sizes of grains; "repose": how steep heaps are, by friction
     and by resistance to rolling."""
     grains: int = COUNT
-    """In a column, at the finer of the two scales; with less than 3000 there is no coarser one."""
+    """In a column, at the finer of the two scales; with less than 4000 there is no coarser one."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/column/STAGE)."""
     quick: bool = False

@@ -10,8 +10,7 @@ from difsim.contact import RollingTorque
 from difsim.dem import Grains, GrainsState, HertzMindlin
 from experiments.cache import CACHE
 
-DIAMETER = 0.01  # m, of grains where a column has `COUNT` of them
-COUNT = 10_000
+DIAMETER, OF = 0.01, 10_000  # m, of grains where a column has so many of them
 DENSITY, GRAVITY = 2500.0, 9.81  # kg/m³ of a grain, m/s²
 MODULUS, POISSON, RESTITUTION = 5e6, 0.25, 0.5
 FRICTION, ROLLING = 0.5, 0.1  # rolling: C/R
@@ -24,12 +23,12 @@ class Column:
     """A column of about `count` grains, `aspect` times as high as its radius; of the same volume for any count."""
 
     aspect: float
-    count: int = COUNT
+    count: int
 
     @property
     def diameter(self) -> float:
         """Mean of the grains, m."""
-        return DIAMETER * (COUNT / self.count) ** (1 / 3)
+        return DIAMETER * (OF / self.count) ** (1 / 3)
 
     @property
     def radius(self) -> float:

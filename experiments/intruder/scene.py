@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.beds import Bed, Bin, GaussianSizes, Recipe
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains, GrainsState, HertzMindlin
 from difsim.stepping import Progress, march, start
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
@@ -66,7 +66,7 @@ class Drop(eqx.Module):
             self.grains,
             (friction, modulus, restitution),
         )
-        state = self.begin.motion.state
+        state = _of_modulus(self.begin.motion.state, factors[2])
         above = _above(state.position, grains.radius, place)
         state = eqx.tree_at(
             lambda s: (s.position, s.velocity),
@@ -84,6 +84,16 @@ class Drop(eqx.Module):
 
         ended, seen = jax.lax.scan(part, begun, length=self.parts)
         return seen, ended.status
+
+
+def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
+    """A bed whose contacts remember to have been that much stiffer: softer grains than those that it settled with
+    would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
+
+    def stiffnesses(s):
+        return [memory.stiffness for memory in (s.pairs.memory, *s.walls)]
+
+    return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
 
 
 def _above(

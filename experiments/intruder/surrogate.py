@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from tqdm import tqdm
 
 from difsim.stepping import Status
+from difsim.typing import Scalar
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.records import provenance
@@ -45,7 +46,7 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
     surrogate.png."""
     key = jax.random.key(seed)
     cube = latin_hypercube(key, samples, 1 + len(UNKNOWNS))
-    scaled = [q.physical(q.quantile(cube[:, 1 + i])) for i, q in enumerate(UNKNOWNS.values())]
+    scaled = [jax.vmap(_quantile, (None, 0))(q, cube[:, 1 + i]) for i, q in enumerate(UNKNOWNS.values())]
     points = jnp.stack([RANGE[0] + (RANGE[1] - RANGE[0]) * cube[:, 0], *scaled], axis=1)
     outcomes = _thrown(drop, points, seed + 1)
     surface = response_surface(_coordinates(points), outcomes)
@@ -92,6 +93,11 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
             for i, name in enumerate(UNKNOWNS)
         },
     }
+
+
+def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:
+    """Of its prior, in its own unit."""
+    return quantity.physical(quantity.quantile(share))
 
 
 def _thrown(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
