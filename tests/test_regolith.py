@@ -97,6 +97,25 @@ def test_flow_solves_its_equation():
     assert c1 * rate + c2 * rate**2 == approx(force - area * q, rel=1e-12)
 
 
+@pytest.mark.parametrize("factor", [0.2, 1.0, 5.0])
+def test_a_resistance_multiplies_all_that_resists(factor):
+    """f times the force gives the same flow, far above the strength; stiffness and sliding stay."""
+    ground, scaled = regolith(), regolith(resistance=factor)
+    z, slip = jnp.array(0.05), jnp.array([0.02, -0.01, 0.0])
+    for force in jnp.array([900.0, 2000.0]):
+        rate = ground.flow(force, z, R)
+        assert scaled.flow(factor * force, z, R) == approx(rate, rel=1e-9)
+    assert scaled.stiffness(R) == ground.stiffness(R)
+    np.testing.assert_array_equal(scaled.sliding(force, z, slip, R), ground.sliding(force, z, slip, R))
+    assert scaled.flow(jnp.array(0.0), z, R) == 0
+
+
+def test_more_resistance_lets_less_through():
+    rates = [regolith(resistance=f).flow(jnp.array(600.0), jnp.array(0.05), R) for f in (0.5, 0.9, 1.0, 1.1, 2.0)]
+    assert np.all(np.diff(rates) < 0)
+    assert rates[2] == regolith().flow(jnp.array(600.0), jnp.array(0.05), R)
+
+
 def test_flow_is_zero_without_force_and_small_below_the_strength():
     ground = regolith()
     z = jnp.array([0.0, 0.1, 0.27])
@@ -130,6 +149,7 @@ def response(ground, force, z, slip):
 def test_every_unknown_acts_smoothly(force, z):
     state = jnp.array(force), jnp.array(z), jnp.array([0.02, -0.01, 0.0])
     check_gradients(response, regolith(), *state)
+    check_gradients(response, regolith(resistance=0.3), *state)
     for name in UNKNOWNS:
         moved = jax.jvp(
             lambda x, name=name: response(eqx.tree_at(lambda g: getattr(g, name), regolith(), x), *state)[:2],
@@ -155,6 +175,7 @@ def test_derivatives_are_finite_at_rest_and_in_flight():
     [({name: -1.0}, f"{name} = -1") for name in UNKNOWNS]
     + [({name: 0.0}, f"{name} = 0") for name in ("slip_speed", "yield_width", "viscosity")]
     + [
+        ({"resistance": 0.0}, "resistance = 0"),
         ({"porosity": 1.0}, "porosity = 1"),
         ({"porosity": 0.0}, "porosity = 0"),
         ({"poisson": 0.5}, "poisson = 0.5"),

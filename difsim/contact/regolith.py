@@ -5,7 +5,8 @@ yields at a strength F_y(z) and flows at a rate set by viscous and inertial resi
 
     N = k_e (total penetration - z),      c₁ ż + c₂ ż² = ⟨N - F_y(z)⟩,      ż ≥ 0.
 
-z is the plastic penetration. It never recovers, so unloading is inelastic: what went into z is lost.
+z is the plastic penetration. It never recovers, so unloading is inelastic: what went into z is lost. All that
+resists it, F_y, c₁ and c₂, is multiplied by `resistance` f (1): the place of a calibration.
 
 | term | formula | source |
 |---|---|---|
@@ -37,7 +38,8 @@ class Regolith(eqx.Module):
 
     **Arguments** (all scalars, SI units): `thickness` h_c m, `grain_diameter` D_p m, `grain_density` ρ_p
     kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
-    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m.
+    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m,
+    `resistance` f.
 
     **Raises** `ValueError` when a value is not positive (gravity or surface energy may be 0, not both), or
     porosity or poisson is out of its range.
@@ -55,9 +57,10 @@ class Regolith(eqx.Module):
     slip_speed: Scalar = scalar(default=5e-3)
     yield_width: Scalar = scalar(default=2.0)
     viscosity: Scalar = scalar(default=10.0)
+    resistance: Scalar = scalar(default=1.0)
 
     def __check_init__(self):
-        for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"):
+        for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction", "resistance"):
             value = getattr(self, name)
             require(value > 0, f"Regolith: {name} = {value} must be positive (SI units)")
         for name in ("slip_speed", "yield_width", "viscosity"):
@@ -116,9 +119,10 @@ class Regolith(eqx.Module):
         """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
         area = jnp.pi * radius**2
         pressure = self.bearing_pressure(z, radius)
-        strength = area * pressure
+        strength = self.resistance * area * pressure
         # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
+        excess = excess / self.resistance  # f (c₁ ż + c₂ ż²) = ⟨N - f F_y⟩
         c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
         c2 = 8 / 3 * self.friction * self.bulk_density * area
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))

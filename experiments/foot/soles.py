@@ -1,0 +1,159 @@
+"""Soles thrown into the soils of a design, by grains and by the reduced law: by what factor they resist more."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from tqdm import tqdm
+
+from difsim.beds import Bed
+from difsim.contact import Regolith
+from difsim.stepping import Progress
+from difsim.typing import Scalar
+from experiments.foot.grains import above, throw
+from experiments.foot.scene import GRAVITY, RADIUS, law
+from experiments.foot.soils import OPTIMUM, Soil, design, ground_of, poured, turned_into
+from experiments.foot.thrown import law_fall
+from inversion import Checkpoint
+
+FORM = 1  # counts the ways in which soles are thrown: an older result is not read as one of this
+SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
+UNTIL = 0.3  # of the speed: nine tenths of the energy are lost then, and the rest would take most of the time
+GRAINS, WIDTH = 0.04, 0.6  # m, of a grain and of the drum
+ROOM = 1.6  # in a list, over what it holds before the bed is pressed
+LEFT_OUT = 2.0  # grains above the floor: so few do not say what a floor does
+SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
+
+
+class Throw(NamedTuple):
+    """One sole: into what `soil`, of what coarse grains (`diameter` m, `bed` is a seed), where, m, how fast, m/s,
+    with what load, kg/m²; `why` it is thrown."""
+
+    why: str
+    soil: Soil
+    diameter: float = GRAINS
+    bed: int = 0
+    place: tuple[float, float] = (0.0, 0.0)
+    speed: float = SPEED
+    load: float = LOAD
+
+    @property
+    def key(self) -> str:
+        """A file's name."""
+        numbers = *self.soil, self.diameter, self.bed, *self.place, self.speed, self.load
+        return "_".join(f"{x:.6g}" for x in numbers)
+
+    @property
+    def twin(self) -> "Throw":
+        """The same soil and place with the grains, speed and load of the design."""
+        return self._replace(diameter=GRAINS, speed=SPEED, load=LOAD)
+
+
+def throws(count: int, seed: int, repeats: int, sizes: dict[float, float]) -> list[Throw]:
+    """The design, each soil at a place of its own; the optimum at `repeats` places in each of two beds; some soils
+    with half the speed and with half the load; and by `sizes` of grains, m, in a layer of that thickness, m, beside
+    those of GRAINS."""
+    places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
+    some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
+    again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
+    soils = (
+        OPTIMUM,
+        OPTIMUM._replace(grain_diameter=5e-3),
+        OPTIMUM._replace(friction=0.2),
+        OPTIMUM._replace(grain_density=3000.0),
+    )
+    beside = [Throw("beside", soil) for soil in soils]
+    slow = [Throw("speed", soil, speed=0.5 * SPEED) for soil in soils]
+    light = [Throw("load", soil, load=0.5 * LOAD) for soil in soils]
+    sized = [
+        Throw("size" if d == size else "beside", soil._replace(thickness=thickness), diameter=d)
+        for size, thickness in sizes.items()
+        for d in (GRAINS, size)
+        for soil in soils[:3]
+    ]
+    return some + again + beside + slow + light + sized
+
+
+class Range:
+    """Where soles are thrown: its beds in drums of `width` m, and for each the list of a first throw, so that all
+    are one program. A sole is left with `until` of its speed."""
+
+    def __init__(self, until: float, width: float):
+        self.until, self.width = until, width
+        self.beds: dict[tuple, tuple[Bed, Progress]] = {}
+
+    def __call__(self, one: Throw) -> dict[str, np.ndarray]:
+        """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
+        the `unrest` m/s of its grains before; how many `steps`."""
+        bed, like = self._bed(one)
+        soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
+        deepest = bed.figures.height - LEFT_OUT * one.diameter
+        path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, like)
+        return {name: path[name].values for name in ("time", "penetration", "speed")} | {
+            "thickness": bed.figures.height,
+            "unrest": unrest,
+            "steps": path.attrs["steps"],
+        }
+
+    def _bed(self, one: Throw) -> tuple[Bed, Progress]:
+        which = one.diameter, one.soil.thickness, one.bed
+        if which not in self.beds:
+            bed = poured(one.diameter, one.soil.thickness, self.width, one.bed)
+            soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
+            self.beds[which] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
+        return self.beds[which]
+
+
+def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: float = WIDTH) -> list[dict[str, Any]]:
+    """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
+    kept = Checkpoint(folder, repr((FORM, until, width, ROOM, LEFT_OUT, GRAVITY)))
+    stand = Range(until, width)
+    paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
+    return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
+
+
+def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
+    """`way` m from first touch to where `until` of the speed is left, if the sole `stands`, or to where it was left,
+    `seconds` and the mean `pressure` Pa on that way; the same by the reduced law; the `ratio` of what grains and
+    law take on the way and at the speeds of the grains, and `ratio_below` of the part below the mean surface."""
+    ground = ground_of(one.soil, float(path["thickness"]))
+    penetration = path["penetration"]
+    way, below = penetration - penetration[0], penetration > 0
+    fall, falling = law_fall(one.speed, one.load, ground)
+    fast = falling > until * one.speed
+    fall, falling = fall[fast], falling[fast]
+    speed = path["speed"]
+    return {
+        "stands": bool(speed[-1] <= until * one.speed),
+        "touches": float(penetration[0]),
+        "way": float(way[-1]),
+        "seconds": float(path["time"][-1]),
+        "pressure": lost(speed, one.load) / float(way[-1]),
+        "law_way": float(fall[-1]),
+        "law_seconds": float(np.sum(2 * np.diff(fall) / (falling[1:] + falling[:-1]))),
+        "law_pressure": lost(falling, one.load) / float(fall[-1]),
+        "ratio": lost(speed, one.load) / work(way, speed, ground),
+        "ratio_below": lost(speed[below], one.load) / work(penetration[below], speed[below], ground),
+        "thickness": float(path["thickness"]),
+        "unrest": float(path["unrest"]),
+        "steps": int(path["steps"]),
+    }
+
+
+def lost(speed: np.ndarray, load: float) -> float:
+    """Energy over area, J/m², that a sole loses on a way."""
+    return float(0.5 * load * (speed[0] ** 2 - speed[-1] ** 2))
+
+
+def work(way: np.ndarray, speed: np.ndarray, ground: Regolith) -> float:
+    """What the reduced law would take from a sole on that way at these speeds, J/m²."""
+    even = np.linspace(way[0], way[-1], 1001)
+    return float(_work(jnp.asarray(even), jnp.asarray(np.maximum(np.interp(even, way, speed), 0.0)), ground))
+
+
+@eqx.filter_jit
+def _work(way: Float[Array, " z"], speed: Float[Array, " z"], ground: Regolith) -> Scalar:
+    return jnp.trapezoid(law(way, speed, ground), way) / (jnp.pi * RADIUS**2)
