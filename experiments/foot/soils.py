@@ -16,8 +16,8 @@ from experiments.cache import CACHE
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
 
-# The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of .25 m and a
-# floor so deep is hardly felt; and grains above 4 cm, for which those that are thrown into cannot stand.
+# The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of .25 m and
+# a floor so deep is hardly felt; and grains above 4 cm, for which those that are thrown into cannot stand.
 THICKNESSES = 0.25, 0.4, 0.5  # m
 MODULI = 1e7, 1e8, 1e9  # Pa
 FRICTIONS = 0.2, 0.6, 1.0
@@ -56,7 +56,7 @@ def design(count: int, seed: int) -> list[Soil]:
 
 
 def poured(diameter: float, thickness: float, width: float, seed: int = 0) -> Bed:
-    """Dry grains of `diameter` m in a drum `width` m wide, about `thickness` m deep, from the cache where they are."""
+    """Dry grains of `diameter` m in a drum `width` m wide, about `thickness` m deep; kept in the cache."""
     made = recipe(diameter, width, 0.0)
     made = replace(
         made,

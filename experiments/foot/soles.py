@@ -54,8 +54,8 @@ class Throw(NamedTuple):
 
 def throws(count: int, seed: int, repeats: int, sizes: dict[float, float]) -> list[Throw]:
     """The design, each soil at a place of its own; the optimum at `repeats` places in each of two beds; some soils
-    with half the speed and with half the load; and by `sizes` of grains, m, in a layer of that thickness, m, beside
-    those of GRAINS."""
+    with half the speed and with half the load; and among grains of other `sizes`, m, in layers of that thickness,
+    m, beside GRAINS."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
     some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
     again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
@@ -116,7 +116,7 @@ def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: floa
 
 
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
-    """`way` m from first touch to where `until` of the speed is left, if the sole `stands`, or to where it was left,
+    """`way` m from first touch to where `until` of the speed is left (it `stands`), or as far as it was followed,
     `seconds` and the mean `pressure` Pa on that way; the same by the reduced law; the `ratio` of what grains and
     law take on the way and at the speeds of the grains, and `ratio_below` of the part below the mean surface."""
     ground = ground_of(one.soil, float(path["thickness"]))
@@ -135,8 +135,8 @@ def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, A
         "law_way": float(fall[-1]),
         "law_seconds": float(np.sum(2 * np.diff(fall) / (falling[1:] + falling[:-1]))),
         "law_pressure": lost(falling, one.load) / float(fall[-1]),
-        "ratio": lost(speed, one.load) / work(way, speed, ground),
-        "ratio_below": lost(speed[below], one.load) / work(penetration[below], speed[below], ground),
+        "ratio": ratio(way, speed, one.load, ground),
+        "ratio_below": ratio(penetration[below], speed[below], one.load, ground) if below.sum() > 1 else np.nan,
         "thickness": float(path["thickness"]),
         "unrest": float(path["unrest"]),
         "steps": int(path["steps"]),
@@ -148,12 +148,14 @@ def lost(speed: np.ndarray, load: float) -> float:
     return float(0.5 * load * (speed[0] ** 2 - speed[-1] ** 2))
 
 
-def work(way: np.ndarray, speed: np.ndarray, ground: Regolith) -> float:
-    """What the reduced law would take from a sole on that way at these speeds, J/m²."""
+def ratio(way: np.ndarray, speed: np.ndarray, load: float, ground: Regolith) -> float:
+    """What a sole loses on a way over what the reduced law would take from it there, at these speeds."""
     even = np.linspace(way[0], way[-1], 1001)
-    return float(_work(jnp.asarray(even), jnp.asarray(np.maximum(np.interp(even, way, speed), 0.0)), ground))
+    slower = np.maximum(np.interp(even, way, speed), 0.0)
+    return lost(speed, load) / float(_work(jnp.asarray(even), jnp.asarray(slower), ground))
 
 
 @eqx.filter_jit
 def _work(way: Float[Array, " z"], speed: Float[Array, " z"], ground: Regolith) -> Scalar:
+    """Of the reduced law, J/m²."""
     return jnp.trapezoid(law(way, speed, ground), way) / (jnp.pi * RADIUS**2)
