@@ -60,8 +60,8 @@ def points_of(wanted: list[Throw], found: list[dict[str, Any]]) -> Float[np.ndar
 
 
 def errors(surface: ResponseSurface, wanted: list[Throw], found: list[dict[str, Any]]) -> dict[str, float]:
-    """What is not known of ln of the factor: how far the `surface` is off a point that it has not seen (`beds`: the
-    scatter between places and beds of one soil, is in it); what `speed`, `load` and `size` of the grains change;
+    """What is not known of ln of the factor: how far the `surface` is off a point that it has not seen, with the
+    scatter between `beds` and places of one soil; what `speed`, `load` and `size` of the grains change;
     `total` of all but `beds`."""
     factor = {one.key: row["ratio"] for one, row in zip(wanted, found, strict=True)}
 
