@@ -259,10 +259,11 @@ def _restarted(descended: Restarts, names: list[str]) -> np.ndarray:
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
-    """By what factor the ground resists more than the reduced law at the fit, its sigma in ln, and which unknowns
-    of the fit lie outside what was calibrated: there the factor is that of the edge."""
+    """The factors on the reduced law at the fit, their sigma in ln, and which unknowns of the fit were not
+    calibrated where they are."""
+    factors = calibration.factors(jnp.asarray(values["law_error"]))
     return {
-        "factor": float(calibration.factor(values, jnp.asarray(values["law_error"]))),
+        **{name: float(factor) for name, factor in factors.items()},
         "sigma": float(calibration.sigma),
         "outside": calibration.outside(values),
     }
@@ -306,7 +307,8 @@ def table(summary: dict[str, Any]) -> str:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
         lines += [
             "",
-            f"grains resist {c['factor']:.2f} times the reduced law, sigma {c['sigma']:.2f} in ln{beyond}",
+            f"the reduced law's bearing times {c['bearing_factor']:.3f}, its inertia times "
+            f"{c['inertia_factor']:.2f}, sigma {c['sigma']:.2f} in ln{beyond}",
         ]
     lines += ["", f"{'observable':24s}{'simulated':>11s}{'observed':>11s}{'sigma':>9s}  unit"]
     for name, row in summary["observables"].items():

@@ -75,7 +75,7 @@ class Experiment(eqx.Module):
             porosity=self.porosity,
             surface_energy=self.surface_energy,
             gravity=safe.norm(self.gravity.acceleration(jnp.zeros(3))),
-            resistance=1.0 if self.calibration is None else self.calibration.factor(p, p["law_error"]),
+            **({} if self.calibration is None else self.calibration.factors(p["law_error"])),
         )
         boulder = Boulder(
             edge.at[2].set(self.boulder_height),

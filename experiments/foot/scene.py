@@ -55,8 +55,8 @@ def law(z: Any, speed: Any, ground: Regolith = LAW) -> Any:
         area = np.pi * RADIUS**2
         pressure = ground.bearing_pressure(z, jnp.asarray(RADIUS))
         c1 = area * ground.grain_diameter / RADIUS * jnp.sqrt(ground.grain_density * pressure) + ground.viscosity
-        c2 = 8 / 3 * ground.friction * ground.bulk_density * area
-        return ground.resistance * (area * pressure + c1 * speed + c2 * speed**2)
+        c2 = ground.inertia_factor * 8 / 3 * ground.friction * ground.bulk_density * area
+        return area * pressure + c1 * speed + c2 * speed**2
 
     return jnp.vectorize(one)(jnp.asarray(z), jnp.asarray(speed))
 

@@ -117,30 +117,37 @@ def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: floa
 
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
     """`way` m from first touch to where `until` of the speed is left (it `stands`), or as far as it was followed,
-    `seconds` and the mean `pressure` Pa on that way; the same by the reduced law; the `ratio` of what grains and
-    law take on the way and at the speeds of the grains, and `ratio_below` of the part below the mean surface."""
+    `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
+    the `work` of the law's bearing and of its inertia on the same way at the same speeds; `below`: these three of
+    the part below the mean surface, where there is one."""
     ground = ground_of(one.soil, float(path["thickness"]))
-    penetration = path["penetration"]
+    penetration, speed = path["penetration"], path["speed"]
     way, below = penetration - penetration[0], penetration > 0
-    fall, falling = law_fall(one.speed, one.load, ground)
-    fast = falling > until * one.speed
-    fall, falling = fall[fast], falling[fast]
-    speed = path["speed"]
+    depth, falling = fallen(one, ground, until)
+    part = penetration[below], speed[below]
     return {
         "stands": bool(speed[-1] <= until * one.speed),
         "touches": float(penetration[0]),
         "way": float(way[-1]),
         "seconds": float(path["time"][-1]),
         "pressure": lost(speed, one.load) / float(way[-1]),
-        "law_way": float(fall[-1]),
-        "law_seconds": float(np.sum(2 * np.diff(fall) / (falling[1:] + falling[:-1]))),
-        "law_pressure": lost(falling, one.load) / float(fall[-1]),
-        "ratio": ratio(way, speed, one.load, ground),
-        "ratio_below": ratio(penetration[below], speed[below], one.load, ground) if below.sum() > 1 else np.nan,
+        "law_way": float(depth[-1]),
+        "law_seconds": float(np.sum(2 * np.diff(depth) / (falling[1:] + falling[:-1]))),
+        "law_pressure": lost(falling, one.load) / float(depth[-1]),
+        "lost": lost(speed, one.load),
+        "work": work(way, speed, ground),
+        "below": [lost(part[1], one.load), *work(*part, ground)] if below.sum() > 1 else None,
         "thickness": float(path["thickness"]),
         "unrest": float(path["unrest"]),
         "steps": int(path["steps"]),
     }
+
+
+def fallen(one: Throw, ground: Regolith, until: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same sole by the reduced law: depths m, and speeds m/s there."""
+    depth, speed = law_fall(one.speed, one.load, ground)
+    fast = speed > until * one.speed
+    return depth[fast], speed[fast]
 
 
 def lost(speed: np.ndarray, load: float) -> float:
@@ -148,14 +155,14 @@ def lost(speed: np.ndarray, load: float) -> float:
     return float(0.5 * load * (speed[0] ** 2 - speed[-1] ** 2))
 
 
-def ratio(way: np.ndarray, speed: np.ndarray, load: float, ground: Regolith) -> float:
-    """What a sole loses on a way over what the reduced law would take from it there, at these speeds."""
+def work(way: np.ndarray, speed: np.ndarray, ground: Regolith) -> list[float]:
+    """J/m² that bearing and inertia (viscosity with it) of the reduced law would take on a way at these speeds."""
     even = np.linspace(way[0], way[-1], 1001)
     slower = np.maximum(np.interp(even, way, speed), 0.0)
-    return lost(speed, load) / float(_work(jnp.asarray(even), jnp.asarray(slower), ground))
+    still, moving = (float(_work(jnp.asarray(even), jnp.asarray(v), ground)) for v in (0 * slower, slower))
+    return [still, moving - still]
 
 
 @eqx.filter_jit
 def _work(way: Float[Array, " z"], speed: Float[Array, " z"], ground: Regolith) -> Scalar:
-    """Of the reduced law, J/m²."""
     return jnp.trapezoid(law(way, speed, ground), way) / (jnp.pi * RADIUS**2)
