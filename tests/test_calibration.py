@@ -42,7 +42,7 @@ def test_the_design_fills_its_box():
 
 def test_every_throw_is_kept_under_a_name_of_its_own():
     """Those that are compared have a twin among the throws; the same throw twice is thrown once."""
-    wanted = throws(33, 0, 4, calibrate.SIZES)
+    wanted = throws(33, 0, 3, calibrate.SIZE)
     by_key = {one.key: one for one in wanted}
     for one in wanted:
         twin = by_key[one.key]
@@ -133,14 +133,15 @@ def test_its_error_is_one_more_unknown(known):
 
 
 def test_errors_add_up():
-    wanted = throws(33, 0, 4, calibrate.SIZES)
+    wanted = throws(33, 0, 3, calibrate.SIZE)
     work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 2))
     # The law with factors 1 and 2 takes half of what those lose that are slow or among other grains.
     twice = np.array([2.0 if one.why in ("speed", "size") else 1.0 for one in wanted])
-    found = [{"lost": t * (w @ [1.0, 2.0]), "work": w.tolist()} for t, w in zip(twice, work, strict=True)]
+    lost = twice * (work @ [1.0, 2.0])
+    found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
     parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
     assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["size"] == pytest.approx(np.log(2.0))
-    assert max(parts[k] for k in ("load", "beds", "soil")) < 1e-6
+    assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
     assert parts["total"] == pytest.approx(2**0.5 * np.log(2.0), rel=1e-6)
 
 

@@ -20,8 +20,8 @@ from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
-SIZES = {0.056: 0.4, 0.032: 0.25}  # of grains beside, m: thickness of the layer, which has five of them, m
-REPEATS = 4
+SIZE = 0.056  # m, of other grains beside
+REPEATS = 3
 LABELS = "thickness, m", "grain diameter, m", "grain density, kg/m³", "grain modulus, Pa", "friction"
 LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by their order
 
@@ -33,8 +33,8 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
 
     `quick`: a narrow drum, and soles that are left with most of their speed.
     """
-    wanted = throws(COUNT, seed, 1 if quick else REPEATS, {0.045: 0.25} if quick else SIZES)
-    until, width = (0.9, 0.3) if quick else (UNTIL, WIDTH)
+    wanted = throws(COUNT, seed, 1 if quick else REPEATS, SIZE)
+    until, width = (0.5, 0.3) if quick else (UNTIL, WIDTH)
     found = results(wanted, CACHE / "foot", until, width)
     rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
     taken, work = columns(rows)
@@ -82,8 +82,8 @@ def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2
 
 def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) -> dict[str, float]:
     """What is not known of ln of what resists: how far the law with two factors is off a `soil` that it has not
-    seen, with the scatter between `beds` and places of one soil; what `speed`, `load` and `size` of the grains change;
-    `total` of all but `beds`."""
+    seen, with the scatter between `beds` and places of one soil; what counting from the mean `surface` in place
+    of the first touch changes; what `speed`, `load` and `size` of the grains change; `total` of all but `beds`."""
     ratio = {
         one.key: float(np.log(row["lost"] / told(np.array(row["work"]), factors)))
         for one, row in zip(wanted, found, strict=True)
@@ -92,10 +92,20 @@ def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) ->
     def change(why):
         return _rms(np.array([ratio[one.key] - ratio[one.twin.key] for one in wanted if one.why == why]))
 
-    parts = {"soil": _rms(unseen(*columns(found[:COUNT])))}
-    parts |= {why: change(why) for why in ("speed", "load", "size")}
+    taken, work = columns(found[:COUNT])
+    parts = {
+        "soil": _rms(unseen(taken, work)),
+        "surface": _rms(np.log(told(work, below(found[:COUNT])) / told(work, factors))),
+        **{why: change(why) for why in ("speed", "load", "size")},
+    }
     again = [ratio[one.key] for one in wanted if one.why == "again"]
     return parts | {"beds": float(np.std(again, ddof=1)), "total": float(np.linalg.norm([*parts.values()]))}
+
+
+def below(rows: Rows) -> Float[np.ndarray, "2"]:
+    """The factors from what happens below the mean surface."""
+    part = np.array([row["below"] for row in rows if row["below"] is not None])
+    return fitted(part[:, 0], part[:, 1:])
 
 
 def others(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
@@ -106,14 +116,13 @@ def others(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
     whole = np.log(taken / work.sum(axis=1))
     rest = np.log(taken / told(work, fitted(taken, work)))
     surface = response_surface(jnp.asarray(x), jnp.asarray(np.stack([whole, rest], axis=1)))
-    below = np.array([row["below"] for row in rows if row["below"] is not None]).reshape(-1, 3)
     count = len(whole)
     return {
         "rms_ln_of_the_law_as_it_stands": _rms(whole),
         "error_of_one_factor": float(np.std(whole, ddof=1)) * (count / (count - 1)) ** 0.5,
         "error_of_a_surface": float(surface.error[0]),
         "error_of_a_surface_on_two_factors": float(surface.error[1]),
-        "factors_below_the_surface": fitted(below[:, 0], below[:, 1:]).tolist() if len(below) else None,
+        "factors_below_the_surface": below(rows).tolist(),
         "factors_without_each": _range(taken, work),
     }
 
@@ -155,7 +164,7 @@ def draw(path: Path, points: np.ndarray, wanted: list[Throw], found: Rows, facto
             ax.set(xlabel=label, ylabel="grains over law with factors")
         for friction, c in colour.items():
             axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
-        axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, 8 times")
+        axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
         again = [row for one, row in zip(wanted, found, strict=True) if one.why == "again"]
         axes[0].plot([row["thickness"] for row in again], _off(again, factors), "x", color=BLACK, markersize=5)
         axes[0].legend(frameon=False, fontsize=8)

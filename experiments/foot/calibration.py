@@ -20,8 +20,8 @@ LEAST = np.log(1e3)  # how far from 1 a factor may be, in ln
 
 
 class Calibration(eqx.Module):
-    """Factors on `bearing` and `inertia` of the reduced law, with which it is good to `sigma` in ln where the UNKNOWNS
-    are between `low` and `high` [5].
+    """Factors on `bearing` and `inertia` of the reduced law, good to `sigma` in ln where the UNKNOWNS are between
+    `low` and `high` [5].
 
     **Raises:** ValueError for a number that is not positive.
     """

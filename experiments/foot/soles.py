@@ -15,7 +15,7 @@ from difsim.stepping import Progress
 from difsim.typing import Scalar
 from experiments.foot.grains import above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
-from experiments.foot.soils import OPTIMUM, Soil, design, ground_of, poured, turned_into
+from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
 from inversion import Checkpoint
 
@@ -52,29 +52,18 @@ class Throw(NamedTuple):
         return self._replace(diameter=GRAINS, speed=SPEED, load=LOAD)
 
 
-def throws(count: int, seed: int, repeats: int, sizes: dict[float, float]) -> list[Throw]:
-    """The design, each soil at a place of its own; the optimum at `repeats` places in each of two beds; some soils
-    with half the speed and with half the load; and among grains of other `sizes`, m, in layers of that thickness,
-    m, beside GRAINS."""
+def throws(count: int, seed: int, repeats: int, size: float) -> list[Throw]:
+    """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
+    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load; and
+    those in the middle layer among grains of another `size`, m."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
     some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
+    soft = [one for one in some if one.soil.grain_modulus == MODULI[0]]
+    middle = [one for one in soft if one.soil.thickness == THICKNESSES[1]]
     again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
-    soils = (
-        OPTIMUM,
-        OPTIMUM._replace(grain_diameter=5e-3),
-        OPTIMUM._replace(friction=0.2),
-        OPTIMUM._replace(grain_density=3000.0),
-    )
-    beside = [Throw("beside", soil) for soil in soils]
-    slow = [Throw("speed", soil, speed=0.5 * SPEED) for soil in soils]
-    light = [Throw("load", soil, load=0.5 * LOAD) for soil in soils]
-    sized = [
-        Throw("size" if d == size else "beside", soil._replace(thickness=thickness), diameter=d)
-        for size, thickness in sizes.items()
-        for d in (GRAINS, size)
-        for soil in soils[:3]
-    ]
-    return some + again + beside + slow + light + sized
+    slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft[:5]]
+    light = [one._replace(why="load", load=0.5 * LOAD) for one in soft[:5]]
+    return some + again + slow + light + [one._replace(why="size", diameter=size) for one in middle]
 
 
 class Range:
