@@ -20,7 +20,7 @@ from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
-SIZE = 0.056  # m, of other grains beside
+SIZE = 0.053  # m, of other grains beside
 REPEATS = 3
 LABELS = "thickness, m", "grain diameter, m", "grain density, kg/m³", "grain modulus, Pa", "friction"
 LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by their order
@@ -180,5 +180,6 @@ def _by(ax: Axes, x: np.ndarray, off: np.ndarray, colours: list[str], logarithmi
     ax.scatter(x, off, s=20, c=colours)
     ax.axhline(1.0, color=GREY, linewidth=0.8)
     ax.set(yscale="log", xscale="log" if logarithmic else "linear")
+    ax.set_ylim(0.25, 4.0)
     ax.set_yticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
     ax.minorticks_off()
