@@ -42,12 +42,12 @@ def test_the_design_fills_its_box():
 
 def test_every_throw_is_kept_under_a_name_of_its_own():
     """Those that are compared have a twin among the throws; the same throw twice is thrown once."""
-    wanted = throws(33, 0, 3, calibrate.SIZE)
+    wanted = throws(33, 0, 3)
     by_key = {one.key: one for one in wanted}
     for one in wanted:
         twin = by_key[one.key]
         assert one._replace(why="") == twin._replace(why="")
-        if one.why in ("speed", "load", "size"):
+        if one.why in ("speed", "load"):
             assert one.twin.key in by_key and one.twin.key != one.key
 
 
@@ -133,16 +133,16 @@ def test_its_error_is_one_more_unknown(known):
 
 
 def test_errors_add_up():
-    wanted = throws(33, 0, 3, calibrate.SIZE)
+    wanted = throws(33, 0, 3)
     work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 2))
-    # The law with factors 1 and 2 takes half of what those lose that are slow or among other grains.
-    twice = np.array([2.0 if one.why in ("speed", "size") else 1.0 for one in wanted])
+    # The law with factors 1 and 2 takes half of what those lose that are slow.
+    twice = np.array([2.0 if one.why == "speed" else 1.0 for one in wanted])
     lost = twice * (work @ [1.0, 2.0])
     found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
     parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
-    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["size"] == pytest.approx(np.log(2.0))
+    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["size"] == calibrate.FINER
     assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
-    assert parts["total"] == pytest.approx(2**0.5 * np.log(2.0), rel=1e-6)
+    assert parts["total"] == pytest.approx(np.hypot(np.log(2.0), calibrate.FINER), rel=1e-6)
 
 
 @pytest.mark.slow

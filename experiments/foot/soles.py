@@ -15,7 +15,7 @@ from difsim.stepping import Progress
 from difsim.typing import Scalar
 from experiments.foot.grains import above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
-from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
+from experiments.foot.soils import MODULI, OPTIMUM, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
 from inversion import Checkpoint
 
@@ -48,22 +48,19 @@ class Throw(NamedTuple):
 
     @property
     def twin(self) -> "Throw":
-        """The same soil and place with the grains, speed and load of the design."""
-        return self._replace(diameter=GRAINS, speed=SPEED, load=LOAD)
+        """The same soil and place with the speed and load of the design."""
+        return self._replace(speed=SPEED, load=LOAD)
 
 
-def throws(count: int, seed: int, repeats: int, size: float) -> list[Throw]:
+def throws(count: int, seed: int, repeats: int) -> list[Throw]:
     """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
-    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load; and
-    those in the middle layer among grains of another `size`, m."""
+    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
     some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
-    soft = [one for one in some if one.soil.grain_modulus == MODULI[0]]
-    middle = [one for one in soft if one.soil.thickness == THICKNESSES[1]]
+    soft = [one for one in some if one.soil.grain_modulus == MODULI[0]][:5]
     again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
-    slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft[:5]]
-    light = [one._replace(why="load", load=0.5 * LOAD) for one in soft[:5]]
-    return some + again + slow + light + [one._replace(why="size", diameter=size) for one in middle]
+    slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft]
+    return some + again + slow + [one._replace(why="load", load=0.5 * LOAD) for one in soft]
 
 
 class Range:
