@@ -53,7 +53,7 @@ def test_every_throw_is_kept_under_a_name_of_its_own():
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 0.5)])
 def test_factors_on_the_law_are_found_again(factors):
-    """From soles that are stopped by the law with these factors; its viscosity, which has none, is little."""
+    """From soles that are stopped by the law with these factors; what its viscosity has of √q is little."""
     rows = []
     for soil in SOILS[:8]:
         ground = ground_of(soil, soil.thickness)
@@ -69,8 +69,11 @@ def test_factors_on_the_law_are_found_again(factors):
 
 
 def test_what_is_unseen_had_no_part_in_the_fit():
-    taken, work = np.array([1.0, 2.0, 3.0, 40.0]), np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [2.0, 2.0]])
-    # The first three are 1 x bearing + 1 x inertia; the last is ten times that.
+    taken, work = (
+        np.array([1.0, 2.0, 3.0, 40.0]),
+        np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]]),
+    )
+    # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
     assert unseen(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
     np.testing.assert_allclose(fitted(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
 
@@ -89,7 +92,7 @@ def test_the_factors_have_derivatives(known):
 def test_the_shipped_table_is_what_it_says():
     """Its factors and their error follow from its rows."""
     table, known = json.loads(calibration.TABLE.read_text()), read()
-    taken, work = np.array(table["lost_J_m2"]), np.array(table["bearing_and_inertia_of_the_law_J_m2"])
+    taken, work = np.array(table["lost_J_m2"]), np.array(table["work_of_the_law_J_m2"])
     np.testing.assert_allclose([known.bearing, known.inertia], fitted(taken, work), rtol=1e-3)
     parts = {k: v for k, v in table["sigma"].items() if k not in ("beds", "total")}
     assert parts["soil"] == pytest.approx(np.sqrt(np.mean(unseen(taken, work) ** 2)), rel=1e-3)
@@ -134,10 +137,10 @@ def test_its_error_is_one_more_unknown(known):
 
 def test_errors_add_up():
     wanted = throws(33, 0, 3)
-    work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 2))
+    work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
     # The law with factors 1 and 2 takes half of what those lose that are slow.
     twice = np.array([2.0 if one.why == "speed" else 1.0 for one in wanted])
-    lost = twice * (work @ [1.0, 2.0])
+    lost = twice * (work @ [1.0, 2.0, 1.0])
     found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
     parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
     assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["size"] == calibrate.FINER

@@ -47,7 +47,7 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
         "unknowns": UNKNOWNS,
         "points": points.tolist(),
         "lost_J_m2": taken.tolist(),
-        "bearing_and_inertia_of_the_law_J_m2": work.tolist(),
+        "work_of_the_law_J_m2": work.tolist(),
         "factors": named,
         "sigma": sigma,
     }
@@ -75,8 +75,8 @@ def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:
     return np.array([(row["thickness"], *one.soil[1:]) for one, row in zip(wanted, found, strict=False)])
 
 
-def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2"]]:
-    """What soles lost, and the work of the law's bearing and inertia, J/m²."""
+def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 3"]]:
+    """What soles lost, and the work of the law's bearing, inertia and viscosity, J/m²."""
     return np.array([row["lost"] for row in rows]), np.array([row["work"] for row in rows])
 
 

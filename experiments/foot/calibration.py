@@ -47,12 +47,13 @@ class Calibration(eqx.Module):
         return [name for name, low, high in ends if not low <= p[name] <= high]
 
 
-def told(work: Float[np.ndarray, "k 2"], factors: Float[np.ndarray, "2"]) -> Float[np.ndarray, " k"]:
-    """J/m² that the law with these factors takes from soles, by the `work` of its bearing and of its inertia."""
-    return work @ factors
+def told(work: Float[np.ndarray, "*k 3"], factors: Float[np.ndarray, "2"]) -> Float[np.ndarray, "*k"]:
+    """J/m² that the law with these factors takes from soles, by the `work` of its bearing, its inertia and its
+    viscosity, which has no factor."""
+    return work[..., :2] @ factors + work[..., 2]
 
 
-def fitted(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "2"]:
+def fitted(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "2"]:
     """The factors on bearing and inertia with which the law takes what soles have `lost` to grains, J/m², on the
     same ways at the same speeds: least squares of ln. Neither is less than a thousandth."""
 
@@ -62,7 +63,7 @@ def fitted(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 2"]) -> Flo
     return np.exp(least_squares(off, np.zeros(2), bounds=(-LEAST, LEAST)).x)
 
 
-def unseen(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, " k"]:
+def unseen(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, " k"]:
     """ln of what each sole lost over what the law with factors from all others takes."""
     others = [np.arange(len(lost)) != i for i in range(len(lost))]
     return np.array(

@@ -1,5 +1,6 @@
 """Soles thrown into the soils of a design, by grains and by the reduced law: by what factor they resist more."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,8 +105,8 @@ def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: floa
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
     """`way` m from first touch to where `until` of the speed is left (it `stands`), or as far as it was followed,
     `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
-    the `work` of the law's bearing and of its inertia on the same way at the same speeds; `below`: these three of
-    the part below the mean surface, where there is one."""
+    the `work` of the law's bearing, inertia and viscosity on the same way at the same speeds; `below`: these
+    four of the part below the mean surface, where there is one."""
     ground = ground_of(one.soil, float(path["thickness"]))
     penetration, speed = path["penetration"], path["speed"]
     way, below = penetration - penetration[0], penetration > 0
@@ -142,11 +143,13 @@ def lost(speed: np.ndarray, load: float) -> float:
 
 
 def work(way: np.ndarray, speed: np.ndarray, ground: Regolith) -> list[float]:
-    """J/m² that bearing and inertia (viscosity with it) of the reduced law would take on a way at these speeds."""
+    """J/m² that bearing, inertia and viscosity of the reduced law would take on a way at these speeds."""
     even = np.linspace(way[0], way[-1], 1001)
     slower = np.maximum(np.interp(even, way, speed), 0.0)
-    still, moving = (float(_work(jnp.asarray(even), jnp.asarray(v), ground)) for v in (0 * slower, slower))
-    return [still, moving - still]
+    lighter = replace(ground, inertia_factor=1e-9)
+    cases = (0 * slower, ground), (slower, ground), (slower, lighter)
+    still, moving, light = (float(_work(jnp.asarray(even), jnp.asarray(v), g)) for v, g in cases)
+    return [still, moving - light, light - still]
 
 
 @eqx.filter_jit
