@@ -51,11 +51,11 @@ def test_every_throw_is_kept_under_a_name_of_its_own():
             assert one.twin.key in by_key and one.twin.key != one.key
 
 
-@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 0.5)])
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
 def test_factors_on_the_law_are_found_again(factors):
     """From soles that are stopped by the law with these factors; what its viscosity has of √q is little."""
     rows = []
-    for soil in SOILS[:8]:
+    for soil in [one for one in SOILS if one.grain_diameter < 1e-3]:
         ground = ground_of(soil, soil.thickness)
         scaled = replace(ground, bearing_factor=jnp.asarray(factors[0]), inertia_factor=jnp.asarray(factors[1]))
         way, speed = law_fall(1.0, 1022.0, scaled)
