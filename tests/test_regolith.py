@@ -97,6 +97,30 @@ def test_flow_solves_its_equation():
     assert c1 * rate + c2 * rate**2 == approx(force - area * q, rel=1e-12)
 
 
+def test_factors_multiply_bearing_and_inertia():
+    """q and c₂ alone; stiffness and sliding stay. c₁ goes with √q, as it does in the law."""
+    ground, scaled = regolith(), regolith(bearing_factor=0.2, inertia_factor=5.0)
+    z, slip = jnp.array([0.0, 0.05, 0.26]), jnp.array([0.02, -0.01, 0.0])
+    q, soft = (jax.vmap(lambda z, g=g: g.bearing_pressure(z, R))(z) for g in (ground, scaled))
+    np.testing.assert_allclose(soft, 0.2 * q, rtol=1e-14)
+    rate, area = scaled.flow(jnp.array(600.0), z[1], R), np.pi * 0.01
+    c1 = area * 1.4e-4 / 0.1 * np.sqrt(1443 * soft[1]) + 10
+    c2 = 5 * 8 / 3 * 0.6 * 360.75 * area
+    assert c1 * rate + c2 * rate**2 == approx(600.0 - area * soft[1], rel=1e-12)
+    assert scaled.stiffness(R) == ground.stiffness(R)
+    force = jnp.array(600.0)
+    np.testing.assert_array_equal(scaled.sliding(force, z[1], slip, R), ground.sliding(force, z[1], slip, R))
+    assert scaled.flow(jnp.array(0.0), z[1], R) == 0
+
+
+@pytest.mark.parametrize("name", ["bearing_factor", "inertia_factor"])
+def test_a_factor_of_one_is_the_law_and_more_lets_less_through(name):
+    grounds = [regolith(**{name: factor}) for factor in (0.5, 0.9, 1.0, 1.1, 2.0)]
+    rates = [ground.flow(jnp.array(600.0), jnp.array(0.05), R) for ground in grounds]
+    assert np.all(np.diff(rates) < 0)
+    assert rates[2] == regolith().flow(jnp.array(600.0), jnp.array(0.05), R)
+
+
 def test_flow_is_zero_without_force_and_small_below_the_strength():
     ground = regolith()
     z = jnp.array([0.0, 0.1, 0.27])
@@ -130,6 +154,7 @@ def response(ground, force, z, slip):
 def test_every_unknown_acts_smoothly(force, z):
     state = jnp.array(force), jnp.array(z), jnp.array([0.02, -0.01, 0.0])
     check_gradients(response, regolith(), *state)
+    check_gradients(response, regolith(bearing_factor=0.3, inertia_factor=6.0), *state)
     for name in UNKNOWNS:
         moved = jax.jvp(
             lambda x, name=name: response(eqx.tree_at(lambda g: getattr(g, name), regolith(), x), *state)[:2],
@@ -155,6 +180,8 @@ def test_derivatives_are_finite_at_rest_and_in_flight():
     [({name: -1.0}, f"{name} = -1") for name in UNKNOWNS]
     + [({name: 0.0}, f"{name} = 0") for name in ("slip_speed", "yield_width", "viscosity")]
     + [
+        ({"bearing_factor": 0.0}, "bearing_factor = 0"),
+        ({"inertia_factor": -1.0}, "inertia_factor = -1"),
         ({"porosity": 1.0}, "porosity = 1"),
         ({"porosity": 0.0}, "porosity = 0"),
         ({"poisson": 0.5}, "poisson = 0.5"),

@@ -14,14 +14,15 @@ z is the plastic penetration. It never recovers, so unloading is inelastic: what
 | tensile strength | σ_t = (1-φ)/φ F_c/D², F_c = (3/4) π γ D | Rumpf 1962; JKR pull-off of equal spheres |
 | cohesion | c = c_f σ_t (cone's apex at σ_t) | Mohr-Coulomb |
 | bearing pressure | q = 1.3 c N_c + ρ g z N_q + .6 ρ g R N_γ, tan φ_i = c_f | Terzaghi 1943 (circle), Vesić 1973 |
-| rigid floor at h_c | q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
-| inertia | c₂ = (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = .25/μ ρ_p/ρ_g |
+| rigid floor at h_c | f_b q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
+| inertia | c₂ = f_v (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = .25/μ ρ_p/ρ_g |
 | grain-size viscosity | c₁ = A (D/R) √(ρ_p q) + c_reg | μ(I) = μ_s + I, da Cruz et al. 2005 |
 | sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, paper 000 Eq 25 |
 | ploughing | (2 R z)(2 c √K_p) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
 
 Our assumptions: that these terms add; the surface energy γ = .02 J/m² (silica; ice is up to ten times more);
-the coefficient 1 of R/h; the viscosity c_reg and the yield width that keep the flow rule differentiable.
+the coefficient 1 of R/h; f_b = f_v = 1, unless calibrated; the viscosity c_reg and the yield width that keep the
+flow rule differentiable.
 """
 
 import equinox as eqx
@@ -37,7 +38,8 @@ class Regolith(eqx.Module):
 
     **Arguments** (all scalars, SI units): `thickness` h_c m, `grain_diameter` D_p m, `grain_density` ρ_p
     kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
-    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m.
+    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m,
+    `bearing_factor` f_b and `inertia_factor` f_v: what a calibration multiplies q and c₂ by.
 
     **Raises** `ValueError` when a value is not positive (gravity or surface energy may be 0, not both), or
     porosity or poisson is out of its range.
@@ -55,6 +57,8 @@ class Regolith(eqx.Module):
     slip_speed: Scalar = scalar(default=5e-3)
     yield_width: Scalar = scalar(default=2.0)
     viscosity: Scalar = scalar(default=10.0)
+    bearing_factor: Scalar = scalar(default=1.0)
+    inertia_factor: Scalar = scalar(default=1.0)
 
     def __check_init__(self):
         for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"):
@@ -63,6 +67,9 @@ class Regolith(eqx.Module):
         for name in ("slip_speed", "yield_width", "viscosity"):
             value = getattr(self, name)
             require(value > 0, f"Regolith: {name} = {value} must be positive: it keeps the law smooth")
+        for name in ("bearing_factor", "inertia_factor"):
+            value = getattr(self, name)
+            require(value > 0, f"Regolith: {name} = {value} must be positive (1: the law as it stands)")
         for name in ("gravity", "surface_energy"):
             value = getattr(self, name)
             require(value >= 0, f"Regolith: {name} = {value} must not be negative (SI units)")
@@ -110,7 +117,7 @@ class Regolith(eqx.Module):
         # The clearance stays positive below the floor too (by 2 % of h_c), so that a trial step of the
         # integrator that overshoots meets a steep wall and not a change of sign.
         clearance = safe.ramp(self.thickness - z, 0.02 * self.thickness)
-        return q * (1 + radius / clearance)
+        return self.bearing_factor * q * (1 + radius / clearance)
 
     def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
         """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
@@ -120,7 +127,7 @@ class Regolith(eqx.Module):
         # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
-        c2 = 8 / 3 * self.friction * self.bulk_density * area
+        c2 = self.inertia_factor * 8 / 3 * self.friction * self.bulk_density * area
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
     def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:

@@ -14,6 +14,7 @@ from difsim.stepping import Solution, raise_unless_ok
 from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
+from experiments.foot.calibration import Calibration
 from experiments.records import provenance, write_json
 from inversion import Discrete, Gaussian, Log, Node, compatible_values, misses
 from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
@@ -239,7 +240,7 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
         restart_objective=("restart", descended.objective),
-        restart_value=(("restart", "parameter"), np.stack([descended.values[n] for n in names], axis=1)),
+        restart_value=(("restart", "parameter"), _restarted(descended, names)),
     )
     return result.assign_attrs(
         name=data.name,
@@ -249,6 +250,23 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
+
+
+def _restarted(descended: Restarts, names: list[str]) -> np.ndarray:
+    """[restart, parameter]; NaN for what the paper's objective does not have."""
+    none = np.full(len(descended.objective), np.nan)
+    return np.stack([descended.values.get(n, none) for n in names], axis=1)
+
+
+def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
+    """The factors on the reduced law at the fit, their sigma in ln, and which unknowns of the fit were not
+    calibrated where they are."""
+    factors = calibration.factors(jnp.asarray(values["law_error"]))
+    return {
+        **{name: float(factor) for name, factor in factors.items()},
+        "sigma": float(calibration.sigma),
+        "outside": calibration.outside(values),
+    }
 
 
 def _prior_ends(q: Any) -> tuple[float, float]:
@@ -285,6 +303,13 @@ def table(summary: dict[str, Any]) -> str:
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
         interval = "" if row["verdict"] in (NOT_FIXED, MISSED) else f"{ends[0]} ... {ends[1]}"
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
+    if (c := summary.get("calibration")) is not None:
+        beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
+        lines += [
+            "",
+            f"the reduced law's bearing times {c['bearing_factor']:.3f}, its inertia times "
+            f"{c['inertia_factor']:.2f}, sigma {c['sigma']:.2f} in ln{beyond}",
+        ]
     lines += ["", f"{'observable':24s}{'simulated':>11s}{'observed':>11s}{'sigma':>9s}  unit"]
     for name, row in summary["observables"].items():
         if row["observed"] is not None:

@@ -12,6 +12,7 @@ import tyro
 import xarray as xr
 from tqdm import tqdm
 
+from difsim.stepping import digest
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
 from experiments.agilkia.chain import chain_table, run_chain
@@ -19,6 +20,7 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.cache import CACHE
+from experiments.foot.calibration import read
 from inversion import Checkpoint
 
 
@@ -38,8 +40,10 @@ class Agilkia:
     shape: str = "analogue"
     """The comet that is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
     file with vertices in km. Its field and distances are kept in the cache folder."""
-    regolith: Literal["reduced", "grains"] = "reduced"
-    """"grains": no inversion, but the touchdown at the paper's optimum on beds of grains."""
+    regolith: Literal["reduced", "calibrated", "grains"] = "reduced"
+    """"reduced": the law of a sole as it stands; "calibrated": times what grains resist more
+    (`difsim foot --stage calibrate`), whose error is one more unknown; "grains": no inversion, but the touchdown
+    at the paper's optimum on beds of grains."""
     bed: Literal["feet", "drum"] = "feet"
     """Of grains: one under each foot, or one for all (some ten times the work)."""
     grain: float = 0.04
@@ -91,12 +95,15 @@ def run(options: Agilkia) -> None:
         grains.run(lander, data, options.bed, options.grain, options.out, options.keep_checkpoint)
         return
     world = worlds.best_of(options.shape, CACHE / "worlds")
-    inverse = problem(lander, data, world)
+    calibration = read() if options.regolith == "calibrated" else None
+    inverse = problem(lander, data, world, calibration)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
         options.out / "checkpoint",
-        json.dumps([lander, data.initial, data.lander, settings, _mark(options.shape)]) + repr(data.fitted),
+        json.dumps([lander, data.initial, data.lander, settings, _mark(options.shape)])
+        + repr(data.fitted)
+        + digest(calibration),
     )
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
     answer = invert(inverse, solver, checkpoint, progress=True)
@@ -121,6 +128,8 @@ def run(options: Agilkia) -> None:
     chain = run_chain(answer.problem.predict, world, answer.fit.values)
     seconds = time.perf_counter() - started
     summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost, seconds)
+    if calibration is not None:
+        summary["calibration"] = report.calibrated(calibration, answer.fit.values)
     summary["chain"] = {"shape": options.shape} | chain
     result = report.dataset(answer, data, series, summary, descended)
     report.write(options.out, summary, result)

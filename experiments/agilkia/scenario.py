@@ -19,6 +19,7 @@ from difsim.typing import Scalar, Vec3, number
 from experiments.agilkia.bounce import next_contact, on_surface
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.worlds import World
+from experiments.foot.calibration import Calibration
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
 
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
@@ -51,6 +52,7 @@ class Experiment(eqx.Module):
     leg: int = eqx.field(static=True)
     method: AbstractMethod = SEARCH
     world: World | None = None  # with one, the flight to the next contact follows the touchdown
+    calibration: Calibration | None = None  # with one, the ground resists as grains do, and `law_error` more
 
     def build(self, p: dict[str, Array]) -> tuple[Touchdown, TouchdownState]:
         """The model and its state at the start, of one set of unknowns (names of `unknowns`)."""
@@ -73,6 +75,7 @@ class Experiment(eqx.Module):
             porosity=self.porosity,
             surface_energy=self.surface_energy,
             gravity=safe.norm(self.gravity.acceleration(jnp.zeros(3))),
+            **({} if self.calibration is None else self.calibration.factors(p["law_error"])),
         )
         boulder = Boulder(
             edge.at[2].set(self.boulder_height),
@@ -245,8 +248,15 @@ def unknowns(lander: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def problem(lander: dict[str, dict[str, Any]], data: DataSet, world: World | None = None) -> Problem:
+def problem(
+    lander: dict[str, dict[str, Any]],
+    data: DataSet,
+    world: World | None = None,
+    calibration: Calibration | None = None,
+) -> Problem:
     """The inversion: unknowns, touchdown, and what the data set fits; with a flight only where that asks for it.
+
+    With a `calibration` its error is one more unknown, ln of a factor, known to its sigma.
 
     **Raises** `ValueError` for a data set with the next contact, and no `world` to fly in.
     """
@@ -255,4 +265,7 @@ def problem(lander: dict[str, dict[str, Any]], data: DataSet, world: World | Non
         if world is None:
             raise ValueError(f"data set {data.name!r} fits the next contact: give a world to fly in")
         known = replace(known, world=world)
-    return Problem(unknowns(lander), known, Observations(data.fitted))
+    known, free = replace(known, calibration=calibration), unknowns(lander)
+    if calibration is not None:
+        free["law_error"] = Gaussian(0.0, calibration.sigma, unit="ln")
+    return Problem(free, known, Observations(data.fitted))

@@ -3,10 +3,12 @@ friction and cohesion."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import matplotlib
@@ -18,10 +20,11 @@ from tqdm import tqdm
 from difsim.beds import Bed, Drum, GaussianSizes, Recipe, coarse_grained
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
-from difsim.dem import Clump, HertzMindlin
+from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.mesh import TriMesh
+from difsim.particles import SLACK
 from difsim.shape.pebbles import fill_with_pebbles
-from difsim.stepping import CourantStep, Status, describe, onward, start
+from difsim.stepping import CourantStep, Progress, Status, describe, onward, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, LONGEST, law_fall, table
@@ -35,7 +38,7 @@ RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is th
 THICKNESS = 0.04  # m, of the sole
 VACANCY = 0.2
 LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
-COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 10_000_000
+COURANT, SKIN, MAX_STEPS = 0.9, 0.2, 10_000_000
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
@@ -65,6 +68,7 @@ def settled(diameter: float, width: float, cohesion: float) -> Bed:
         )
 
 
+@cache
 def sole(load: float) -> Clump:
     """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
     filling = fill_with_pebbles(_disc(), VACANCY)
@@ -85,23 +89,26 @@ def _disc(sectors: int = 48) -> TriMesh:
     )
 
 
-def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
+def throw(
+    bed: Bed,
+    speed: float,
+    load: float,
+    place: tuple[float, float] = (0.0, 0.0),
+    until: float = 0.0,
+    deepest: float = np.inf,
+    like: Progress | None = None,
+) -> xr.Dataset:
     """Penetration m below the mean surface, speed m/s downwards and pressure Pa against time s, until it stands.
 
-    The sole begins where it touches the highest grain below it. **Arguments:** `speed` m/s; `load` kg/m².
+    The sole begins where it touches the highest grain below it. **Arguments:** `speed` m/s; `load` kg/m²; `place`
+    m, from the drum's axis; `until` m/s or `deepest` m, where it is left before it stands; `like`: the beginning
+    of another throw into this bed, whose list has room enough: nothing is compiled anew.
     **Raises:** ValueError for a run that fails.
     """
-    disc, at = sole(load), np.asarray(bed.state.position)
-    radius = np.asarray(bed.grains.radius)
-    below = np.hypot(at[0], at[1]) < RADIUS
-    lower = float((at[2] + radius)[below].max())
-    begin = RigidState(
-        (0.0, 0.0, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    )
-    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,))
-    progress, slack = start(model, model.joined(bed.state, (begin,)), skin=SKIN), 1.0
+    model, progress = above(bed, speed, load, place, like)
+    slack = 1.0
     rows, down = [], speed
-    said = f"{speed:g} m/s, {radius.size} grains"
+    said = f"{speed:g} m/s, {bed.grains.radius.size} grains"
     with tqdm(total=speed, desc=said, bar_format=BAR) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
             progress, slack = onward(model, progress, time, CourantStep(COURANT), MAX_STEPS, SKIN, slack)
@@ -112,9 +119,39 @@ def throw(bed: Bed, speed: float, load: float) -> xr.Dataset:
             depth = bed.figures.height - (float(now.position[2]) - 0.5 * THICKNESS)
             rows.append((time, depth, down, load * ((before - down) / FRAME + GRAVITY)))
             bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
-            if down <= 0:
+            if down <= until or depth > deepest:
                 break
     return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
+
+
+def above(
+    bed: Bed,
+    speed: float,
+    load: float,
+    place: tuple[float, float] = (0.0, 0.0),
+    like: Progress | None = None,
+    slack: float = SLACK,
+) -> tuple[Grains, Progress]:
+    """The bed and the sole, and where a `throw` begins; `slack` as `start`'s."""
+    disc, at = sole(load), np.asarray(bed.state.position)
+    radius = np.asarray(bed.grains.radius)
+    below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
+    lower = float((at[2] + radius)[below].max())
+    begin = RigidState(
+        (*place, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    )
+    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,))
+    state = model.joined(bed.state, (begin,))
+    if like is None:
+        return model, start(model, state, skin=SKIN, slack=slack)
+    return model, _again(model, state, like)
+
+
+@eqx.filter_jit
+def _again(model: Grains, state: GrainsState, like: Progress) -> Progress:
+    near = like.neighbours.made(model.places(state))
+    motion = model.begin(jnp.zeros_like(like.motion.time), state, near)
+    return eqx.tree_at(lambda p: (p.motion, p.neighbours), like, (motion, near))
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

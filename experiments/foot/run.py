@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim.stepping import CourantStep, Status, advance, describe, start
-from experiments.foot import grains, thrown
+from experiments.foot import calibrate, grains, thrown
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
@@ -27,9 +27,9 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 class FootStudy:
     """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
-    stage: Literal["push", "throw", "grains"] = "push"
+    stage: Literal["push", "throw", "grains", "calibrate"] = "push"
     """"push": into SPH at constant speed; "throw": with a lander's mass on it, until it stands; "grains": thrown
-    into grains."""
+    into grains; "calibrate": into grains of soils all over the inversion's box, for the law's factor."""
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
@@ -51,7 +51,7 @@ class FootStudy:
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
     out: Path | None = None
-    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION, results/foot/grains)."""
+    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION, results/foot/STAGE in grains)."""
     quick: bool = False
     """A smoke test. Its answer is not to be quoted."""
 
@@ -137,7 +137,20 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
     return found
 
 
-STAGES = {"push": partial(_in_sph, _pushed), "throw": partial(_in_sph, _thrown), "grains": _in_grains}
+def _calibrated(options: FootStudy) -> None:
+    record(
+        options.out or Path("results/foot/calibrate"),
+        partial(calibrate.run, quick=options.quick),
+        stage=options.stage,
+    )
+
+
+STAGES = {
+    "push": partial(_in_sph, _pushed),
+    "throw": partial(_in_sph, _thrown),
+    "grains": _in_grains,
+    "calibrate": _calibrated,
+}
 
 
 def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:

@@ -48,17 +48,17 @@ def soil(softening: float = 1.0) -> DruckerPrager:
     )
 
 
-def law(z: Any, speed: float) -> Any:
+def law(z: Any, speed: Any, ground: Regolith = LAW) -> Any:
     """The reduced law's force on a disc at plastic penetration `z` m and `speed` m/s, N: flow() solved for it."""
 
-    def one(z):
+    def one(z, speed):
         area = np.pi * RADIUS**2
-        pressure = LAW.bearing_pressure(z, jnp.asarray(RADIUS))
-        c1 = area * LAW.grain_diameter / RADIUS * jnp.sqrt(LAW.grain_density * pressure) + LAW.viscosity
-        c2 = 8 / 3 * LAW.friction * LAW.bulk_density * area
+        pressure = ground.bearing_pressure(z, jnp.asarray(RADIUS))
+        c1 = area * ground.grain_diameter / RADIUS * jnp.sqrt(ground.grain_density * pressure) + ground.viscosity
+        c2 = ground.inertia_factor * 8 / 3 * ground.friction * ground.bulk_density * area
         return area * pressure + c1 * speed + c2 * speed**2
 
-    return jnp.vectorize(one)(jnp.asarray(z))
+    return jnp.vectorize(one)(jnp.asarray(z), jnp.asarray(speed))
 
 
 @dataclass(frozen=True)

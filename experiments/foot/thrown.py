@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from difsim.contact import Regolith
 from difsim.sph import Continuum
 from difsim.stepping import CourantStep, Progress, Status, advance, describe, start
 from difsim.typing import Scalar
@@ -130,19 +131,24 @@ def judge(result: xr.Dataset) -> dict[str, float | bool]:
     }
 
 
-def law_fall(speed: float, load: float) -> tuple[np.ndarray, np.ndarray]:
+def law_fall(speed: float, load: float, ground: Regolith = LAW) -> tuple[np.ndarray, np.ndarray]:
     """Depths m and speeds m/s there of a disc of `load` kg/m² that comes at `speed` m/s, by the reduced law, until
     it stands: d(v²)/dz = -2 F/m."""
-    mass, dz = load * np.pi * RADIUS**2, 1e-5 * float(LAW.thickness)
-
-    def deeper(squared, z):
-        force = law(z, jnp.sqrt(jnp.maximum(squared, 0.0)))
-        return jnp.where(squared > 0, squared - 2 * dz * force / mass, squared), squared
-
-    depth = dz * np.arange(100_000)
-    squared = np.asarray(jax.lax.scan(deeper, jnp.asarray(speed**2), jnp.asarray(depth))[1])
+    depth, squared = (np.asarray(x) for x in _fallen(jnp.asarray(speed), jnp.asarray(load), ground))
     moving = squared > 0
     return depth[moving], np.sqrt(squared[moving])
+
+
+@eqx.filter_jit
+def _fallen(speed: Scalar, load: Scalar, ground: Regolith) -> tuple[Float[Array, " z"], Float[Array, " z"]]:
+    mass, dz = load * np.pi * RADIUS**2, 1e-5 * ground.thickness
+
+    def deeper(squared, z):
+        force = law(z, jnp.sqrt(jnp.maximum(squared, 0.0)), ground)
+        return jnp.where(squared > 0, squared - 2 * dz * force / mass, squared), squared
+
+    depth = dz * jnp.arange(100_000)
+    return depth, jax.lax.scan(deeper, speed**2, depth)[1]
 
 
 def law_depth(speed: float, load: float) -> float:

@@ -1,0 +1,186 @@
+"""The reduced law calibrated by grains: its two factors, what is not known of them, the table and the picture."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.cache import CACHE
+from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
+from experiments.foot.soils import FRICTIONS, ground_of
+from experiments.foot.soles import GRAINS, LOAD, SPEED, UNTIL, WIDTH, Throw, fallen, results, throws
+from experiments.records import provenance, write_json
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
+from inversion import response_surface
+
+COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
+FINER = 0.33  # ln of the way from first touch among grains of 2.5 cm over that among 4 cm (README): .174 m, .125 m
+REPEATS = 3
+LABELS = "thickness, m", "grain diameter, m", "grain density, kg/m³", "grain modulus, Pa", "friction"
+LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by their order
+
+Rows = list[dict[str, Any]]
+
+
+def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
+    """Throw, fit, write OUT/sole_in_grains.json, which is the table of `data/`, and OUT/factors.png.
+
+    `quick`: a narrow drum, and soles that are left with most of their speed.
+    """
+    wanted = throws(COUNT, seed, 1 if quick else REPEATS)
+    until, width = (0.5, 0.3) if quick else (UNTIL, WIDTH)
+    found = results(wanted, CACHE / "foot", until, width)
+    rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
+    taken, work = columns(rows)
+    factors = fitted(taken, work)
+    sigma = errors(factors, wanted, found)
+    named = dict(zip(("bearing", "inertia"), factors.tolist(), strict=True))
+    table = {
+        "made": {"command": "difsim foot --stage calibrate", "seed": seed, **provenance()},
+        "soles": {"speed_m_s": SPEED, "load_kg_m2": LOAD, "grains_m": GRAINS, "until_share_of_speed": until},
+        "unknowns": UNKNOWNS,
+        "points": points.tolist(),
+        "lost_J_m2": taken.tolist(),
+        "work_of_the_law_J_m2": work.tolist(),
+        "factors": named,
+        "sigma": sigma,
+    }
+    write_json(out / TABLE.name, table)
+    draw(out / "factors.png", points, wanted, found, factors)
+    ways = np.array(
+        [[row["law_way"], _way(one, row, factors, until)] for one, row in zip(wanted, rows, strict=False)]
+    )
+    off = np.log(ways / np.array([[row["way"]] for row in rows]))
+    return {
+        "factors": named,
+        "sigma": sigma,
+        "others": others(points, rows),
+        "rms_ln_of_law_over_grains_way": dict(
+            zip(("as it stands", "calibrated"), np.sqrt(np.mean(off**2, axis=0)).tolist(), strict=True)
+        ),
+        "throws": [
+            one._asdict() | row | {"soil": one.soil._asdict()} for one, row in zip(wanted, found, strict=True)
+        ],
+    }
+
+
+def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:
+    """The UNKNOWNS of throws, with the thickness of their beds as it is."""
+    return np.array([(row["thickness"], *one.soil[1:]) for one, row in zip(wanted, found, strict=False)])
+
+
+def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 3"]]:
+    """What soles lost, and the work of the law's bearing, inertia and viscosity, J/m²."""
+    return np.array([row["lost"] for row in rows]), np.array([row["work"] for row in rows])
+
+
+def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) -> dict[str, float]:
+    """What is not known of ln of what resists: how far the law with two factors is off a `soil` that it has not
+    seen, with the scatter between `beds` and places of one soil; what counting from the mean `surface` in place
+    of the first touch changes; what `speed`, `load` and finer grains (`size`) change; `total` but for `beds`."""
+    ratio = {
+        one.key: float(np.log(row["lost"] / told(np.array(row["work"]), factors)))
+        for one, row in zip(wanted, found, strict=True)
+    }
+
+    def change(why):
+        return _rms(np.array([ratio[one.key] - ratio[one.twin.key] for one in wanted if one.why == why]))
+
+    taken, work = columns(found[:COUNT])
+    parts = {
+        "soil": _rms(unseen(taken, work)),
+        "surface": _rms(np.log(told(work, below(found[:COUNT])) / told(work, factors))),
+        **{why: change(why) for why in ("speed", "load")},
+        "size": FINER,
+    }
+    again = [ratio[one.key] for one in wanted if one.why == "again"]
+    return parts | {"beds": float(np.std(again, ddof=1)), "total": float(np.linalg.norm([*parts.values()]))}
+
+
+def below(rows: Rows) -> Float[np.ndarray, "2"]:
+    """The factors from what happens below the mean surface."""
+    part = np.array([row["below"] for row in rows if row["below"] is not None])
+    return fitted(part[:, 0], part[:, 1:])
+
+
+def others(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
+    """What else was tried: the law as it stands or with one factor; a factor that is a response surface over the
+    unknowns, alone and on top of the two; and the two factors from below the mean surface only."""
+    taken, work = columns(rows)
+    x = np.where(LOGARITHMIC, np.log(points), points)
+    whole = np.log(taken / work.sum(axis=1))
+    rest = np.log(taken / told(work, fitted(taken, work)))
+    surface = response_surface(jnp.asarray(x), jnp.asarray(np.stack([whole, rest], axis=1)))
+    count = len(whole)
+    return {
+        "rms_ln_of_the_law_as_it_stands": _rms(whole),
+        "error_of_one_factor": float(np.std(whole, ddof=1)) * (count / (count - 1)) ** 0.5,
+        "error_of_a_surface": float(surface.error[0]),
+        "error_of_a_surface_on_two_factors": float(surface.error[1]),
+        "factors_below_the_surface": below(rows).tolist(),
+        "factors_without_each": _range(taken, work),
+    }
+
+
+def _range(taken: np.ndarray, work: np.ndarray) -> list[list[float]]:
+    """The least and the greatest of the two factors where one soil is left out."""
+    each = np.array([fitted(np.delete(taken, i), np.delete(work, i, axis=0)) for i in range(len(taken))])
+    return [each.min(axis=0).tolist(), each.max(axis=0).tolist()]
+
+
+def _rms(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(x))))
+
+
+def _way(one: Throw, row: dict[str, Any], factors: np.ndarray, until: float) -> float:
+    """How far the calibrated law lets that sole come, m."""
+    ground = ground_of(one.soil, row["thickness"])
+    bearing, inertia = jnp.asarray(factors)
+    return float(fallen(one, replace(ground, bearing_factor=bearing, inertia_factor=inertia), until)[0][-1])
+
+
+def draw(path: Path, points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> None:
+    """Write what grains took against what the law takes on the same ways, and what is left by each unknown."""
+    design = found[: len(points)]
+    taken, work = columns(design)
+    colour = dict(zip(FRICTIONS, (BLUE, GREEN, ORANGE), strict=True))
+    colours = [colour[one.soil.friction] for one in wanted[: len(points)]]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10, 6), layout="constrained")
+        first, *axes = figure.subplots(2, 3).ravel()
+        first.scatter(work.sum(axis=1) / taken, points[:, 1], s=20, facecolors="none", edgecolors=colours)
+        first.scatter(told(work, factors) / taken, points[:, 1], s=20, c=colours)
+        first.axvline(1.0, color=GREY, linewidth=0.8)
+        first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
+        first.set_title("Hollow: the law as it stands\nfull: with two factors")
+        off = taken / told(work, factors)
+        for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
+            _by(ax, points[:, i], off, colours, LOGARITHMIC[i])
+            ax.set(xlabel=label, ylabel="grains over law with factors")
+        for friction, c in colour.items():
+            axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
+        axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
+        again = [row for one, row in zip(wanted, found, strict=True) if one.why == "again"]
+        axes[0].plot([row["thickness"] for row in again], _off(again, factors), "x", color=BLACK, markersize=5)
+        axes[0].legend(frameon=False, fontsize=8)
+        figure.savefig(path)
+
+
+def _off(rows: Rows, factors: np.ndarray) -> np.ndarray:
+    taken, work = columns(rows)
+    return taken / told(work, factors)
+
+
+def _by(ax: Axes, x: np.ndarray, off: np.ndarray, colours: list[str], logarithmic: bool) -> None:
+    ax.scatter(x, off, s=20, c=colours)
+    ax.axhline(1.0, color=GREY, linewidth=0.8)
+    ax.set(yscale="log", xscale="log" if logarithmic else "linear")
+    ax.set_ylim(0.25, 4.0)
+    ax.set_yticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
+    ax.minorticks_off()

@@ -1,0 +1,84 @@
+"""What grains say of the reduced law: factors on its bearing and its inertia, from soles thrown into both."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import least_squares
+
+from difsim.typing import Scalar, number, require
+
+TABLE = Path(__file__).resolve().parents[2] / "data" / "sole_in_grains.json"
+UNKNOWNS = "thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"
+
+LEAST = np.log(1e3)  # how far from 1 a factor may be, in ln
+
+
+class Calibration(eqx.Module):
+    """Factors on `bearing` and `inertia` of the reduced law, good to `sigma` in ln where the UNKNOWNS are between
+    `low` and `high` [5].
+
+    **Raises:** ValueError for a number that is not positive.
+    """
+
+    bearing: Scalar = number()
+    inertia: Scalar = number()
+    sigma: Scalar = number()
+    low: Float[Array, "5"] = number()
+    high: Float[Array, "5"] = number()
+
+    def __check_init__(self):
+        for name in ("bearing", "inertia", "sigma"):
+            require(getattr(self, name) > 0, f"Calibration: {name} = {getattr(self, name)} must be positive")
+
+    def factors(self, error: Scalar) -> dict[str, Scalar]:
+        """For `Regolith`, where ln of all that resists is off by `error`."""
+        off = jnp.exp(error)
+        return {"bearing_factor": off * self.bearing, "inertia_factor": off * self.inertia}
+
+    def outside(self, p: Mapping[str, Any]) -> list[str]:
+        """Which of the unknowns were not calibrated. On the host."""
+        ends = zip(UNKNOWNS, self.low, self.high, strict=True)
+        return [name for name, low, high in ends if not low <= p[name] <= high]
+
+
+def told(work: Float[np.ndarray, "*k 3"], factors: Float[np.ndarray, "2"]) -> Float[np.ndarray, "*k"]:
+    """J/m² that the law with these factors takes from soles, by the `work` of its bearing, its inertia and its
+    viscosity, which has no factor."""
+    return work[..., :2] @ factors + work[..., 2]
+
+
+def fitted(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "2"]:
+    """The factors on bearing and inertia with which the law takes what soles have `lost` to grains, J/m², on the
+    same ways at the same speeds: least squares of ln. Neither is less than a thousandth."""
+
+    def off(logs):
+        return np.log(told(work, np.exp(logs)) / lost)
+
+    return np.exp(least_squares(off, np.zeros(2), bounds=(-LEAST, LEAST)).x)
+
+
+def unseen(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, " k"]:
+    """ln of what each sole lost over what the law with factors from all others takes."""
+    others = [np.arange(len(lost)) != i for i in range(len(lost))]
+    return np.array(
+        [np.log(lost[i] / told(work[i], fitted(lost[rest], work[rest]))) for i, rest in enumerate(others)]
+    )
+
+
+def read(path: Path = TABLE) -> Calibration:
+    """The calibration of a table. **Raises:** ValueError for a file that is none."""
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        if table["unknowns"] != list(UNKNOWNS):
+            raise ValueError(f"its unknowns are {table['unknowns']}, not {list(UNKNOWNS)}")
+        points, factors = np.array(table["points"], float), table["factors"]
+        ends = points.min(axis=0), points.max(axis=0)
+        return Calibration(factors["bearing"], factors["inertia"], table["sigma"]["total"], *ends)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no table of `difsim foot --stage calibrate`: {error!r}") from error

@@ -1,0 +1,157 @@
+"""Soles thrown into the soils of a design, by grains and by the reduced law: by what factor they resist more."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from tqdm import tqdm
+
+from difsim.beds import Bed
+from difsim.contact import Regolith
+from difsim.stepping import Progress
+from difsim.typing import Scalar
+from experiments.foot.grains import above, throw
+from experiments.foot.scene import GRAVITY, RADIUS, law
+from experiments.foot.soils import MODULI, OPTIMUM, Soil, design, ground_of, poured, turned_into
+from experiments.foot.thrown import law_fall
+from inversion import Checkpoint
+
+FORM = 1  # counts the ways in which soles are thrown: an older result is not read as one of this
+SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
+UNTIL = 0.3  # of the speed: nine tenths of the energy are lost then, and the rest would take most of the time
+GRAINS, WIDTH = 0.04, 0.6  # m, of a grain and of the drum
+ROOM = 1.6  # in a list, over what it holds before the bed is pressed
+LEFT_OUT = 2.0  # grains above the floor: so few do not say what a floor does
+SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
+
+
+class Throw(NamedTuple):
+    """One sole: into what `soil`, of what coarse grains (`diameter` m, `bed` is a seed), where, m, how fast, m/s,
+    with what load, kg/m²; `why` it is thrown."""
+
+    why: str
+    soil: Soil
+    diameter: float = GRAINS
+    bed: int = 0
+    place: tuple[float, float] = (0.0, 0.0)
+    speed: float = SPEED
+    load: float = LOAD
+
+    @property
+    def key(self) -> str:
+        """A file's name."""
+        numbers = *self.soil, self.diameter, self.bed, *self.place, self.speed, self.load
+        return "_".join(f"{x:.6g}" for x in numbers)
+
+    @property
+    def twin(self) -> "Throw":
+        """The same soil and place with the speed and load of the design."""
+        return self._replace(speed=SPEED, load=LOAD)
+
+
+def throws(count: int, seed: int, repeats: int) -> list[Throw]:
+    """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
+    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load."""
+    places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
+    some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
+    soft = [one for one in some if one.soil.grain_modulus == MODULI[0]][:5]
+    again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
+    slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft]
+    return some + again + slow + [one._replace(why="load", load=0.5 * LOAD) for one in soft]
+
+
+class Range:
+    """Where soles are thrown: its beds in drums of `width` m, and for each the list of a first throw, so that all
+    are one program. A sole is left with `until` of its speed."""
+
+    def __init__(self, until: float, width: float):
+        self.until, self.width = until, width
+        self.beds: dict[tuple, tuple[Bed, Progress]] = {}
+
+    def __call__(self, one: Throw) -> dict[str, np.ndarray]:
+        """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
+        the `unrest` m/s of its grains before; how many `steps`."""
+        bed, like = self._bed(one)
+        soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
+        deepest = bed.figures.height - LEFT_OUT * one.diameter
+        path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, like)
+        return {name: path[name].values for name in ("time", "penetration", "speed")} | {
+            "thickness": bed.figures.height,
+            "unrest": unrest,
+            "steps": path.attrs["steps"],
+        }
+
+    def _bed(self, one: Throw) -> tuple[Bed, Progress]:
+        which = one.diameter, one.soil.thickness, one.bed
+        if which not in self.beds:
+            bed = poured(one.diameter, one.soil.thickness, self.width, one.bed)
+            soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
+            self.beds[which] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
+        return self.beds[which]
+
+
+def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: float = WIDTH) -> list[dict[str, Any]]:
+    """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
+    kept = Checkpoint(folder, repr((FORM, until, width, ROOM, LEFT_OUT, GRAVITY)))
+    stand = Range(until, width)
+    paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
+    return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
+
+
+def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
+    """`way` m from first touch to where `until` of the speed is left (it `stands`), or as far as it was followed,
+    `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
+    the `work` of the law's bearing, inertia and viscosity on the same way at the same speeds; `below`: these
+    four of the part below the mean surface, where there is one."""
+    ground = ground_of(one.soil, float(path["thickness"]))
+    penetration, speed = path["penetration"], path["speed"]
+    way, below = penetration - penetration[0], penetration > 0
+    depth, falling = fallen(one, ground, until)
+    part = penetration[below], speed[below]
+    return {
+        "stands": bool(speed[-1] <= until * one.speed),
+        "touches": float(penetration[0]),
+        "way": float(way[-1]),
+        "seconds": float(path["time"][-1]),
+        "pressure": lost(speed, one.load) / float(way[-1]),
+        "law_way": float(depth[-1]),
+        "law_seconds": float(np.sum(2 * np.diff(depth) / (falling[1:] + falling[:-1]))),
+        "law_pressure": lost(falling, one.load) / float(depth[-1]),
+        "lost": lost(speed, one.load),
+        "work": work(way, speed, ground),
+        "below": [lost(part[1], one.load), *work(*part, ground)] if below.sum() > 1 else None,
+        "thickness": float(path["thickness"]),
+        "unrest": float(path["unrest"]),
+        "steps": int(path["steps"]),
+    }
+
+
+def fallen(one: Throw, ground: Regolith, until: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same sole by the reduced law: depths m, and speeds m/s there."""
+    depth, speed = law_fall(one.speed, one.load, ground)
+    fast = speed > until * one.speed
+    return depth[fast], speed[fast]
+
+
+def lost(speed: np.ndarray, load: float) -> float:
+    """Energy over area, J/m², that a sole loses on a way."""
+    return float(0.5 * load * (speed[0] ** 2 - speed[-1] ** 2))
+
+
+def work(way: np.ndarray, speed: np.ndarray, ground: Regolith) -> list[float]:
+    """J/m² that bearing, inertia and viscosity of the reduced law would take on a way at these speeds."""
+    even = np.linspace(way[0], way[-1], 1001)
+    slower = np.maximum(np.interp(even, way, speed), 0.0)
+    lighter = replace(ground, inertia_factor=1e-9)
+    cases = (0 * slower, ground), (slower, ground), (slower, lighter)
+    still, moving, light = (float(_work(jnp.asarray(even), jnp.asarray(v), g)) for v, g in cases)
+    return [still, moving - light, light - still]
+
+
+@eqx.filter_jit
+def _work(way: Float[Array, " z"], speed: Float[Array, " z"], ground: Regolith) -> Scalar:
+    return jnp.trapezoid(law(way, speed, ground), way) / (jnp.pi * RADIUS**2)
