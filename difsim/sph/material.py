@@ -65,7 +65,7 @@ class Murnaghan(AbstractMaterial):
     def held(self, stress: Mat3, density: Scalar) -> Mat3:
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
-        return deviator - pressure * jnp.eye(3, dtype=stress.dtype)
+        return deviator - isotropic(pressure)
 
 
 def require_elastic(material: AbstractMaterial) -> None:
@@ -84,17 +84,25 @@ def hooke(stress: Mat3, gradient: Mat3, bulk: Scalar, shear: Scalar) -> Mat3:
 
     **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Source:** paper 002 Eq 27.
     """
-    volume, deviator = split(0.5 * (gradient + gradient.T))
-    spin = 0.5 * (gradient - gradient.T)
+    volume, deviator = split(0.5 * (gradient + _transposed(gradient)))
+    spin = 0.5 * (gradient - _transposed(gradient))
     turned = _product(spin, stress)  # σ Rᵀ is its transpose
-    swelling = 3.0 * bulk * volume * jnp.eye(3, dtype=stress.dtype)
-    return 2.0 * shear * deviator + swelling + turned + turned.T
+    return 2.0 * shear * deviator + isotropic(3.0 * bulk * volume) + turned + _transposed(turned)
 
 
 def split(tensor: Mat3) -> tuple[Scalar, Mat3]:
     """A third of the trace, and the deviator."""
     mean = (tensor[0, 0] + tensor[1, 1] + tensor[2, 2]) / 3.0
-    return mean, tensor - mean * jnp.eye(3, dtype=tensor.dtype)
+    return mean, tensor - isotropic(mean)
+
+
+def isotropic(x):
+    """x times the unit tensor."""
+    return jnp.eye(3, dtype=x.dtype).reshape(3, 3, *(1,) * x.ndim) * x[None, None]
+
+
+def _transposed(tensor):
+    return jnp.swapaxes(tensor, 0, 1)
 
 
 def second_invariant(deviator: Mat3) -> Scalar:

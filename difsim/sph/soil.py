@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.sph.material import AbstractMaterial, hooke, require_elastic, second_invariant, split
+from difsim.sph.material import AbstractMaterial, hooke, isotropic, require_elastic, second_invariant, split
 from difsim.typing import Mat3, Scalar, number, require
 
 
@@ -91,5 +91,4 @@ class DruckerPrager(AbstractMaterial):
         # Beyond the apex no deviator is left to flow. A frictionless soil has none.
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
-        isotropic = held * jnp.eye(3, dtype=stress.dtype)
-        return isotropic + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
+        return isotropic(held) + jnp.where(beyond, 0.0, safe.divide(left, radius))[None, None] * deviator
