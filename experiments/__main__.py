@@ -9,7 +9,7 @@ import sys
 os.environ.setdefault(
     "XLA_FLAGS",
     f"--xla_force_host_platform_device_count={os.cpu_count() or 1} "
-    "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=4000000 "
+    "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=32000000 "
     "--xla_disable_hlo_passes=dot-library-rewriter",
 )
 # Before anything is made: an array that a module makes as it is imported would be one of float32.

@@ -32,12 +32,13 @@ class Neighbours(eqx.Module):
     index: Int[Array, "k n"]
     rigid: Bool[Array, " n"]  # two of these are no neighbours: they belong to walls and tools
     origin: Float[Array, "d n"]  # where the particles were when the list was made
-    overflow: Bool[Array, ""]  # a row or a range of cells has no room: pairs are missing
+    longest: Int[Array, ""]  # row: no particle has more neighbours
+    longest: Int[Array, ""]  # row: no particle has more neighbours
+    overflow: Bool[Array, ""]  # a row has no room: pairs are missing
     cutoff: Scalar = number()
     skin: Scalar = number()
     corner: Float[Array, " d"] = number()  # of the first cell
     cells: tuple[int, ...] = eqx.field(static=True)
-    in_range: int = eqx.field(static=True)  # particles that three cells in a row may hold
 
     @classmethod
     def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
@@ -64,19 +65,15 @@ class Neighbours(eqx.Module):
             jnp.zeros((1, x.shape[1]), jnp.int32),
             rigid,
             x,
+            jnp.asarray(0, jnp.int32),
             jnp.asarray(False),
             cutoff,
             skin,
             corner,
             cells,
-            in_range=1,
         )
-        # First the fullest range, then the longest row, each as the list itself counts it.
-        fullest = int(jnp.max(_held(empty, x)))
-        ranged = replace(empty, in_range=int(np.ceil(slack * fullest)))
-        longest = int(jnp.max(_lengths(ranged, x)))
-        room = max(1, int(np.ceil(slack * longest)))
-        sized = replace(ranged, index=jnp.zeros((room, x.shape[1]), jnp.int32))
+        room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))
+        sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))
         return eqx.filter_jit(Neighbours.made)(sized, x)
 
     def is_stale(self, position: Float[Array, "d n"]) -> Bool[Array, ""]:
@@ -91,11 +88,10 @@ class Neighbours(eqx.Module):
     def made(self, position: Float[Array, "d n"]) -> "Neighbours":
         """The list made again. Its overflow stays once it is set."""
         position = jax.lax.stop_gradient(position)
-        index, length, full = jax.lax.map(
-            _row(self, position), jnp.arange(position.shape[1], dtype=jnp.int32), batch_size=CHUNK
-        )
-        overflow = self.overflow | jnp.any(length > self.index.shape[0]) | jnp.any(full)
-        return eqx.tree_at(lambda s: (s.index, s.origin, s.overflow), self, (index.T, position, overflow))
+        index, length = _rows(self, position)
+        overflow = self.overflow | jnp.any(length > self.index.shape[0])
+        new = index.T, position, jnp.max(length), overflow
+        return eqx.tree_at(lambda s: (s.index, s.origin, s.longest, s.overflow), self, new)
 
 
 def all_pairs(position: Float[Array, "d n"], reach: float) -> Bool[Array, "n n"]:
@@ -128,43 +124,37 @@ def _ranges(of: Neighbours, position: Float[Array, "d n"]):
     return order, ends
 
 
-@eqx.filter_jit
-def _held(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, " n"]:
-    """How many particles the fullest range around each particle holds."""
-    _, ends = _ranges(of, position)
-
-    def one(i):
-        begin, end = ends(i)
-        return jnp.max(end - begin)
-
-    return jax.lax.map(one, jnp.arange(position.shape[1]), batch_size=CHUNK)
-
-
-def _row(of: Neighbours, position: Float[Array, "d n"]):
-    """A function of one particle: its row, how many it has, whether a range had no room."""
+def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "n k"], Int[Array, " n"]]:
+    """The row of each particle, and how many neighbours it has."""
     order, ends = _ranges(of, position)
-    room, reach = of.index.shape[0], of.cutoff + of.skin
-    position = position.T
+    room, reach, n = of.index.shape[0], of.cutoff + of.skin, position.shape[1]
+    everyone, position = jnp.arange(n, dtype=jnp.int32), position.T
+    begin, end = jax.vmap(ends)(everyone)
+    fullest = jnp.max(end - begin)
 
-    def row(i):
-        begin, end = ends(i)
-        place = begin[:, None] + jnp.arange(of.in_range, dtype=jnp.int32)[None]
-        candidate = order[jnp.minimum(place, position.shape[0] - 1)]
-        offset = position[candidate] - position[i][None, None]
-        near = (place < end[:, None]) & (jnp.sum(offset**2, axis=-1) < reach**2) & (candidate != i)
-        near &= ~(of.rigid[candidate] & of.rigid[i])
-        near, candidate = near.ravel(), candidate.ravel()
-        # The rank of each neighbour is its column; what is none, or beyond the room, goes to a column that is cut.
-        rank = jnp.cumsum(near.astype(jnp.int32)) - 1
-        column = jnp.where(near, jnp.minimum(rank, room), room)
-        listed = jnp.full(room + 1, i, jnp.int32).at[column].set(candidate)[:room]
-        return listed, rank[-1] + 1, jnp.any(end - begin > of.in_range)
+    def row(own):
+        i, begin, end = own
 
-    return row
+        def look(rank, found):
+            # One candidate of each range. What is none, or beyond the room, goes to a column that is cut.
+            for first, last in zip(begin, end, strict=True):
+                place = first + rank
+                candidate = order[jnp.minimum(place, n - 1)]
+                offset = position[candidate] - position[i]
+                near = (place < last) & (offset @ offset < reach**2) & (candidate != i)
+                near &= ~(of.rigid[candidate] & of.rigid[i])
+                listed, count = found
+                column = jnp.where(near, jnp.minimum(count, room), room)
+                found = listed.at[column].set(candidate), count + near
+            return found
+
+        listed, count = jax.lax.fori_loop(0, fullest, look, (jnp.full(room + 1, i), jnp.zeros((), jnp.int32)))
+        return listed[:room], count
+
+    return jax.lax.map(row, (everyone, begin, end), batch_size=CHUNK)
 
 
 @eqx.filter_jit
-def _lengths(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, " n"]:
-    """How many neighbours each particle has."""
-    row = _row(of, position)
-    return jax.lax.map(lambda i: row(i)[1], jnp.arange(position.shape[1], dtype=jnp.int32), batch_size=CHUNK)
+def _longest(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, ""]:
+    """How many neighbours the particle has that has most."""
+    return jnp.max(_rows(of, position)[1])

@@ -166,7 +166,7 @@ class Continuum(AbstractEstimating):
         return ContinuumState(
             position=flow.velocity,
             velocity=flow.acceleration + self.gravity[:, None] - damped,
-            stress=jax.vmap(self.material.rate, in_axes=-1, out_axes=-1)(state.stress, gradient),
+            stress=self.material.rate(state.stress, gradient),
             density=self.balance.rate(state.density, gradient[0, 0] + gradient[1, 1] + gradient[2, 2]),
         )
 
@@ -186,7 +186,7 @@ class Continuum(AbstractEstimating):
             ]
             return interaction(self.kernel, self.viscosity, a, b), further
 
-        sums, further = pair_sums(both, (sample, shown), neighbours.index)
+        sums, further = pair_sums(both, (sample, shown), neighbours)
         flow = Flow(sample.velocity, sums.gradient, sums.acceleration)
         for correction, sum_ in zip(self.corrections, further, strict=True):
             flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
@@ -194,7 +194,7 @@ class Continuum(AbstractEstimating):
 
     def _held(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material holds, and its tools where they are at `time`."""
-        stress = jax.vmap(self.material.held, in_axes=-1, out_axes=-1)(state.stress, state.density)
+        stress = self.material.held(state.stress, state.density)
         return self._placed(time, eqx.tree_at(lambda s: s.stress, state, stress))
 
     def _placed(self, time: Scalar, state: ContinuumState) -> ContinuumState:

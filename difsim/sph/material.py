@@ -1,14 +1,20 @@
-"""What a material is: the rate of a stress, and what of it the material holds. By the stress of one particle.
+"""What a material is: the rate of a stress, and what of it the material holds.
 
-Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain).
+Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain). Laws are
+by components, so that they hold for one particle and, with an axis behind, for many: mapped over particles, a
+scalar times a tensor would turn all arrays round, and a step would cost twice as much.
 """
 
 from abc import abstractmethod
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
-from difsim.typing import Mat3, Scalar, number, require
+from difsim.typing import Scalar, number, require
+
+Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many
+Each = Float[Array, "*n"]
 
 
 class AbstractMaterial(eqx.Module):
@@ -19,11 +25,11 @@ class AbstractMaterial(eqx.Module):
     density: eqx.AbstractVar[Scalar]
 
     @abstractmethod
-    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+    def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         """Elastic dσ/dt in Pa/s at σ Pa and the velocity's gradient [i, j] = ∂v_i/∂x_j in 1/s."""
 
     @abstractmethod
-    def held(self, stress: Mat3, density: Scalar) -> Mat3:
+    def held(self, stress: Tensor, density: Each) -> Tensor:
         """What is left of a stress, Pa, at a density, kg/m³: after each elastic step."""
 
     @property
@@ -59,13 +65,13 @@ class Murnaghan(AbstractMaterial):
         require_elastic(self)
         require(self.exponent > 0, f"Murnaghan: exponent = {self.exponent} must be positive")
 
-    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+    def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
 
-    def held(self, stress: Mat3, density: Scalar) -> Mat3:
+    def held(self, stress: Tensor, density: Each) -> Tensor:
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
-        return deviator - pressure * jnp.eye(3, dtype=stress.dtype)
+        return deviator - isotropic(pressure)
 
 
 def require_elastic(material: AbstractMaterial) -> None:
@@ -79,30 +85,38 @@ def require_elastic(material: AbstractMaterial) -> None:
     require(material.density > 0, f"{name}: density = {material.density} kg/m3 must be positive")
 
 
-def hooke(stress: Mat3, gradient: Mat3, bulk: Scalar, shear: Scalar) -> Mat3:
+def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tensor:
     """2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ in Pa/s: Hooke's law, seen from the turning material (Jaumann).
 
     **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Source:** paper 002 Eq 27.
     """
-    volume, deviator = split(0.5 * (gradient + gradient.T))
-    spin = 0.5 * (gradient - gradient.T)
+    volume, deviator = split(0.5 * (gradient + _transposed(gradient)))
+    spin = 0.5 * (gradient - _transposed(gradient))
     turned = _product(spin, stress)  # σ Rᵀ is its transpose
-    swelling = 3.0 * bulk * volume * jnp.eye(3, dtype=stress.dtype)
-    return 2.0 * shear * deviator + swelling + turned + turned.T
+    return 2.0 * shear * deviator + isotropic(3.0 * bulk * volume) + turned + _transposed(turned)
 
 
-def split(tensor: Mat3) -> tuple[Scalar, Mat3]:
+def split(tensor: Tensor) -> tuple[Each, Tensor]:
     """A third of the trace, and the deviator."""
     mean = (tensor[0, 0] + tensor[1, 1] + tensor[2, 2]) / 3.0
-    return mean, tensor - mean * jnp.eye(3, dtype=tensor.dtype)
+    return mean, tensor - isotropic(mean)
 
 
-def second_invariant(deviator: Mat3) -> Scalar:
+def isotropic(x: Each) -> Tensor:
+    """x times the unit tensor."""
+    return jnp.eye(3, dtype=x.dtype).reshape(3, 3, *(1,) * x.ndim) * x[None, None]
+
+
+def _transposed(tensor: Tensor) -> Tensor:
+    return jnp.swapaxes(tensor, 0, 1)
+
+
+def second_invariant(deviator: Tensor) -> Each:
     """J₂ = ½ S:S of a symmetric deviator."""
     s = deviator
     return 0.5 * (s[0, 0] ** 2 + s[1, 1] ** 2 + s[2, 2] ** 2) + s[0, 1] ** 2 + s[0, 2] ** 2 + s[1, 2] ** 2
 
 
-def _product(a: Mat3, b: Mat3) -> Mat3:
+def _product(a: Tensor, b: Tensor) -> Tensor:
     """a b, written out: a product of matrices by a library's routine, one particle at a time, would cost more."""
     return a[:, :1] * b[:1] + a[:, 1:2] * b[1:2] + a[:, 2:] * b[2:]

@@ -6,8 +6,17 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.sph.material import AbstractMaterial, hooke, require_elastic, second_invariant, split
-from difsim.typing import Mat3, Scalar, number, require
+from difsim.sph.material import (
+    AbstractMaterial,
+    Each,
+    Tensor,
+    hooke,
+    isotropic,
+    require_elastic,
+    second_invariant,
+    split,
+)
+from difsim.typing import Scalar, number, require
 
 
 class AbstractCone(eqx.Module):
@@ -67,16 +76,16 @@ class DruckerPrager(AbstractMaterial):
             f"DruckerPrager: dilatancy = {self.dilatancy} rad must be between 0 and the friction angle",
         )
 
-    def excess(self, stress: Mat3) -> Scalar:
+    def excess(self, stress: Tensor) -> Each:
         """√J₂ + a I₁ - k, Pa: negative inside the cone."""
         a, k = self.cone.match(self.friction, self.cohesion)
         mean, deviator = split(stress)
         return safe.sqrt(second_invariant(deviator)) + 3.0 * a * mean - k
 
-    def rate(self, stress: Mat3, gradient: Mat3) -> Mat3:
+    def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
 
-    def held(self, stress: Mat3, density: Scalar) -> Mat3:
+    def held(self, stress: Tensor, density: Each) -> Tensor:
         """The stress brought back to the cone along the flow, and to its apex from beyond it.
 
         √J₂ falls by G λ and I₁ by 27 K sin ψ λ with λ = f/(G + 27 K a sin ψ): without dilatancy the deviator is
@@ -91,5 +100,4 @@ class DruckerPrager(AbstractMaterial):
         # Beyond the apex no deviator is left to flow. A frictionless soil has none.
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
-        isotropic = held * jnp.eye(3, dtype=stress.dtype)
-        return isotropic + jnp.where(beyond, 0.0, safe.divide(left, radius)) * deviator
+        return isotropic(held) + jnp.where(beyond, 0.0, safe.divide(left, radius))[None, None] * deviator
