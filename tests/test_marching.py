@@ -42,6 +42,17 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     with pytest.raises(ValueError, match="another run"):
         evolve(model, state, times, ConstantStep(1e-4), checkpoint=tmp_path / "run")
+    # Of each state what is kept, and no further than that is enough.
+    part = evolve(
+        model,
+        state,
+        times,
+        ConstantStep(2e-4),
+        keep=lambda s: s.position[:, 0],
+        until=lambda kept: bool(kept[1] == whole.states.position[1, 1, 0]),
+    )
+    np.testing.assert_array_equal(part.states, whole.states.position[:2, :, 0])
+    assert part.times.tolist() == times[:2] and part.steps.tolist() == [50, 100]
 
 
 def test_a_list_without_room_is_made_larger():

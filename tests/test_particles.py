@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import Neighbours, all_pairs
+from difsim.particles import Neighbours, all_pairs, pair_sums
 
 updated = eqx.filter_jit(Neighbours.updated)
 
@@ -30,6 +30,13 @@ def test_all_methods_find_the_same(d):
     neighbours = updated(neighbours, far)
     assert not neighbours.overflow
     np.testing.assert_array_equal(listed(neighbours), all_pairs(far, 0.18))
+    # Of the rows, the longest; sums over pairs go as far.
+    assert int(neighbours.longest) == int(all_pairs(far, 0.18).sum(axis=0).max()) < neighbours.index.shape[0]
+    weight = jnp.asarray(np.random.default_rng(0).random(300))
+    sums = pair_sums(lambda a, b: b[1] * (a[0] - b[0]), (far, weight), neighbours)
+    offset = far[:, :, None] - far[:, None]
+    dense = jnp.sum(jnp.where(all_pairs(far, 0.18), weight[None], 0.0)[None] * offset, axis=2)
+    np.testing.assert_allclose(sums, dense, atol=1e-12)
 
 
 def test_rigid_particles_do_not_meet_each_other():
