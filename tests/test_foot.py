@@ -141,7 +141,8 @@ def test_grains_stop_the_sole(tmp_path, monkeypatch):
         depth, speed, time = (result[name].values for name in ("penetration", "speed", "time"))
         impulse = float(np.sum(result["pressure"]) * grains.FRAME)
     assert (tmp_path / "out" / "grains.png").exists() and (tmp_path / "out" / "summary.json").exists()
-    assert speed[-1] <= 0 < speed[-2] and 0.01 < depth.max() < 0.2
+    # From the first grain, which stands 3 cm above the mean surface: a bed of other grains has another one there.
+    assert speed[-1] <= 0 < speed[-2] and 0.02 < depth.max() - depth[0] < 0.2
     # What the bed and gravity have done is what it has lost; its path is the integral of its speed.
     assert impulse / 510.0 == pytest.approx(1.0 - speed[-1] + grains.GRAVITY * time[-1], rel=1e-9)
     assert np.trapezoid(speed, time) == pytest.approx(depth[-1] - depth[0], rel=1e-3)

@@ -21,7 +21,7 @@ from difsim.beds import Bed, Drum, GaussianSizes, Recipe, coarse_grained
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
 from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
-from difsim.mesh import TriMesh
+from difsim.mesh import cylinder
 from difsim.particles import SLACK
 from difsim.shape.pebbles import fill_with_pebbles
 from difsim.stepping import CourantStep, Progress, Status, describe, onward, start
@@ -71,22 +71,9 @@ def settled(diameter: float, width: float, cohesion: float) -> Bed:
 @cache
 def sole(load: float) -> Clump:
     """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
-    filling = fill_with_pebbles(_disc(), VACANCY)
+    filling = fill_with_pebbles(cylinder(RADIUS, THICKNESS), VACANCY)
     mass = load * np.pi * RADIUS**2
     return Clump(RigidBody(mass, LEVEL * mass * RADIUS**2 * np.eye(3)), filling.centre, filling.radius)
-
-
-def _disc(sectors: int = 48) -> TriMesh:
-    """Of the sole's radius and thickness about the origin."""
-    turn = 2 * np.pi * np.arange(sectors) / sectors
-    rim = np.stack([RADIUS * np.cos(turn), RADIUS * np.sin(turn), 0 * turn], axis=1)
-    half = np.array([0.0, 0.0, 0.5 * THICKNESS])
-    i, j = np.arange(sectors), np.roll(np.arange(sectors), -1)
-    low, high = np.full(sectors, 2 * sectors), np.full(sectors, 2 * sectors + 1)
-    faces = (low, j, i), (high, sectors + i, sectors + j), (i, j, sectors + j), (i, sectors + j, sectors + i)
-    return TriMesh(
-        np.concatenate([rim - half, rim + half, [-half, half]]), np.hstack([np.stack(f) for f in faces]).T
-    )
 
 
 def throw(
