@@ -32,8 +32,7 @@ class Neighbours(eqx.Module):
     index: Int[Array, "k n"]
     rigid: Bool[Array, " n"]  # two of these are no neighbours: they belong to walls and tools
     origin: Float[Array, "d n"]  # where the particles were when the list was made
-    longest: Int[Array, ""]  # row: no particle has more neighbours
-    longest: Int[Array, ""]  # row: no particle has more neighbours
+    longest: Int[Array, ""]  # row, of how many: no particle has more neighbours
     overflow: Bool[Array, ""]  # a row has no room: pairs are missing
     cutoff: Scalar = number()
     skin: Scalar = number()
