@@ -48,10 +48,11 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
         state,
         times,
         ConstantStep(2e-4),
-        keep=lambda s: s.position[:, 0],
-        until=lambda kept: bool(kept[1] == whole.states.position[1, 1, 0]),
+        keep=lambda s: (s.position[:, 0], s.density[3]),
+        until=lambda kept: bool(kept[0][1] == whole.states.position[1, 1, 0]),
     )
-    np.testing.assert_array_equal(part.states, whole.states.position[:2, :, 0])
+    np.testing.assert_array_equal(part.states[0], whole.states.position[:2, :, 0])
+    np.testing.assert_array_equal(part.states[1], whole.states.density[:2, 3])
     assert part.times.tolist() == times[:2] and part.steps.tolist() == [50, 100]
 
 

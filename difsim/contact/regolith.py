@@ -119,15 +119,19 @@ class Regolith(eqx.Module):
         clearance = safe.ramp(self.thickness - z, 0.02 * self.thickness)
         return self.bearing_factor * q * (1 + radius / clearance)
 
-    def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
-        """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
+    def resistance(self, z: Scalar, radius: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """F_y N, c₁ N s/m and c₂ N s²/m² at plastic penetration `z` m: F_y + c₁ ż + c₂ ż² resists a sole."""
         area = jnp.pi * radius**2
         pressure = self.bearing_pressure(z, radius)
-        strength = area * pressure
-        # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
-        excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
         c2 = self.inertia_factor * 8 / 3 * self.friction * self.bulk_density * area
+        return area * pressure, c1, c2
+
+    def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
+        """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
+        strength, c1, c2 = self.resistance(z, radius)
+        # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
+        excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
     def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:

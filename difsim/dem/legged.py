@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -106,6 +107,10 @@ class LeggedClump(AbstractClump):
     def _parts(self) -> tuple[Clump, ...]:
         return self.body, *self.legs
 
+    def _each(self, of: LeggedState | LeggedLoad):
+        """Pairs of the body and of each leg with what is `of` it."""
+        return zip(self._parts, (of.body, *of.legs), strict=True)
+
     @property
     def mass(self) -> Scalar:
         """Of all, kg."""
@@ -126,7 +131,7 @@ class LeggedClump(AbstractClump):
 
     def whole(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
         """Centre of mass m, its velocity m/s, and angular momentum about it, N m s, in the frame."""
-        parts = list(zip(self._parts, (state.body, *state.legs), strict=True))
+        parts = list(self._each(state))
         centre = sum(p.body.mass * at.position for p, at in parts) / self.mass
         velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
         spins = (rotation.rotate(at.attitude, p.body.inertia @ at.spin + p.wheels) for p, at in parts)
@@ -134,25 +139,14 @@ class LeggedClump(AbstractClump):
         return centre, velocity, sum(spins) + sum(orbits)
 
     def spheres(self, state: LeggedState) -> Grain:
-        each = zip(self._parts, (state.body, *state.legs), strict=True)
-        many = [part.spheres(at) for part, at in each]
-        return Grain(
-            *(
-                jnp.concatenate([getattr(x, k) for x in many], axis=-1)
-                for k in ("position", "velocity", "spin", "radius", "mass")
-            )
-        )
+        many = (part.spheres(at) for part, at in self._each(state))
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *many)
 
     def load(self, state: LeggedState, force, moment, gravity: Vec3) -> LeggedLoad:
         ends = np.cumsum([part.radius.size for part in self._parts])[:-1]
-        each = zip(
-            self._parts,
-            (state.body, *state.legs),
-            jnp.split(force, ends, axis=1),
-            jnp.split(moment, ends, axis=1),
-            strict=True,
-        )
-        on_body, *on_legs = (part.load(at, f, m, gravity) for part, at, f, m in each)
+        forces, moments = (jnp.split(x, ends, axis=1) for x in (force, moment))
+        each = zip(self._each(state), forces, moments, strict=True)
+        on_body, *on_legs = (part.load(at, f, m, gravity) for (part, at), f, m in each)
         strokes, pushes, legs = self.gear.strokes(state.gear, len(self.legs)), [], []
         for leg, at, seat, stroke, load in zip(self.legs, state.legs, self.seat, strokes, on_legs, strict=True):
             push, force, torque = self._held(leg, state.body, at, seat, stroke)
@@ -190,8 +184,7 @@ class LeggedClump(AbstractClump):
         return LeggedState(self.body.drifted(state.body, dt), legs, state.gear)
 
     def energy(self, state: LeggedState, gravity: Vec3) -> dict[str, Scalar]:
-        each = zip(self._parts, (state.body, *state.legs), strict=True)
-        parts = [part.energy(at, gravity) for part, at in each]
+        parts = [part.energy(at, gravity) for part, at in self._each(state)]
         stored = self.gear.elastic_energy(state.gear)
         strokes = self.gear.strokes(state.gear, len(self.legs))
         for at, seat, stroke in zip(state.legs, self.seat, strokes, strict=True):
@@ -203,8 +196,7 @@ class LeggedClump(AbstractClump):
         return total | {"elastic": total["elastic"] + stored}
 
     def acceleration(self, load: LeggedLoad) -> Scalar:
-        each = zip(self._parts, (load.body, *load.legs), strict=True)
-        return jnp.max(jnp.stack([part.acceleration(on) for part, on in each]))
+        return jnp.max(jnp.stack([part.acceleration(on) for part, on in self._each(load)]))
 
     def longest_step(self) -> Scalar:
         def fastest(leg: Clump):

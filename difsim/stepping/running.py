@@ -102,6 +102,8 @@ def describe(progress: Progress) -> str:
 
 def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
     """With a leading axis of time; what belongs to pairs is longer where a list was given more room."""
+    if of_each_time[0].ndim == 0:
+        return np.stack(of_each_time)
     longest = max(x.shape[-1] for x in of_each_time)
     return np.stack([np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, longest - x.shape[-1])]) for x in of_each_time])
 

@@ -16,7 +16,7 @@ from experiments.agilkia import grains_pictures
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import build
-from experiments.agilkia.grains_series import Look, left, outline, sequence, series
+from experiments.agilkia.grains_series import PAPER, Look, left, outline, sequence, series
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
 from experiments.foot.scene import LAW
@@ -26,15 +26,6 @@ FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.2
 WIDTH = {"feet": 0.6, "drum": 3.4}  # m, of a bed
 TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
-PAPER = {  # paper 000 sec. 5, Figs 14 to 17
-    "peak_force_N": 35.0,
-    "contact_ends_s": 9.0,
-    "rebound_speed_m_s": 0.3064,
-    "spin_rad_s": 0.076,
-    "energy_before_J": 49.188,
-    "energy_after_J": 4.534,
-    "stroke_m": 0.0426,
-}
 
 
 def run(

@@ -9,6 +9,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
+from experiments.agilkia.grains_series import PAPER
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
 
 AXES = (BLUE, ORANGE, GREEN)
@@ -22,7 +23,8 @@ def draw(result: xr.Dataset, path: Path) -> None:
         figure = Figure(figsize=(11, 10.5), layout="constrained")
         above, below = figure.subfigures(2, 1, height_ratios=[1, 1.6])
         rows = above.subplots(2, result.sizes["shown"], sharex=True, sharey=True)
-        for axes, leg in zip(rows, (int(result.attrs["leg"]), (int(result.attrs["leg"]) + 1) % 3), strict=True):
+        struck = int(result.attrs["leg"])
+        for axes, leg in zip(rows, (struck, (struck + 1) % result.sizes["leg"]), strict=True):
             _cuts(axes, result, leg)
         _curves(below, result)
         figure.savefig(path)
@@ -55,18 +57,18 @@ def _curves(figure, result: xr.Dataset) -> None:
     time = result["time"].values
     (force, speed), (spin, energy), (depth, stroke) = figure.subplots(3, 2, sharex=True)
     force.plot(time, np.linalg.norm(result["force"].values, axis=1), color=BLACK)
-    force.axhline(35, color=RED, linestyle=":", linewidth=1)
+    force.axhline(PAPER["peak_force_N"], color=RED, linestyle=":", linewidth=1)
     force.set(ylabel="N", yscale="log", ylim=(1, None), title="Contact force (dotted: the paper's peak, 35 N)")
     for i, colour in enumerate(AXES):
         speed.plot(time, result["velocity"].values[:, i], color=colour, label="xyz"[i])
         spin.plot(time, result["spin"].values[:, i], color=colour)
     speed.set(ylabel="m/s", title="Velocity of the centre of mass")
     speed.legend(frameon=False, ncols=3)
-    spin.axhline(0.076, color=RED, linestyle=":", linewidth=1)
+    spin.axhline(PAPER["spin_rad_s"], color=RED, linestyle=":", linewidth=1)
     spin.set(ylabel="rad/s", title="Spin in the body frame (dotted: the paper's about z at the end)")
     energy.plot(time, result["kinetic_energy"], color=BLACK, label="kinetic")
     energy.plot(time, result["spring_energy"], color=ORANGE, label="leg springs")
-    energy.axhline(4.534, color=RED, linestyle=":", linewidth=1)
+    energy.axhline(PAPER["energy_after_J"], color=RED, linestyle=":", linewidth=1)
     energy.set(ylabel="J", title="Energy of the lander (dotted: the paper's at the end)")
     energy.legend(frameon=False)
     for i, values in enumerate(result["sole_depth"].values.T):
@@ -77,5 +79,5 @@ def _curves(figure, result: xr.Dataset) -> None:
     depth.set(ylabel="cm", ylim=(-10, None), xlabel="s", title="Depth below the mean surface; bars: who touches")
     depth.legend(frameon=False)
     stroke.plot(time, 1000 * result["stroke"], color=BLACK)
-    stroke.axhline(42.6, color=RED, linestyle=":", linewidth=1)
+    stroke.axhline(1000 * PAPER["stroke_m"], color=RED, linestyle=":", linewidth=1)
     stroke.set(ylabel="mm", xlabel="s", title="Stroke of the damper (dotted: published, 42.6 mm)")

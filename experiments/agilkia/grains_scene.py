@@ -46,8 +46,9 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     )
     at_start = lander.moving(start.body)
     radius = float(bed.grains.walls[1].sdf.radius)
-    places = np.zeros((1, 2)) if drum else _landings(model, start)
-    reach = np.linalg.norm(_landings(model, start), axis=1).max() + 2 * float(model.lander.sole_radius)
+    landings = _landings(model, start)
+    places = np.zeros((1, 2)) if drum else landings
+    reach = np.linalg.norm(landings, axis=1).max() + 2 * float(model.lander.sole_radius)
     if drum and radius < reach:
         raise ValueError(f"a drum of radius {radius:.3g} m is too narrow for feet that reach {reach:.3g} m")
     radii, ground, rock = beds(bed, places, radius)
@@ -57,7 +58,8 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     gravity = model.gravity.acceleration(start.body.position)
     grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, rock, stone), (lander,))
     untouched = jax.tree.map(jnp.zeros_like, ground.walls[0])
-    return Scene(grains, grains.joined(_with_wall(ground, untouched), (at_start,)), stone)
+    ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
+    return Scene(grains, grains.joined(ground, (at_start,)), stone)
 
 
 def beds(
@@ -104,7 +106,3 @@ def _landings(model: Touchdown, start: TouchdownState) -> Float[np.ndarray, "n 2
     speed = np.linalg.norm(velocity[:2])
     ahead = AHEAD * velocity[:2] / speed if speed > 0 else 0.0
     return feet[:, :2] + fall * velocity[:2] + ahead
-
-
-def _with_wall(state: GrainsState, memory) -> GrainsState:
-    return eqx.tree_at(lambda s: s.walls, state, (*state.walls, memory))

@@ -17,6 +17,15 @@ from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import Experiment
 
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
+PAPER = {  # paper 000 sec. 5, Figs 14 to 17
+    "peak_force_N": 35.0,
+    "contact_ends_s": 9.0,
+    "rebound_speed_m_s": 0.3064,
+    "spin_rad_s": 0.076,
+    "energy_before_J": 49.188,
+    "energy_after_J": 4.534,
+    "stroke_m": 0.0426,
+}
 
 
 class Look(eqx.Module):

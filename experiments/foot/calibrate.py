@@ -159,7 +159,7 @@ def draw(path: Path, points: np.ndarray, wanted: list[Throw], found: Rows, facto
         first.axvline(1.0, color=GREY, linewidth=0.8)
         first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
         first.set_title("Hollow: the law as it stands\nfull: with two factors")
-        off = taken / told(work, factors)
+        off = _off(design, factors)
         for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
             _by(ax, points[:, i], off, colours, LOGARITHMIC[i])
             ax.set(xlabel=label, ylabel="grains over law with factors")

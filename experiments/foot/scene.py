@@ -52,11 +52,8 @@ def law(z: Any, speed: Any, ground: Regolith = LAW) -> Any:
     """The reduced law's force on a disc at plastic penetration `z` m and `speed` m/s, N: flow() solved for it."""
 
     def one(z, speed):
-        area = np.pi * RADIUS**2
-        pressure = ground.bearing_pressure(z, jnp.asarray(RADIUS))
-        c1 = area * ground.grain_diameter / RADIUS * jnp.sqrt(ground.grain_density * pressure) + ground.viscosity
-        c2 = ground.inertia_factor * 8 / 3 * ground.friction * ground.bulk_density * area
-        return area * pressure + c1 * speed + c2 * speed**2
+        strength, c1, c2 = ground.resistance(z, jnp.asarray(RADIUS))
+        return strength + c1 * speed + c2 * speed**2
 
     return jnp.vectorize(one)(jnp.asarray(z), jnp.asarray(speed))
 
