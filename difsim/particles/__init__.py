@@ -7,5 +7,12 @@ from difsim.particles.neighbours import Neighbours as Neighbours
 from difsim.particles.neighbours import all_pairs as all_pairs
 from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums
+from difsim.particles.vectors import Symmetric as Symmetric
+from difsim.particles.vectors import Vector as Vector
 from difsim.particles.vectors import cross as cross
 from difsim.particles.vectors import dot as dot
+from difsim.particles.vectors import minus as minus
+from difsim.particles.vectors import outer as outer
+from difsim.particles.vectors import rows as rows
+from difsim.particles.vectors import times as times
+from difsim.particles.vectors import upper as upper

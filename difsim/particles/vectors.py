@@ -1,14 +1,49 @@
-"""Products of short vectors, written out: reductions of an axis of two or three are not vectorised over pairs."""
+"""Short vectors, written out: over pairs, loops over an axis of two or three are not vectorised.
+
+Those of a pair are best tuples of their components, each of which is one long array when many pairs are summed.
+"""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.typing import Scalar, Vec3
 
+Vector = tuple[Scalar, ...] | Float[Array, " d"]
+# xx, xy, yy in the plane; xx, xy, xz, yy, yz, zz in space. Of one particle, or of many.
+Symmetric = tuple[Float[Array, "*n"], ...]
 
-def dot(a: Float[Array, " d"], b: Float[Array, " d"]) -> Scalar:
+
+def minus(a: Vector, b: Vector) -> tuple[Scalar, ...]:
+    """a - b."""
+    return tuple(a[i] - b[i] for i in range(len(a)))
+
+
+def times(s: Scalar, a: Vector) -> tuple[Scalar, ...]:
+    """s a."""
+    return tuple(s * a[i] for i in range(len(a)))
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
     """a·b."""
-    return sum(a[i] * b[i] for i in range(1, a.shape[0])) + a[0] * b[0]
+    return sum(a[i] * b[i] for i in range(1, len(a))) + a[0] * b[0]
+
+
+def outer(a: Vector, b: Vector) -> tuple[tuple[Scalar, ...], ...]:
+    """a ⊗ b, by rows."""
+    return tuple(times(a[i], b) for i in range(len(a)))
+
+
+def upper(m: Float[Array, "d d *n"]) -> Symmetric:
+    """The components of a symmetric tensor that differ."""
+    return tuple(m[i, j] for i in range(len(m)) for j in range(i, len(m)))
+
+
+def rows(m: Symmetric) -> tuple[Symmetric, ...]:
+    """The rows of a symmetric tensor."""
+    if len(m) == 3:
+        return m[:2], m[1:]
+    xx, xy, xz, yy, yz, zz = m
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:

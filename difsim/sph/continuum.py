@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.particles import AbstractEstimating, Neighbours, pair_sums
+from difsim.particles import AbstractEstimating, Neighbours, pair_sums, upper
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
@@ -155,7 +155,7 @@ class Continuum(AbstractEstimating):
             return interaction(self.kernel, self.viscosity, a, b).acceleration
 
         pushed = sums_at(tool.members, push, self._sample_of_solid(state), neighbours.index)
-        return jnp.sum(self.mass[tool.members][None] * pushed, axis=1)
+        return jnp.sum(self.mass[tool.members][None] * jnp.stack(pushed), axis=1)
 
     def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
         """The state's rate, in its structure: elastic stress, without what the material does not hold."""
@@ -173,11 +173,11 @@ class Continuum(AbstractEstimating):
     def _sample(self, state: ContinuumState) -> Sample:
         d = state.position.shape[0]
         stress = state.stress[:d, :d] / state.density[None, None] ** 2
-        return Sample(state.position, state.velocity, stress, state.density, self.mass)
+        return Sample(tuple(state.position), tuple(state.velocity), upper(stress), state.density, self.mass)
 
     def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
         """The sums over pairs, with what the corrections make of them."""
-        shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
+        shown = [jax.vmap(c.shown)(sample) for c in self.corrections]
 
         def both(a, b):
             (a, of_a), (b, of_b) = a, b
@@ -187,7 +187,8 @@ class Continuum(AbstractEstimating):
             return interaction(self.kernel, self.viscosity, a, b), further
 
         sums, further = pair_sums(both, (sample, shown), neighbours)
-        flow = Flow(sample.velocity, sums.gradient, sums.acceleration)
+        gradient = jnp.stack([jnp.stack(row) for row in sums.gradient])
+        flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
         for correction, sum_ in zip(self.corrections, further, strict=True):
             flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
         return flow

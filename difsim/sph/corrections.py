@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.particles import dot
+from difsim.particles import dot, minus, outer, rows, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
@@ -49,11 +49,11 @@ class XSPH(AbstractCorrection):
         return None
 
     def between(self, kernel, a, b, shown_a, shown_b):
-        weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(a.position - b.position)
-        return weight * (b.velocity - a.velocity)
+        weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(minus(a.position, b.position))
+        return times(weight, minus(b.velocity, a.velocity))
 
     def corrected(self, flow, sums):
-        return eqx.tree_at(lambda f: f.velocity, flow, flow.velocity + self.share * sums)
+        return eqx.tree_at(lambda f: f.velocity, flow, flow.velocity + self.share * jnp.stack(sums))
 
 
 class GradientCorrection(AbstractCorrection):
@@ -76,11 +76,11 @@ class GradientCorrection(AbstractCorrection):
         return None
 
     def between(self, kernel, a, b, shown_a, shown_b):
-        offset = a.position - b.position
-        return -(b.mass / b.density) * offset[:, None] * kernel.gradient(offset)[None, :]
+        offset = minus(a.position, b.position)
+        return outer(times(-b.mass / b.density, offset), kernel.gradient(offset))
 
     def corrected(self, flow, sums):
-        adjugate, determinant = _adjugate(sums)
+        adjugate, determinant = _adjugate(jnp.stack([jnp.stack(row) for row in sums]))
         # M is the identity among neighbours on all sides, and has a determinant of about ¼ at a flat surface.
         inverse = adjugate / jnp.maximum(determinant, self.least)
         gradient = jnp.stack([jnp.stack([dot(row, column) for column in inverse.T]) for row in flow.gradient])
@@ -108,17 +108,19 @@ class ArtificialStress(AbstractCorrection):
         require(self.spacing > 0, f"ArtificialStress: spacing = {self.spacing} m must be positive")
 
     def shown(self, sample):
-        return -self.strength * tension(sample.stress)
+        stress = jnp.stack([jnp.stack(row) for row in rows(sample.stress)])
+        return upper(-self.strength * tension(stress))
 
     def between(self, kernel, a, b, shown_a, shown_b):
-        offset = a.position - b.position
-        apart = jnp.zeros_like(offset).at[0].set(self.spacing)
+        offset = minus(a.position, b.position)
+        apart = self.spacing, *(0.0 * x for x in offset[1:])
         nearness = safe.power(kernel.value(offset) / kernel.value(apart), self.exponent)
         slope = kernel.gradient(offset)
-        return b.mass * nearness * jnp.stack([dot(row, slope) for row in shown_a + shown_b])
+        both = rows(tuple(x + y for x, y in zip(shown_a, shown_b, strict=True)))
+        return tuple(b.mass * nearness * dot(row, slope) for row in both)
 
     def corrected(self, flow, sums):
-        return eqx.tree_at(lambda f: f.acceleration, flow, flow.acceleration + sums)
+        return eqx.tree_at(lambda f: f.acceleration, flow, flow.acceleration + jnp.stack(sums))
 
 
 def tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:

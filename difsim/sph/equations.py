@@ -4,8 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.particles import dot
+from difsim.particles import Vector, dot, minus, outer, rows, times
 from difsim.sph.kernel import AbstractKernel
+from difsim.sph.material import Each
 from difsim.typing import Scalar, number, require
 
 
@@ -24,7 +25,7 @@ class Viscosity(eqx.Module):
         for name in ("alpha", "beta", "sound"):
             require(getattr(self, name) >= 0, f"Viscosity: {name} = {getattr(self, name)} must not be negative")
 
-    def pressure(self, h: Scalar, offset: Float[Array, " d"], velocity: Float[Array, " d"], density: Scalar):
+    def pressure(self, h: Scalar, offset: Vector, velocity: Vector, density: Scalar) -> Scalar:
         """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
         approach = jnp.minimum(dot(velocity, offset), 0.0)
         # ε = .01: particles closer than a tenth of h count as that far apart.
@@ -33,20 +34,20 @@ class Viscosity(eqx.Module):
 
 
 class Sample(eqx.Module):
-    """What a particle shows to its neighbours; of many, with their axes last."""
+    """What a particle shows to its neighbours, by components; of many, each is an array of theirs."""
 
-    position: Float[Array, "d *n"]
-    velocity: Float[Array, "d *n"]
-    stress: Float[Array, "d d *n"]  # σ/ρ², in the plane or space of the particles
-    density: Float[Array, "*n"]
-    mass: Float[Array, "*n"]
+    position: tuple[Each, ...]
+    velocity: tuple[Each, ...]
+    stress: tuple[Each, ...]  # σ/ρ², `upper` of the plane's or space's
+    density: Each
+    mass: Each
 
 
 class PairSums(eqx.Module):
-    """Sums over the neighbours of a particle; of many, with their axis last."""
+    """Sums over the neighbours of a particle, by components; of many, each is an array of theirs."""
 
-    gradient: Float[Array, "d d *n"]  # ∂v_i/∂x_j, 1/s
-    acceleration: Float[Array, "d *n"]  # m/s², of stress and viscosity
+    gradient: tuple[tuple[Each, ...], ...]  # ∂v_i/∂x_j, 1/s
+    acceleration: tuple[Each, ...]  # m/s², of stress and viscosity
 
 
 class Flow(eqx.Module):
@@ -63,12 +64,11 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
     ∂v_i/∂x_j += m_b/ρ_b (v_b - v_a)_i ∂_j W, and dv/dt += m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∂W, the gradient at a:
     the force on b is the opposite one. **Source:** paper 002 Eqs 35, 36.
     """
-    offset, velocity = a.position - b.position, a.velocity - b.velocity
+    offset, velocity = minus(a.position, b.position), minus(a.velocity, b.velocity)
     slope = kernel.gradient(offset)
     push = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
-    stress = a.stress + b.stress
-    pull = jnp.stack([dot(row, slope) for row in stress])
+    stress = rows(tuple(x + y for x, y in zip(a.stress, b.stress, strict=True)))
     return PairSums(
-        gradient=-(b.mass / b.density) * velocity[:, None] * slope[None, :],
-        acceleration=b.mass * (pull - push * slope),
+        gradient=outer(times(-b.mass / b.density, velocity), slope),
+        acceleration=tuple(b.mass * (dot(row, slope) - push * s) for row, s in zip(stress, slope, strict=True)),
     )

@@ -4,8 +4,8 @@ from abc import abstractmethod
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
+from difsim.particles import Vector, dot, times
 from difsim.typing import Scalar, number, require
 
 
@@ -30,22 +30,22 @@ class AbstractKernel(eqx.Module):
     def norm(self, dimensions: int) -> float:
         """What makes the integral of w over the plane (2) or space (3) to 1."""
 
-    def value(self, offset: Float[Array, " d"]) -> Scalar:
+    def value(self, offset: Vector) -> Scalar:
         """W in 1/m^d at x_a - x_b m."""
         q = self._ratio(offset)
         inside = jnp.where(q < 1, self.profile(jnp.minimum(q, 1.0)), 0.0)
-        return self.norm(offset.shape[0]) / self.h ** offset.shape[0] * inside
+        return self.norm(len(offset)) / self.h ** len(offset) * inside
 
-    def gradient(self, offset: Float[Array, " d"]) -> Float[Array, " d"]:
-        """∂W/∂x_a in 1/m^(d+1) at x_a - x_b m; zero at zero."""
+    def gradient(self, offset: Vector) -> tuple[Scalar, ...]:
+        """∂W/∂x_a in 1/m^(d+1) at x_a - x_b m, its d components; zero at zero."""
         q = self._ratio(offset)
         inside = jnp.where(q < 1, self.slope(jnp.minimum(q, 1.0)), 0.0)
-        return self.norm(offset.shape[0]) / self.h ** (offset.shape[0] + 2) * inside * offset
+        return times(self.norm(len(offset)) / self.h ** (len(offset) + 2) * inside, offset)
 
-    def _ratio(self, offset: Float[Array, " d"]) -> Scalar:
+    def _ratio(self, offset: Vector) -> Scalar:
         # Two particles at one place, or one with itself, have no direction: a floor far below any spacing makes
         # the root's derivative zero there.
-        squared = sum(offset[i] * offset[i] for i in range(offset.shape[0])) / self.h**2
+        squared = dot(offset, offset) / self.h**2
         return jnp.sqrt(jnp.maximum(squared, jnp.finfo(squared.dtype).eps ** 2))
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.particles import dot
+from difsim.particles import dot, minus, times
 from difsim.sph.equations import Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar
@@ -19,7 +19,7 @@ class Seen(eqx.Module):
     """What a particle of a wall sees of the solid: the share of its support, and sums with those weights."""
 
     weight: Scalar
-    velocity: Float[Array, " d"]
+    velocity: tuple[Scalar, ...]
     stress: Mat3
 
 
@@ -40,8 +40,8 @@ def sums_at(
 
 def seen(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Seen:
     """What wall particle a sees of particle b and its stress Pa; b has mass 0 if it is of a tool, too."""
-    weight = b.mass / b.density * kernel.value(a.position - b.position)
-    return Seen(weight, weight * b.velocity, weight * stress)
+    weight = b.mass / b.density * kernel.value(minus(a.position, b.position))
+    return Seen(weight, times(weight, b.velocity), weight * stress)
 
 
 def slipping(
@@ -55,7 +55,7 @@ def slipping(
 
     **Source:** after Adami, Hu and Adams (2012), J. Comput. Phys. 231, 7057, for walls of fluids.
     """
-    mean = safe.divide(sums.velocity, jnp.full_like(sums.velocity, 1.0) * sums.weight)
+    mean = safe.divide(jnp.stack(sums.velocity), jnp.full_like(velocity, 1.0) * sums.weight)
     stress = safe.divide(sums.stress, jnp.full_like(sums.stress, 1.0) * sums.weight)
     near = sums.weight > 0
     shown = jnp.where(near, mean + dot(velocity - mean, normal) * normal, velocity)

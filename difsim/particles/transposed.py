@@ -1,0 +1,90 @@
+"""Linear maps whose transposes are given.
+
+What JAX has of this goes one way only: a `custom_vjp` has no forward derivatives, and a
+`jax.custom_derivatives.linear_call` no `vmap`. So it is a primitive of its own, with the rules below.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+
+def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at: Any, tangent: Any) -> Any:
+    """`push(at, tangent)`, linear in `tangent`, with `pull(at, cotangent)` as its transpose in reverse mode.
+
+    **Arguments:** `push`, `pull`: functions of pytrees that close over no traced array; `at`, `tangent`: pytrees
+    of arrays. **Returns:** what `push` does. Derivatives by `at` are those of `push` as JAX makes them.
+    """
+    at, of_at = jax.tree.flatten(at)
+    tangent, of_tangent = jax.tree.flatten(tangent)
+    of_image = jax.tree.structure(jax.eval_shape(push, of_at.unflatten(at), of_tangent.unflatten(tangent)))
+
+    def flat_push(at, tangent):
+        return jax.tree.leaves(push(of_at.unflatten(at), of_tangent.unflatten(tangent)))
+
+    def flat_pull(at, cotangent):
+        return jax.tree.leaves(pull(of_at.unflatten(at), of_image.unflatten(cotangent)))
+
+    image = _linear.bind(*at, *tangent, push=flat_push, pull=flat_pull, count=len(at))
+    return of_image.unflatten(image)
+
+
+def _run(*args, push, pull, count):
+    return push(list(args[:count]), list(args[count:]))
+
+
+def _shape(*avals, **params):
+    shapes = jax.eval_shape(partial(_run, **params), *avals)
+    return [jax.core.ShapedArray(s.shape, s.dtype) for s in shapes]
+
+
+def _jvp(primals, tangents, *, push, pull, count):
+    image = _linear.bind(*primals, push=push, pull=pull, count=count)
+    at, along = list(primals[:count]), list(primals[count:])
+    moved = [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in image]
+    changes = [ad.instantiate_zeros(t) for t in tangents[count:]]
+    if any(not isinstance(t, ad.Zero) for t in tangents[count:]):
+        moved = _linear.bind(*at, *changes, push=push, pull=pull, count=count)
+    live = [i for i, t in enumerate(tangents[:count]) if not isinstance(t, ad.Zero)]
+    if live:
+
+        def elsewhere(some):
+            there = list(at)
+            for i, x in zip(live, some, strict=True):
+                there[i] = x
+            return push(there, along)
+
+        _, turned = jax.jvp(elsewhere, ([at[i] for i in live],), ([tangents[i] for i in live],))
+        moved = [ad.add_tangents(a, b) for a, b in zip(moved, turned, strict=True)]
+    return image, moved
+
+
+def _transpose(cotangents, *args, push, pull, count):
+    cotangents = [ad.instantiate_zeros(c) for c in cotangents]
+    pulled = _linear.bind(*args[:count], *cotangents, push=pull, pull=push, count=count)
+    asked = [ad.is_undefined_primal(x) for x in args[count:]]
+    return [None] * count + [c if a else None for c, a in zip(pulled, asked, strict=True)]
+
+
+def _batch(args, axes, *, push, pull, count):
+    size = next(x.shape[i] for x, i in zip(args, axes, strict=True) if i is not None)
+    # A tangent that all members share becomes one of each: JAX's transpose of that sums theirs.
+    tangents = [batching.bdim_at_front(x, i, size) for x, i in zip(args[count:], axes[count:], strict=True)]
+    inside = list(axes[:count]), 0
+    push, pull = (jax.vmap(f, in_axes=inside) for f in (push, pull))
+    image = _linear.bind(*args[:count], *tangents, push=push, pull=pull, count=count)
+    return image, [0] * len(image)
+
+
+_linear = Primitive("linear_with_transpose")
+_linear.multiple_results = True
+_linear.def_impl(lambda *args, **params: jax.jit(partial(_run, **params))(*args))
+_linear.def_abstract_eval(_shape)
+mlir.register_lowering(_linear, mlir.lower_fun(_run, multiple_results=True))
+ad.primitive_jvps[_linear] = _jvp
+ad.primitive_transposes[_linear] = _transpose
+batching.primitive_batchers[_linear] = _batch
