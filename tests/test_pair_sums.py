@@ -91,8 +91,37 @@ def test_they_are_mapped_and_differentiated_twice(scene):
         return pair_sums(spring, samples, neighbours)
 
     scales = jnp.array([[1.0, 1.0], [0.99, 2.0]])
-    for way in (jax.grad, jax.jacfwd, jax.hessian):
+    for way in (jax.grad, jax.jacfwd, jax.hessian, lambda f: jax.jacrev(jax.jacrev(f))):
         close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (listed, dense)))
+
+
+def test_what_it_closes_over_may_be_traced_and_not_differentiated(scene):
+    neighbours, spring, samples = scene
+
+    def energy(stiffness, flag, charge):
+        def law(a, b):
+            return times(jnp.where(flag, 1.0, 0.5), Spring(stiffness)(a, b)[0])
+
+        return jnp.sum(pair_sums(law, samples | {"charge": charge}, neighbours)[0] ** 2)
+
+    by_charge, charge = jax.grad(energy, argnums=2), samples["charge"]
+    whole = by_charge(spring.stiffness, True, charge)
+    close(jax.jit(by_charge)(spring.stiffness, False, charge), 0.25 * whole)
+    stiffnesses = jnp.array([1.0, 2.0]) * spring.stiffness
+    close(jax.vmap(lambda k: by_charge(k, True, charge))(stiffnesses), jnp.stack([whole, 4 * whole]))
+
+
+def test_sums_are_of_floats(scene):
+    neighbours, _, samples = scene
+    with pytest.raises(ValueError, match="floats belong"):
+        pair_sums(lambda a, b: a["x"][0] > b["x"][0], samples, neighbours)
+
+
+def test_a_list_without_room_counts_no_pair_twice(scene):
+    neighbours, _, samples = scene
+    cut = eqx.tree_at(lambda s: s.index, neighbours, neighbours.index[:2])
+    met = pair_sums(lambda a, b: jnp.where(a["charge"] == b["charge"], 0.0, 1.0), samples, cut)
+    assert int(neighbours.longest) > 2 and float(jnp.max(met)) == 2.0
 
 
 def test_a_given_transpose_is_used():

@@ -7,6 +7,8 @@ from difsim.particles.neighbours import Neighbours as Neighbours
 from difsim.particles.neighbours import all_pairs as all_pairs
 from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums
+from difsim.particles.vectors import Components as Components
+from difsim.particles.vectors import Each as Each
 from difsim.particles.vectors import Symmetric as Symmetric
 from difsim.particles.vectors import Vector as Vector
 from difsim.particles.vectors import cross as cross

@@ -24,7 +24,8 @@ class Neighbours(eqx.Module):
     """For each particle the others within `cutoff` + `skin` of it; itself where a row has room left.
 
     A pair of a particle with itself has no distance, so in sums of what vanishes with it (kernel gradients,
-    differences) such entries need no mask. Valid while no particle has moved further than half the skin.
+    differences) such entries need no mask. b is in the row of a where a is in that of b, unless `overflow` is set.
+    Valid while no particle has moved further than half the skin.
 
     **Arguments:** by `Neighbours.allocate`.
     """

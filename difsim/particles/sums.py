@@ -22,22 +22,29 @@ def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: 
 
     One neighbour of each particle is taken at a time, so that what is computed are long arrays without gaps, and
     nothing of the size of all pairs is ever kept. The list tells of each pair twice, so the transpose of such a
-    sum is one again: reverse derivatives are sums over neighbours as well, and scatter nothing.
+    sum is one again: derivatives of any order are sums over neighbours as well, and scatter nothing.
 
-    **Arguments:** `interaction` of two particles, zero for a particle with itself; `samples`: a pytree of arrays
-    whose last axis are the particles, fastest where it is the only one; `neighbours`: theirs.
+    **Arguments:** `interaction` of two particles: floats, which are zero for a particle with itself whatever it
+    is; numbers that it closes over may be differentiated, and should be few: reverse mode makes their derivatives
+    for each particle; `samples`: a pytree of arrays whose last axis are the particles, fastest where it is the
+    only one; `neighbours`: theirs.
     **Returns:** what `interaction` does, with a last axis of n.
+    **Raises:** ValueError for an interaction that is not of floats.
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
-    # Not `interaction` itself: a Module has no hash.
-    law, numbers = jax.closure_convert(lambda a, b: interaction(a, b), one, one)
-    return _sums(
-        lambda numbers, a, b: law(a, b, *numbers), (numbers, samples), neighbours.index, neighbours.longest
-    )
+    numbers, law = eqx.partition(eqx.filter_closure_convert(interaction, one, one), eqx.is_array)
+
+    def of_pair(numbers, a, b):
+        return eqx.combine(numbers, law)(a, b)
+
+    for x in jax.tree.leaves(jax.eval_shape(of_pair, numbers, one, one)):
+        if not jnp.issubdtype(x.dtype, jnp.floating):
+            raise ValueError(f"pair_sums: the interaction gives {x.dtype} where floats belong")
+    return _sums(of_pair, numbers, samples, neighbours.index, neighbours.longest)
 
 
-def _sums(one: Callable[[Any, Any, Any], Any], given: tuple[Any, Any], index, longest) -> Any:
-    """Sums of one(numbers, a, b), given the numbers and the samples, with their derivatives by both."""
+def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
+    """Sums of one(numbers, a, b), with their derivatives by the numbers and the samples."""
 
     @jax.custom_jvp
     def sums(given, index, longest):
@@ -51,38 +58,39 @@ def _sums(one: Callable[[Any, Any, Any], Any], given: tuple[Any, Any], index, lo
         push, pull = partial(_push, one), partial(_pull, one)
         return sums(*primals), linear(push, pull, (moving, still, *primals[1:]), eqx.filter(tangents[0], live))
 
-    return sums(given, index, longest)
+    return sums((numbers, samples), index, longest)
 
 
 def _push(one, at, along):
-    """How the sums change with what moves: the change of what each neighbour does."""
-    (numbers, moving), (constants, still), index, longest = at
+    """How the sums change with what moves: the sums of how each neighbour's part does."""
+    (numbers, moving), (constants, still), *row = at
 
-    def change(a, b):
+    def change(numbers, a, b):
+        (numbers, constants, dn), (x, still_x, dx), (y, still_y, dy) = numbers, a, b
+
         def does(numbers, x, y):
-            return one(eqx.combine(numbers, constants), eqx.combine(x, a[1]), eqx.combine(y, b[1]))
+            return one(eqx.combine(numbers, constants), eqx.combine(x, still_x), eqx.combine(y, still_y))
 
-        return jax.jvp(does, (numbers, a[0], b[0]), (along[0], a[2], b[2]))[1]
+        return jax.jvp(does, (numbers, x, y), (dn, dx, dy))[1]
 
-    return _summed(change, (moving, still, along[1]), index, longest)
+    return _sums(change, (numbers, constants, along[0]), (moving, still, along[1]), *row)
 
 
 def _pull(one, at, cotangent):
-    """The transpose of `_push`: what a does to each neighbour, and the neighbour to a, by what a is."""
-    (numbers, moving), (constants, still), index, longest = at
-    fixed = eqx.combine(numbers, constants)
+    """The transpose of `_push`, Σ_b [∂f(a, b)/∂a]ᵀ s_a* + [∂f(b, a)/∂a]ᵀ s_b*; by the numbers the first alone."""
+    (numbers, moving), (constants, still), *row = at
 
-    def cause(a, b):
-        other = eqx.combine(*b[:2])
+    def cause(numbers, a, b):
+        (numbers, constants), (x, still_x, sum_a), (y, still_y, sum_b) = numbers, a, b
+        fixed, other = eqx.combine(numbers, constants), eqx.combine(y, still_y)
 
         def does(numbers, x):
-            own = eqx.combine(x, a[1])
-            # The numbers count once for each sum, so not for that of the neighbour.
+            own = eqx.combine(x, still_x)
             return one(eqx.combine(numbers, constants), own, other), one(fixed, other, own)
 
-        return jax.vjp(does, numbers, a[0])[1]((a[2], b[2]))
+        return jax.vjp(does, numbers, x)[1]((sum_a, sum_b))
 
-    by_numbers, by_samples = _summed(cause, (moving, still, cotangent), index, longest)
+    by_numbers, by_samples = _sums(cause, (numbers, constants), (moving, still, cotangent), *row)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples
 
 
@@ -103,8 +111,9 @@ def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> An
                 return jax.tree.map(jnp.add, total, each(own, near))
 
             none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
-            # Past the longest row there is only room: a quarter of the list.
-            total = jax.lax.fori_loop(jnp.zeros_like(longest), longest, add, none)
+            # Past the longest row there is only room: a quarter of the list. One that overflows is longer.
+            end = jnp.minimum(longest, index.shape[0])
+            total = jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
             return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y, begin, -1), found, total)
 
         none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like)

@@ -17,7 +17,8 @@ def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at:
     """`push(at, tangent)`, linear in `tangent`, with `pull(at, cotangent)` as its transpose in reverse mode.
 
     **Arguments:** `push`, `pull`: functions of pytrees that close over no traced array; `at`, `tangent`: pytrees
-    of arrays. **Returns:** what `push` does. Derivatives by `at` are those of `push` as JAX makes them.
+    of arrays. **Returns:** what `push` does. Derivatives by `at` are those of `push` as JAX makes them. Call it
+    under `jit`: by itself each call is compiled anew.
     """
     at, of_at = jax.tree.flatten(at)
     tangent, of_tangent = jax.tree.flatten(tangent)

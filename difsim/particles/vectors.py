@@ -6,39 +6,40 @@ Those of a pair are best tuples of their components, each of which is one long a
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Vec3
 
-Vector = tuple[Scalar, ...] | Float[Array, " d"]
-# xx, xy, yy in the plane; xx, xy, xz, yy, yz, zz in space. Of one particle, or of many.
-Symmetric = tuple[Float[Array, "*n"], ...]
+Each = Float[Array, "*n"]  # a number of one particle, or of many
+Components = tuple[Each, ...]
+Symmetric = tuple[Each, ...]  # xx, xy, yy in the plane; xx, xy, xz, yy, yz, zz in space
+Vector = Components | Float[Array, " d"]
 
 
-def minus(a: Vector, b: Vector) -> tuple[Scalar, ...]:
+def minus(a: Vector, b: Vector) -> Components:
     """a - b."""
     return tuple(a[i] - b[i] for i in range(len(a)))
 
 
-def times(s: Scalar, a: Vector) -> tuple[Scalar, ...]:
+def times(s: Each, a: Vector) -> Components:
     """s a."""
     return tuple(s * a[i] for i in range(len(a)))
 
 
-def dot(a: Vector, b: Vector) -> Scalar:
+def dot(a: Vector, b: Vector) -> Each:
     """a·b."""
     return sum(a[i] * b[i] for i in range(1, len(a))) + a[0] * b[0]
 
 
-def outer(a: Vector, b: Vector) -> tuple[tuple[Scalar, ...], ...]:
+def outer(a: Vector, b: Vector) -> tuple[Components, ...]:
     """a ⊗ b, by rows."""
     return tuple(times(a[i], b) for i in range(len(a)))
 
 
 def upper(m: Float[Array, "d d *n"]) -> Symmetric:
-    """The components of a symmetric tensor that differ."""
+    """The components of a tensor that is taken as symmetric: those below the diagonal are not looked at."""
     return tuple(m[i, j] for i in range(len(m)) for j in range(i, len(m)))
 
 
-def rows(m: Symmetric) -> tuple[Symmetric, ...]:
+def rows(m: Symmetric) -> tuple[Components, ...]:
     """The rows of a symmetric tensor."""
     if len(m) == 3:
         return m[:2], m[1:]

@@ -177,7 +177,7 @@ class Continuum(AbstractEstimating):
 
     def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
         """The sums over pairs, with what the corrections make of them."""
-        shown = [jax.vmap(c.shown)(sample) for c in self.corrections]
+        shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
 
         def both(a, b):
             (a, of_a), (b, of_b) = a, b

@@ -113,7 +113,7 @@ class ArtificialStress(AbstractCorrection):
 
     def between(self, kernel, a, b, shown_a, shown_b):
         offset = minus(a.position, b.position)
-        apart = self.spacing, *(0.0 * x for x in offset[1:])
+        apart = self.spacing, *[jnp.zeros_like(self.spacing)] * (len(offset) - 1)
         nearness = safe.power(kernel.value(offset) / kernel.value(apart), self.exponent)
         slope = kernel.gradient(offset)
         both = rows(tuple(x + y for x, y in zip(shown_a, shown_b, strict=True)))
@@ -160,6 +160,6 @@ def _adjugate(m: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Scalar]:
         adjugate = jnp.stack([jnp.stack([m[1, 1], -m[0, 1]]), jnp.stack([-m[1, 0], m[0, 0]])])
     else:
         # Columns of the inverse are cross products of rows.
-        rows = [jnp.cross(m[1], m[2]), jnp.cross(m[2], m[0]), jnp.cross(m[0], m[1])]
-        adjugate = jnp.stack(rows, axis=1)
+        columns = [jnp.cross(m[1], m[2]), jnp.cross(m[2], m[0]), jnp.cross(m[0], m[1])]
+        adjugate = jnp.stack(columns, axis=1)
     return adjugate, dot(m[0], adjugate[:, 0])

@@ -4,9 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.particles import Vector, dot, minus, outer, rows, times
+from difsim.particles import Components, Each, Symmetric, Vector, dot, minus, outer, rows, times
 from difsim.sph.kernel import AbstractKernel
-from difsim.sph.material import Each
 from difsim.typing import Scalar, number, require
 
 
@@ -36,9 +35,9 @@ class Viscosity(eqx.Module):
 class Sample(eqx.Module):
     """What a particle shows to its neighbours, by components; of many, each is an array of theirs."""
 
-    position: tuple[Each, ...]
-    velocity: tuple[Each, ...]
-    stress: tuple[Each, ...]  # σ/ρ², `upper` of the plane's or space's
+    position: Components
+    velocity: Components
+    stress: Symmetric  # σ/ρ², in the plane or space of the particles
     density: Each
     mass: Each
 
@@ -46,8 +45,8 @@ class Sample(eqx.Module):
 class PairSums(eqx.Module):
     """Sums over the neighbours of a particle, by components; of many, each is an array of theirs."""
 
-    gradient: tuple[tuple[Each, ...], ...]  # ∂v_i/∂x_j, 1/s
-    acceleration: tuple[Each, ...]  # m/s², of stress and viscosity
+    gradient: tuple[Components, ...]  # ∂v_i/∂x_j, 1/s
+    acceleration: Components  # m/s², of stress and viscosity
 
 
 class Flow(eqx.Module):

@@ -5,7 +5,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.particles import Vector, dot, times
+from difsim.particles import Components, Vector, dot, times
 from difsim.typing import Scalar, number, require
 
 
@@ -36,7 +36,7 @@ class AbstractKernel(eqx.Module):
         inside = jnp.where(q < 1, self.profile(jnp.minimum(q, 1.0)), 0.0)
         return self.norm(len(offset)) / self.h ** len(offset) * inside
 
-    def gradient(self, offset: Vector) -> tuple[Scalar, ...]:
+    def gradient(self, offset: Vector) -> Components:
         """∂W/∂x_a in 1/m^(d+1) at x_a - x_b m, its d components; zero at zero."""
         q = self._ratio(offset)
         inside = jnp.where(q < 1, self.slope(jnp.minimum(q, 1.0)), 0.0)

@@ -6,9 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.particles import Each
 from difsim.sph.material import (
     AbstractMaterial,
-    Each,
     Tensor,
     hooke,
     isotropic,

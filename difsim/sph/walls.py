@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.particles import dot, minus, times
+from difsim.particles import Components, dot, minus, times
 from difsim.sph.equations import Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar
@@ -19,7 +19,7 @@ class Seen(eqx.Module):
     """What a particle of a wall sees of the solid: the share of its support, and sums with those weights."""
 
     weight: Scalar
-    velocity: tuple[Scalar, ...]
+    velocity: Components
     stress: Mat3
 
 
