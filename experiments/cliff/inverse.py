@@ -18,6 +18,7 @@ from tqdm import tqdm
 from difsim.sph import Continuum
 from difsim.stepping import Progress, Status, march, start
 from experiments.cliff import surface
+from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
@@ -108,12 +109,12 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     return Problem({name: UNKNOWNS[name] for name in free}, predict, _data(np.zeros(STATIONS.size)))
 
 
-def run(out: Path, rows: int, quick: bool) -> dict:
+def run(out: Path, rows: int, fits: tuple[str, ...], quick: bool) -> dict:
     """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
     Fits of the same unknowns are one problem with other data, so that it is compiled once.
     """
-    fall = Fall(rows, 0.2 if quick else END)
+    fall = Fall(rows, 0.2 if quick else STANDS)
     one, three = problem(fall, ("friction",), USUAL), problem(fall, tuple(UNKNOWNS), {})
     noise = RESOLUTION * np.random.default_rng(SEED).standard_normal(STATIONS.size)
     simulate = eqx.filter_jit(lambda values: fall.heights(fall(values), STATIONS))
@@ -122,7 +123,8 @@ def run(out: Path, rows: int, quick: bool) -> dict:
     if measured().whole:
         cases["experiment"] = (one, None, 0.0)
     found, tables = {}, []
-    for name, (general, truth, error) in tqdm(cases.items(), desc="fits"):
+    for name in tqdm([name for name in fits if name in cases], desc="fits"):
+        general, truth, error = cases[name]
         if truth is None:
             heights = np.interp(STATIONS, *measured().surface.T)
         else:

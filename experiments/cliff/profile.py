@@ -1,6 +1,6 @@
 """How well each friction angle explains the measured surface, by whole collapses at the paper's spacing.
 
-A fit step by step (`--stage inverse`) needs some thirty collapses one after the other. Here a few, evenly spread
+A fit step by step (`--stage inverse`) knows the surface near its own end only. Here a few collapses, evenly spread
 in friction, and a parabola through each place's heights, which sees through what single particles at the toe do.
 """
 

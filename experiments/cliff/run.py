@@ -10,6 +10,7 @@ from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.records import provenance, record
 
 StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps", "profile"]
+FitName = Literal["exact", "synthetic", "three", "experiment"]
 QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
 
 
@@ -26,6 +27,9 @@ class CliffStudy:
     "profile": how well each of seven frictions explains the measured surface."""
     rows: int | None = None
     """Particles in the block's height: the paper's 38; 19 for cohesive, steps; 10 for inverse, derivatives."""
+    fits: tuple[FitName, ...] = ("exact", "synthetic", "three", "experiment")
+    """Of "inverse": friction from a synthetic surface, from one with noise, all three unknowns from that, and
+    friction from the experiment's surface (without its digitised points this one is left out)."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
     quick: bool = False
@@ -82,7 +86,7 @@ STAGES = {
     "paper": lambda out, options: _one(out, options, PAPER_SOUND),
     "convergence": _convergence,
     "cohesive": lambda out, options: cohesive.run(out, _rows(options, HALF_ROWS)),
-    "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.quick),
+    "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.fits, options.quick),
     "steps": _steps,
     "profile": lambda out, options: profile.run(out, _rows(options, ROWS), measured()),
     "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),

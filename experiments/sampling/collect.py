@@ -22,6 +22,10 @@ ORDERS = (
     *(("P0", "P7"), ("P8", "P7")),
 )
 
+# Of the paper's text: s when the first particle is in the tray; cm² at 1 s, of P0's 400 particles of 1.44 mm².
+PAPER_ENTERS = {"E0": 0.75, "E2": 0.25, "P0": 0.35, "P1": 0.35, "P3": 0.35, "P5": 0.19, "P6": 0.19, "P7": 0.53}
+PAPER_COLLECTS = {"P0": 5.8}
+
 
 def collect(
     case: Case,

@@ -10,6 +10,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from difsim.stepping import Evolution
+from experiments.sampling.collect import PAPER_COLLECTS, PAPER_ENTERS
 from experiments.sampling.scene import BED, TRAY, Scene
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE
 
@@ -17,14 +18,28 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK, GREY, "#8C6D31")
 
 
 def draw_collected(path: Path, runs: Mapping[str, Mapping[str, Any]]) -> None:
-    """The area in the tray against time, as the paper's Figs 5 and 8-11, of Earth and of Phobos."""
+    """The area in the tray against time, as the paper's Figs 5 and 8-11, of Earth and of Phobos.
+
+    Triangles above: when the first particles enter in the paper; circles: its area at 1 s.
+    """
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         for axis, place, title in zip(figure.subplots(1, 2), "EP", ("Earth", "Phobos"), strict=True):
             shown = sorted(name for name in runs if name.startswith(place))
             for name, colour in zip(shown, COLOURS, strict=False):
-                axis.plot(runs[name]["time_s"], runs[name]["tray_cm2"], color=colour, label=name)
+                time, area = (np.asarray(runs[name][key]) for key in ("time_s", "tray_cm2"))
+                said = name if area.any() else f"{name}: nothing"
+                axis.plot(time, area, color=colour, label=said, lw=1.5 if area.any() else 0.0)
+                if name in PAPER_COLLECTS:
+                    axis.plot(1.0, PAPER_COLLECTS[name], "o", ms=6, mfc="none", color=colour, clip_on=False)
             axis.set(title=title, xlabel="time, s", ylabel="regolith in the tray, cm²")
+            axis.set_xlim(0.0, None)
+            axis.set_ylim(0.0, None)
+            above = axis.get_xaxis_transform()
+            for time in sorted({PAPER_ENTERS[name] for name in shown if name in PAPER_ENTERS}):
+                names = ", ".join(name for name in shown if PAPER_ENTERS.get(name) == time)
+                axis.plot(time, 1.0, "v", ms=6, color=GREY, transform=above, clip_on=False)
+                axis.text(time, 1.02, names, fontsize=8, ha="center", va="bottom", transform=above)
             if shown:
                 axis.legend(ncols=2, frameon=False)
         figure.savefig(path)
