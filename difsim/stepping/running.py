@@ -60,11 +60,12 @@ def evolve(
 ) -> Evolution:
     """Run particles from `state` at 0 s through `times`.
 
-    **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`;
-    `checkpoint`: a folder that keeps the run after each of the times; a run that finds its own there goes on from
-    it, to the same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a
-    failure raises; `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run;
-    `until(kept)`: whether that is enough, and the run ends there.
+    **Arguments:** `state`, or a `Progress` that has begun there, whose list is then the run's; `times` [t], s,
+    rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`; `checkpoint`: a folder that keeps
+    the run after each of the times; a run that finds its own there goes on from it, to the same bits;
+    `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
+    `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
+    whether that is enough, and the run ends there.
     **Raises:** ValueError for times that are not rising from 0, or a checkpoint of another run or of another
     `keep`; RuntimeError for a failure, with its time, particle and remedy.
     """
@@ -73,8 +74,11 @@ def evolve(
         raise ValueError(f"evolve: times {times} s must rise, from 0 on")
     step = CourantStep() if step is None else step
     mark = digest((model, state, times, step, skin))
-    begin = _kept(checkpoint, mark, keep) or ([], (start(model, state, 0.0, skin, slack), [], 1.0))
-    states, (progress, steps, more) = begin
+    begun = _kept(checkpoint, mark, keep)
+    if begun is None:
+        first = state if isinstance(state, Progress) else start(model, state, 0.0, skin, slack)
+        begun = [], (first, [], 1.0)
+    states, (progress, steps, more) = begun
     for time in times[len(states) :]:
         if states and until(states[-1]):
             break
