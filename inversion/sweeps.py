@@ -1,9 +1,7 @@
 """Batches: many simulations in one compiled call, on all devices; stores that survive being killed."""
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ import numpy as np
 import xarray as xr
 from jax.sharding import Mesh, PartitionSpec
 from tqdm import tqdm
+
+from difsim.saving import save_whole
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
@@ -60,7 +60,7 @@ _map_compiled = eqx.filter_jit(map_batched)
 class Checkpoint:
     """Finished pieces of long work, kept in a folder: killed at any time, nothing finished is lost.
 
-    Each piece is one file, written beside its place and renamed into it, so that a file is whole or absent.
+    Each piece is one file, which is whole or absent.
 
     **Arguments:** `folder`; `fingerprint`: a text that changes with whatever the results depend on (model,
     data, settings): each has its own subfolder, so a changed one starts afresh and deletes nothing.
@@ -75,12 +75,7 @@ class Checkpoint:
         path = self._path(key)
         if not path.exists():
             arrays = {name: np.asarray(value) for name, value in compute().items()}
-            # One temporary name per writer: two processes may finish the same piece.
-            with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False) as file:
-                np.savez(file, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(file.name, path)
+            save_whole(path, lambda file: np.savez(file, **arrays))
         with np.load(path, allow_pickle=False) as stored:
             return dict(stored)
 

@@ -42,6 +42,8 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     with pytest.raises(ValueError, match="another run"):
         evolve(model, state, times, ConstantStep(1e-4), checkpoint=tmp_path / "run")
+    with pytest.raises(ValueError, match="something else"):
+        evolve(model, state, times, ConstantStep(2e-4), checkpoint=tmp_path / "run", keep=lambda s: s.position)
     # Of each state what is kept, and no further than that is enough.
     part = evolve(
         model,

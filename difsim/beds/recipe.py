@@ -15,6 +15,7 @@ from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.dem import AbstractGrainLaw, Grains, GrainsState
+from difsim.saving import save_whole
 from difsim.stepping import digest
 from difsim.typing import Scalar, number, require
 
@@ -117,7 +118,4 @@ def _read(path: Path | None, grains: Grains) -> tuple[int, GrainsState | None]:
 def _write(path: Path | None, rested: int, state: GrainsState) -> None:
     if path is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part.npz")
-    np.savez(part, *jax.tree.leaves(state), rested=rested)
-    part.replace(path)  # an interrupted run leaves no half of a bed
+    save_whole(path, lambda file: np.savez(file, *jax.tree.leaves(state), rested=rested))

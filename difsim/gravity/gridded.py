@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -14,6 +15,7 @@ from jaxtyping import Array, Float
 from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
+from difsim.saving import save_whole
 from difsim.spline import GridSpline
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -129,9 +131,8 @@ class Gridded(AbstractField):
             for name, table in (("near", self.near), ("far", self.far))
             for part in ("origin", "spacing", "coefficients")
         }
-        np.savez_compressed(
-            path, **tables, centre=self.centre, inner=self.inner, outer=self.outer, made_of=self.made_of
-        )
+        numbers = {name: getattr(self, name) for name in ("centre", "inner", "outer", "made_of")}
+        save_whole(Path(path), lambda file: np.savez_compressed(file, **tables, **numbers))
 
     @classmethod
     def load(cls, path: str | PathLike) -> "Gridded":

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from difsim.mesh import TriMesh
+from difsim.saving import save_whole
 from difsim.spline import GridSpline
 
 FORM = 1  # counts the forms of the files, so that one of an older form is not read as one of this
@@ -26,15 +27,7 @@ def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple,
     path = Path(cache) / f"{kind}_{digest.hexdigest()[:24]}.npz"
     if not path.is_file():
         table = make()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npz")
-        np.savez(
-            part,
-            origin=table.origin,
-            spacing=table.spacing,
-            coefficients=table.coefficients,
-            degree=table.degree,
-        )
-        part.replace(path)  # an interrupted run leaves no half of a table
+        parts = {name: getattr(table, name) for name in ("origin", "spacing", "coefficients", "degree")}
+        save_whole(path, lambda file: np.savez(file, **parts))
     with np.load(path) as table:
         return GridSpline(table["origin"], table["spacing"], table["coefficients"], int(table["degree"]))

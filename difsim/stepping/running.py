@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.particles import SLACK, AbstractParticles
+from difsim.saving import save_whole
 from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
 from difsim.stepping.status import REMEDY, Status
 
@@ -58,28 +60,32 @@ def evolve(
 ) -> Evolution:
     """Run particles from `state` at 0 s through `times`.
 
-    **Arguments:** `times` [t], s, rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`;
-    `checkpoint`: a folder that keeps the run after each of the times; a run that finds its own there goes on from
-    it, to the same bits; `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a
-    failure raises; `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run;
-    `until(kept)`: whether that is enough, and the run ends there.
-    **Raises:** ValueError for times that are not rising from 0 or a checkpoint of another run; RuntimeError for a
-    failure, with its time, particle and remedy.
+    **Arguments:** `state`, or a `Progress` that has begun there, whose list is then the run's; `times` [t], s,
+    rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`; `checkpoint`: a folder that keeps
+    the run after each of the times; a run that finds its own there goes on from it, to the same bits;
+    `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
+    `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
+    whether that is enough, and the run ends there.
+    **Raises:** ValueError for times that are not rising from 0, or a checkpoint of another run or of another
+    `keep`; RuntimeError for a failure, with its time, particle and remedy.
     """
     times = np.asarray(times, float)
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
         raise ValueError(f"evolve: times {times} s must rise, from 0 on")
     step = CourantStep() if step is None else step
     mark = digest((model, state, times, step, skin))
-    begin = _kept(checkpoint, mark) or ([], (start(model, state, 0.0, skin, slack), [], 1.0))
-    states, (progress, steps, more) = begin
+    begun = _kept(checkpoint, mark, keep)
+    if begun is None:
+        first = state if isinstance(state, Progress) else start(model, state, 0.0, skin, slack)
+        begun = [], (first, [], 1.0)
+    states, (progress, steps, more) = begun
     for time in times[len(states) :]:
         if states and until(states[-1]):
             break
         progress, more = onward(model, progress, float(time), step, max_steps, skin, more)
         if progress.status != Status.OK:
             break
-        states.append(jax.tree.map(np.asarray, keep(progress.motion.state)))
+        states.append(_what(keep, progress))
         steps.append(int(progress.steps))
         if checkpoint is not None:
             _keep(checkpoint, mark, states, (progress, steps, more))
@@ -147,22 +153,22 @@ def digest(made_of: Any) -> str:
 
 def _keep(folder: Path, mark: str, states: list[Any], rest: Any) -> None:
     """The newest state in a file of its own, and what the run goes on from."""
-    _write(folder / f"state_{len(states) - 1:05d}", states[-1])
-    _write(folder / "run", (mark, len(states), rest))
+    for name, what in ((f"state_{len(states) - 1:05d}", states[-1]), ("run", (mark, len(states), rest))):
+        save_whole(folder / name, partial(pickle.dump, what))
 
 
-def _write(path: Path, what: Any) -> None:
-    # Written beside and moved: a run that is killed while it writes leaves the file before.
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_bytes(pickle.dumps(what))
-    beside.replace(path)
-
-
-def _kept(folder: Path | None, mark: str) -> Any:
+def _kept(folder: Path | None, mark: str, keep: Callable[[Any], Any]) -> Any:
     if folder is None or not (folder / "run").exists():
         return None
     found, count, rest = pickle.loads((folder / "run").read_bytes())
     if found != mark:
         raise ValueError(f"{folder} holds another run: remove it, or name another folder")
-    return [pickle.loads((folder / f"state_{i:05d}").read_bytes()) for i in range(count)], rest
+    states = [pickle.loads((folder / f"state_{i:05d}").read_bytes()) for i in range(count)]
+    # A function has no hash that lasts; but what it keeps of the newest state is there.
+    if digest(states[-1]) != digest(_what(keep, rest[0])):
+        raise ValueError(f"{folder} has kept something else of this run: remove it, or keep the same")
+    return states, rest
+
+
+def _what(keep: Callable[[Any], Any], progress: Progress) -> Any:
+    return jax.tree.map(np.asarray, keep(progress.motion.state))

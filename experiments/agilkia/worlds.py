@@ -54,9 +54,7 @@ def fast_field_of(coarse: TriMesh, cache: Path) -> Gridded:
     if path.is_file():
         return Gridded.load(path)
     fitted = Gridded.fit(exact, coarse, FIELD_SPACING)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fitted.save(part := path.with_suffix(".part.npz"))
-    part.replace(path)  # an interrupted run leaves no half of a table
+    fitted.save(path)
     return fitted
 
 

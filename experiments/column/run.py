@@ -13,10 +13,9 @@ from experiments.column.scene import Column
 from experiments.records import provenance, record
 
 StageName = Literal["collapse", "repose"]
-COUNT = 4000  # grains in a column, at the finer scale
-COARSER = 4  # times fewer grains, each 1.59 times as large
+COUNT = 2000  # grains in a column, at the finer scale
+COARSER = 2  # times fewer grains, each 1.26 times as large
 QUICK_COUNT, QUICK_ASPECTS, QUICK_FRICTIONS = 1000, (1.4, 2.8), ((0.1, 0.0), (0.5, 0.1))
-FEW = 2  # times fewer grains for slopes of heaps
 
 
 @dataclass
@@ -27,7 +26,7 @@ class ColumnStudy:
     """"collapse": four aspect ratios, each with two sizes of grains; "repose": how steep heaps are, by friction
     and by resistance to rolling."""
     grains: int = COUNT
-    """In a column, at the finer of the two scales; with less than 4000 there is no coarser one."""
+    """In a column, at the finer of the two scales; with less than 2000 there is no coarser one."""
     out: Path | None = None
     """Folder for summary.json, result.nc and the pictures (results/column/STAGE)."""
     quick: bool = False
@@ -64,7 +63,7 @@ def _collapse(out: Path, options: ColumnStudy) -> dict:
 
 def _repose(out: Path, options: ColumnStudy) -> dict:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
-    column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains // FEW)
+    column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
     results = [collapsed(column, out, *case) for case in cases]
     _write(results, out)
     pictures.draw_repose(results, out)

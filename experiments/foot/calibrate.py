@@ -20,7 +20,6 @@ from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
-FINER = 0.33  # ln of the way from first touch among grains of 2.5 cm over that among 4 cm (README): .174 m, .125 m
 REPEATS = 3
 LABELS = "thickness, m", "grain diameter, m", "grain density, kg/m³", "grain modulus, Pa", "friction"
 LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by their order
@@ -96,8 +95,7 @@ def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) ->
     parts = {
         "soil": _rms(unseen(taken, work)),
         "surface": _rms(np.log(told(work, below(found[:COUNT])) / told(work, factors))),
-        **{why: change(why) for why in ("speed", "load")},
-        "size": FINER,
+        **{why: change(why) for why in ("speed", "load", "size")},
     }
     again = [ratio[one.key] for one in wanted if one.why == "again"]
     return parts | {"beds": float(np.std(again, ddof=1)), "total": float(np.linalg.norm([*parts.values()]))}

@@ -24,7 +24,7 @@ from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.mesh import cylinder
 from difsim.particles import SLACK
 from difsim.shape.pebbles import fill_with_pebbles
-from difsim.stepping import CourantStep, Progress, Status, describe, onward, start
+from difsim.stepping import CourantStep, Progress, evolve, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, LONGEST, law_fall, table
@@ -38,7 +38,7 @@ RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is th
 THICKNESS = 0.04  # m, of the sole
 VACANCY = 0.2
 LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
-COURANT, SKIN, MAX_STEPS = 0.9, 0.2, 10_000_000
+COURANT, SKIN = 0.9, 0.2
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
@@ -90,25 +90,26 @@ def throw(
     The sole begins where it touches the highest grain below it. **Arguments:** `speed` m/s; `load` kg/m²; `place`
     m, from the drum's axis; `until` m/s or `deepest` m, where it is left before it stands; `like`: the beginning
     of another throw into this bed, whose list has room enough: nothing is compiled anew.
-    **Raises:** ValueError for a run that fails.
+    **Raises:** RuntimeError for a run that fails.
     """
-    model, progress = above(bed, speed, load, place, like)
-    slack = 1.0
-    rows, down = [], speed
-    said = f"{speed:g} m/s, {bed.grains.radius.size} grains"
-    with tqdm(total=speed, desc=said, bar_format=BAR) as bar:
-        for time in np.arange(FRAME, LONGEST, FRAME):
-            progress, slack = onward(model, progress, time, CourantStep(COURANT), MAX_STEPS, SKIN, slack)
-            if progress.status != Status.OK:
-                raise ValueError(describe(progress))
-            now, before = progress.motion.state.clumps[0], down
-            down = -float(now.velocity[2])
-            depth = bed.figures.height - (float(now.position[2]) - 0.5 * THICKNESS)
-            rows.append((time, depth, down, load * ((before - down) / FRAME + GRAVITY)))
-            bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
-            if down <= until or depth > deepest:
-                break
-    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
+    model, begin = above(bed, speed, load, place, like)
+
+    def motion(disc: RigidState) -> tuple[np.ndarray, np.ndarray]:
+        """Penetration and speed, of one time or all."""
+        return bed.figures.height + 0.5 * THICKNESS - disc.position[..., 2], -disc.velocity[..., 2]
+
+    def enough(disc: RigidState) -> bool:
+        depth, down = motion(disc)
+        bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
+        return down <= until or depth > deepest
+
+    times, step = np.arange(FRAME, LONGEST, FRAME), CourantStep(COURANT)
+    with tqdm(total=speed, desc=f"{speed:g} m/s, {bed.grains.radius.size} grains", bar_format=BAR) as bar:
+        run = evolve(model, begin, times, step, SKIN, keep=lambda state: state.clumps[0], until=enough)
+    depth, down = motion(run.states)
+    pressure = load * (-np.diff(down, prepend=speed) / FRAME + GRAVITY)
+    rows = list(zip(run.times, depth, down, pressure, strict=True))
+    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(run.steps[-1]))
 
 
 def above(

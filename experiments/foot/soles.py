@@ -16,7 +16,7 @@ from difsim.stepping import Progress
 from difsim.typing import Scalar
 from experiments.foot.grains import above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
-from experiments.foot.soils import MODULI, OPTIMUM, Soil, design, ground_of, poured, turned_into
+from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
 from inversion import Checkpoint
 
@@ -24,6 +24,7 @@ FORM = 1  # counts the ways in which soles are thrown: an older result is not re
 SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
 UNTIL = 0.3  # of the speed: nine tenths of the energy are lost then, and the rest would take most of the time
 GRAINS, WIDTH = 0.04, 0.6  # m, of a grain and of the drum
+FINER = 0.025  # m, of grains that tell what their size does: some seven times the work
 ROOM = 1.6  # in a list, over what it holds before the bed is pressed
 LEFT_OUT = 2.0  # grains above the floor: so few do not say what a floor does
 SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
@@ -49,19 +50,26 @@ class Throw(NamedTuple):
 
     @property
     def twin(self) -> "Throw":
-        """The same soil and place with the speed and load of the design."""
-        return self._replace(speed=SPEED, load=LOAD)
+        """The same soil and place with the speed, the load and the grains of the design."""
+        return self._replace(speed=SPEED, load=LOAD, diameter=GRAINS)
 
 
 def throws(count: int, seed: int, repeats: int) -> list[Throw]:
     """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
-    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load."""
+    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load; and
+    all that came down in the thinnest layer of the first bed again, among FINER grains."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
     some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
-    soft = [one for one in some if one.soil.grain_modulus == MODULI[0]][:5]
+    soft = [one for one in some if _is_soft(one)][:5]
     again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
     slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft]
-    return some + again + slow + [one._replace(why="load", load=0.5 * LOAD) for one in soft]
+    light = [one._replace(why="load", load=0.5 * LOAD) for one in soft]
+    thin = [one for one in some + again if one.bed == 0 and one.soil.thickness == THICKNESSES[0] and _is_soft(one)]
+    return some + again + slow + light + [one._replace(why="size", diameter=FINER) for one in thin]
+
+
+def _is_soft(one: Throw) -> bool:
+    return one.soil.grain_modulus == MODULI[0]
 
 
 class Range:

@@ -1,5 +1,8 @@
 """A ball thrown into a bed of grains, as a function of what the grains are like, which can be differentiated."""
 
+from dataclasses import replace
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.beds import Bed, Bin, GaussianSizes, Recipe
-from difsim.dem import Grains, GrainsState, HertzMindlin
+from difsim.body import RigidBody, RigidState
+from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.stepping import Progress, march, start
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
@@ -39,15 +43,9 @@ class Drop(eqx.Module):
     parts: int = eqx.field(static=True)
 
     def __init__(self, bed: Bed, time: float, parts: int):
-        radius = jnp.append(bed.grains.radius, RADIUS)
-        self.grains = eqx.tree_at(lambda g: g.radius, bed.grains, radius)
-        # The bed's own contacts go on; the ball, the last of the grains, has touched nothing.
-        rest = self.grains.at_rest(jnp.concatenate([bed.state.position, jnp.zeros((3, 1))], axis=1))
-        walls = jax.tree.map(lambda x: jnp.concatenate([x, 0 * x[..., :1]], axis=-1), bed.state.walls)
-        state = eqx.tree_at(lambda s: (s.pairs, s.walls), rest, (bed.state.pairs, walls))
-        place = _above(state.position, radius, jnp.zeros(2))
-        state = eqx.tree_at(lambda s: s.position, state, state.position.at[:, -1].set(place))
-        self.begin = start(self.grains, state)
+        self.grains = replace(bed.grains, clumps=(ball(),))
+        middle = _above(bed.state.position, bed.grains.radius, jnp.zeros(2))
+        self.begin = start(self.grains, self.grains.joined(bed.state, (_falling(middle, 0.0),)))
         self.steps, self.parts = round(time / DT / parts), parts
 
     @property
@@ -68,19 +66,15 @@ class Drop(eqx.Module):
         )
         state = _of_modulus(self.begin.motion.state, factors[2])
         above = _above(state.position, grains.radius, place)
-        state = eqx.tree_at(
-            lambda s: (s.position, s.velocity),
-            state,
-            (state.position.at[:, -1].set(above), state.velocity.at[2, -1].set(-speed)),
-        )
-        near = self.begin.neighbours.made(state.position)
+        state = eqx.tree_at(lambda s: s.clumps, state, (_falling(above, speed),))
+        near = self.begin.neighbours.made(grains.places(state))
         motion = grains.begin(jnp.asarray(0.0), state, near)
         begun = eqx.tree_at(lambda p: (p.motion, p.neighbours), self.begin, (motion, near))
 
         def part(progress, _):
             progress = march(grains, progress, jnp.asarray(DT), self.steps)
-            state = progress.motion.state
-            return progress, jnp.stack([state.velocity[2, -1], state.position[2, -1] - above[2]])
+            (now,) = progress.motion.state.clumps
+            return progress, jnp.stack([now.velocity[2], now.position[2] - above[2]])
 
         ended, seen = jax.lax.scan(part, begun, length=self.parts)
         return seen, ended.status
@@ -96,12 +90,22 @@ def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
     return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
 
 
+def ball() -> Clump:
+    """One pebble, of the grains' material."""
+    mass = 4 / 3 * np.pi * DENSITY * RADIUS**3
+    return Clump(RigidBody(mass, 0.4 * mass * RADIUS**2 * np.eye(3)), np.zeros((1, 3)), np.array([RADIUS]))
+
+
+def _falling(at: Float[Array, "3"], speed: Any) -> RigidState:
+    return RigidState(at, jnp.array([0.0, 0.0, -1.0]) * speed, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
 def _above(
     position: Float[Array, "3 n"], radius: Float[Array, " n"], place: Float[Array, "2"]
 ) -> Float[Array, "3"]:
     """The ball's centre above `place` m, GAP higher than where it would touch the first grain, m."""
-    reach = radius[:-1] + RADIUS
-    aside = jnp.sum((position[:2, :-1] - place[:, None]) ** 2, axis=0)
+    reach = radius + RADIUS
+    aside = jnp.sum((position[:2] - place[:, None]) ** 2, axis=0)
     under = aside < reach**2
-    height = position[2, :-1] + jnp.sqrt(jnp.where(under, reach**2 - aside, 1.0))
+    height = position[2] + jnp.sqrt(jnp.where(under, reach**2 - aside, 1.0))
     return jnp.append(place, GAP + jnp.max(jnp.where(under, height, 0.0)))

@@ -1,0 +1,73 @@
+"""A hopper in flight beside a turning body: the inertial flight, and what a free top keeps."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim import rotation
+from difsim.body import RigidBody, RigidState
+from difsim.contact import AtEachPoint, Ball, Hertz, RegularisedCoulomb, SurfaceContact
+from difsim.dynamics import FlightState, Hopper, to_inertial
+from difsim.gravity import PointMass
+from difsim.shape import Plane
+from tests.helpers import approx
+from tests.hoppers import MASS, field_step, state
+
+INERTIA = np.diag([0.05, 0.07, 0.09])  # an asymmetric top
+START = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
+SECONDS = 4.0
+
+
+def flown(omega, body):
+    """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
+    floor = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0))
+    contact = SurfaceContact(Ball(0.1), Hertz(1e5, 0.1, 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3)))
+    model = Hopper(RigidBody(MASS, INERTIA), contact, floor, PointMass(3.0, (0.0, 0.0, -3.0)), omega)
+    return model, _steps(model, model.start(body))
+
+
+@jax.jit
+def _steps(model, start):
+    return jax.lax.fori_loop(0, 2000, lambda _, y: field_step(model, y, SECONDS / 2000), start)
+
+
+def seen_from_outside(body, q, omega):
+    """The state of a body in a frame of attitude `q` that turns with `omega`, in the inertial frame."""
+    fly = to_inertial(jnp.asarray(omega), jnp.array(SECONDS), FlightState(body.position, body.velocity))
+    spin = body.spin + rotation.inverse_rotate(body.attitude, jnp.asarray(omega))
+    return RigidState(fly.position, fly.velocity, rotation.multiply(q, body.attitude), spin)
+
+
+def test_flight_is_the_inertial_flight_transformed():
+    """About an axis through the attractor: both frames see the same field."""
+    omega = np.array([0.0, 0.0, 0.3])
+    _, turning = flown(omega, START)
+    there = seen_from_outside(turning.body, turning.target, omega)
+    np.testing.assert_allclose(
+        turning.target, rotation.from_rotation_vector(jnp.asarray(omega) * SECONDS), atol=1e-12
+    )
+    from_outside = RigidState(
+        START.position,
+        START.velocity + np.cross(omega, START.position),
+        START.attitude,
+        START.spin + rotation.inverse_rotate(START.attitude, jnp.asarray(omega)),
+    )
+    _, inertial = flown(np.zeros(3), from_outside)
+    for name in ("position", "velocity", "attitude", "spin"):
+        np.testing.assert_allclose(getattr(there, name), getattr(inertial.body, name), atol=1e-10, err_msg=name)
+
+
+def test_a_free_top_keeps_its_angular_momentum_and_the_ledger_its_sum():
+    omega = np.array([0.1, -0.2, 0.3])
+    model, last = flown(omega, START)
+    first = model.start(START)
+
+    def momentum(s):
+        spin = rotation.rotate(s.body.attitude, INERTIA @ s.body.spin) + rotation.rotate(
+            s.body.attitude, INERTIA @ rotation.inverse_rotate(s.body.attitude, jnp.asarray(omega))
+        )
+        return rotation.rotate(s.target, spin)
+
+    np.testing.assert_allclose(momentum(last), momentum(first), atol=1e-10)
+    before, after = (sum(jax.tree.leaves(model.ledger(0.0, s))) for s in (first, last))
+    assert after == approx(before, abs=1e-10)
