@@ -7,8 +7,8 @@ import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "examples.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1:]
-# The box has 14 contacts: on another processor it has come to rest 2 mm further, by rounding.
-SAID = r"14 contacts, at \[ 1\.3[45]", r"0\.675", r"the front is at 0\.176 m"
+# A start that differs by 1e-13 m has the box rest after 13, 14 or 15 contacts, within 2 mm of 1.35 m.
+SAID = r"1[345] contacts, at \[ 1\.3[45]", r"0\.675", r"the front is at 0\.176 m"
 
 
 @pytest.mark.slow
