@@ -14,7 +14,7 @@ from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
-from difsim.particles import AbstractParticles
+from difsim.particles import AbstractParticles, pair_map
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, number, require, require_last, scalar
 
@@ -165,9 +165,12 @@ class Grains(AbstractParticles):
     def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
         spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
-        push = _between(
-            self.law, _of(spheres, first), _of(spheres, second), state.pairs.memory, dt, first == second
-        )
+
+        def push(a, b, own):
+            memory, itself = own
+            return between(self.law, a, b, memory, dt, itself)
+
+        push = pair_map(push, spheres, (state.pairs.memory, first == second), first, second)
         none = jnp.zeros_like(spheres.position)
         force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
         moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
@@ -200,7 +203,6 @@ class Grains(AbstractParticles):
         return Rates(velocity, turned / self.inertia[None], loads, depth)
 
 
-_between = jax.vmap(between, in_axes=(None, -1, -1, -1, None, -1), out_axes=-1)
 _at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)
 _met = jax.vmap(met, in_axes=-1, out_axes=-1)
 

@@ -1,5 +1,6 @@
 """What all particle methods share: who is near whom, sums over pairs, and what a model of particles offers."""
 
+from difsim.particles.mapped import pair_map as pair_map
 from difsim.particles.model import AbstractEstimating as AbstractEstimating
 from difsim.particles.model import AbstractParticles as AbstractParticles
 from difsim.particles.neighbours import SLACK as SLACK

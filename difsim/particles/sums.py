@@ -7,10 +7,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 
 from difsim.particles.neighbours import Neighbours
-from difsim.particles.transposed import linear
+from difsim.particles.transposed import differentiable, opened
 
 # Particles whose sums are made together on a CPU: what they need stays in its nearest cache. Not a power of two,
 # whose arrays would all begin at the same line of that cache and push each other out.
@@ -32,33 +31,18 @@ def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: 
     **Raises:** ValueError for an interaction that is not of floats.
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
-    numbers, law = eqx.partition(eqx.filter_closure_convert(interaction, one, one), eqx.is_array)
-
-    def of_pair(numbers, a, b):
-        return eqx.combine(numbers, law)(a, b)
-
-    for x in jax.tree.leaves(jax.eval_shape(of_pair, numbers, one, one)):
-        if not jnp.issubdtype(x.dtype, jnp.floating):
-            raise ValueError(f"pair_sums: the interaction gives {x.dtype} where floats belong")
+    numbers, of_pair = opened(interaction, one, one)
     return _sums(of_pair, numbers, samples, neighbours.index, neighbours.longest)
 
 
 def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
     """Sums of one(numbers, a, b), with their derivatives by the numbers and the samples."""
 
-    @jax.custom_jvp
-    def sums(given, index, longest):
+    def run(given, index, longest):
         numbers, samples = given
         return _summed(lambda a, b: one(numbers, a, b), samples, index, longest)
 
-    @partial(sums.defjvp, symbolic_zeros=True)
-    def _(primals, tangents):
-        live = jax.tree.map(lambda t: not isinstance(t, SymbolicZero), tangents[0])
-        moving, still = eqx.partition(primals[0], live)
-        push, pull = partial(_push, one), partial(_pull, one)
-        return sums(*primals), linear(push, pull, (moving, still, *primals[1:]), eqx.filter(tangents[0], live))
-
-    return sums((numbers, samples), index, longest)
+    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples), index, longest)
 
 
 def _push(one, at, along):

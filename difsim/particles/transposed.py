@@ -1,16 +1,56 @@
-"""Linear maps whose transposes are given.
+"""Functions whose derivatives are given in both modes, and linear maps whose transposes are given.
 
 What JAX has of this goes one way only: a `custom_vjp` has no forward derivatives, and a
-`jax.custom_derivatives.linear_call` no `vmap`. So it is a primitive of its own, with the rules below.
+`jax.custom_derivatives.linear_call` no `vmap`. So `linear` is a primitive of its own, with the rules below.
 """
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+
+
+def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
+    """The arrays that `f` closes over, and `f` as a function of these and of its own arguments, which are `like`.
+
+    **Raises:** ValueError where `f` gives anything but floats.
+    """
+    numbers, law = eqx.partition(eqx.filter_closure_convert(f, *like), eqx.is_array)
+
+    def of(numbers, *args):
+        return eqx.combine(numbers, law)(*args)
+
+    for x in jax.tree.leaves(jax.eval_shape(of, numbers, *like)):
+        if not jnp.issubdtype(x.dtype, jnp.floating):
+            raise ValueError(f"an interaction of particles gives {x.dtype} where floats belong")
+    return numbers, of
+
+
+def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any) -> Any:
+    """`run(given, *fixed)`, whose derivative by `given` is `push` and that derivative's transpose `pull`.
+
+    **Arguments:** `run`: a function that closes over no traced array; `push(at, tangent)`, `pull(at, cotangent)`:
+    as those of `linear`, with at = (moving, still, *fixed): what of `given` is differentiated and what not, each
+    with None for the other.
+    """
+
+    @jax.custom_jvp
+    def made(given, *fixed):
+        return run(given, *fixed)
+
+    @partial(made.defjvp, symbolic_zeros=True)
+    def _(primals, tangents):
+        live = jax.tree.map(lambda t: not isinstance(t, SymbolicZero), tangents[0])
+        at = *eqx.partition(primals[0], live), *primals[1:]
+        return made(*primals), linear(push, pull, at, eqx.filter(tangents[0], live))
+
+    return made(given, *fixed)
 
 
 def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at: Any, tangent: Any) -> Any:

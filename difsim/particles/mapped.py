@@ -1,0 +1,108 @@
+"""What is made of each pair by itself, such as the force of a contact and what it remembers."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from difsim.particles.sums import CHUNK
+from difsim.particles.transposed import differentiable, opened
+
+
+def pair_map(
+    interaction: Callable[[Any, Any, Any], Any],
+    samples: Any,
+    own: Any,
+    first: Int[Array, " p"],
+    second: Int[Array, " p"],
+) -> Any:
+    """interaction(a, b, c) of the two particles of each pair and of what is the pair's `own`.
+
+    Pairs are taken part by part on a CPU, so that what one needs stays in its nearest cache, and no part is begun
+    of the room that is left. So are derivatives of any order, which keep nothing but what this is given.
+
+    **Arguments:** `interaction`: gives floats; numbers that it closes over may be differentiated, and should be
+    few: reverse mode makes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
+    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), whose room is at its end.
+    **Returns:** what `interaction` does, with a last axis of p; of room it may be zero.
+    **Raises:** ValueError for an interaction that is not of floats.
+    """
+    one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
+    numbers, of_pair = opened(interaction, one, one, row)
+    return _mapped(of_pair, numbers, samples, own, first, second, jnp.sum(first != second, dtype=first.dtype))
+
+
+def _mapped(one: Callable[..., Any], numbers: Any, samples: Any, own: Any, *pairs) -> Any:
+    """one(numbers, a, b, c) of each pair, with its derivatives by all that is given."""
+
+    def run(given, *pairs):
+        numbers, samples, own = given
+        return _made(partial(one, numbers), samples, own, *pairs)
+
+    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples, own), *pairs)
+
+
+def _push(one, at, along):
+    """How what is made changes with what moves."""
+    moving, still, *pairs = at
+
+    def change(numbers, *pair):
+        x, fixed, dx = zip(numbers, *pair, strict=True)
+        return jax.jvp(lambda *x: one(*eqx.combine(x, fixed)), x, dx)[1]
+
+    (numbers, samples, own) = zip(moving, still, along, strict=True)
+    return _mapped(change, numbers, samples, own, *pairs)
+
+
+def _pull(one, at, cotangent):
+    """The transpose of `_push`: what pairs say of a particle is added up."""
+    (numbers, samples, own), (constants, others, kept), *pairs = at
+
+    def cause(numbers, a, b, c):
+        *c, back = c
+        x, fixed = zip(numbers, a, b, c, strict=True)
+        return jax.vjp(lambda *x: one(*eqx.combine(x, fixed)), *x)[1](back)
+
+    rows = own, kept, cotangent
+    by_numbers, by_first, by_second, by_own = _mapped(cause, (numbers, constants), (samples, others), rows, *pairs)
+
+    def gathered(x, a, b):
+        first, second, _ = pairs
+        return jnp.zeros_like(x).at[..., first].add(a).at[..., second].add(b)
+
+    by_samples = jax.tree.map(gathered, samples, by_first, by_second)
+    return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples, by_own
+
+
+def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second, count) -> Any:
+    """pair(a, b, c) of each pair: on a CPU part by part, elsewhere of all together."""
+    each = jax.vmap(pair, in_axes=-1, out_axes=-1)
+    room = first.shape[0]
+
+    def of(samples, own, first, second):
+        def at(who):
+            return jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
+
+        return each(at(first), at(second), own)
+
+    def parts(samples, own, first, second, count):
+        size = min(CHUNK, room)
+
+        def put(i, made):
+            # The last part makes some of the one before again.
+            begin = jnp.minimum(i * size, room - size).astype(first.dtype)
+            cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
+            part = of(samples, *jax.tree.map(cut, (own, first, second)))
+            return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y, begin, -1), made, part)
+
+        like = jax.eval_shape(of, samples, own, first, second)
+        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like)
+        end = (count + size - 1) // size
+        return jax.lax.fori_loop(jnp.zeros_like(end), end, put, none)
+
+    ways = {"cpu": parts, "default": lambda samples, own, first, second, count: of(samples, own, first, second)}
+    return jax.lax.platform_dependent(samples, own, first, second, count, **ways)
