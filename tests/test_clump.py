@@ -167,6 +167,21 @@ def test_rebound_by_restitution_forward_and_by_differences():
     np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-6 * np.abs(slope).max())
 
 
+def test_a_body_that_is_light_to_turn_is_light_at_a_pebble_far_out():
+    heavy = Clump(RigidBody(1.0, 1e-2 * np.eye(3)), [[0.2, 0.1, 0.0], [-0.2, 0.0, 0.1]], [0.05, 0.05])
+    for clump in (heavy, CLUMP):
+        m, inverse = float(clump.body.mass), np.linalg.inv(clump.body.inertia)
+        least = []
+        for x, y, z in np.asarray(clump.centre):
+            turn = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+            moves = np.linalg.eigvalsh(np.eye(3) / m - turn @ inverse @ turn).max()
+            bound = float(clump.mobility(jnp.array([x, y, z])))
+            assert moves <= bound * (1 + 1e-12) and bound <= np.sqrt(3) * moves
+            least.append(1 / bound)
+        assert float(clump.share) == pytest.approx(min(*least, m))
+    assert float(heavy.share) < 0.2
+
+
 def test_a_clump_that_is_not_finite_stops_the_run():
     lost = eqx.tree_at(lambda s: s.clumps[0].spin, HIT, jnp.array([0.0, jnp.nan, 0.0]))
     ended = evolve(AMONG, lost, [4e-4], STEP, throw=False)

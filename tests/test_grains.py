@@ -315,6 +315,29 @@ def test_what_stops_a_run():
     assert ended.status == Status.NOT_FINITE
 
 
+@pytest.mark.parametrize(
+    "who", ["buried", "in one place", "too fast", pytest.param("springs", marks=pytest.mark.slow)]
+)
+def test_what_is_past_its_law_stops_a_run(who):
+    """Deep in each other or in the floor, at the start or later: not a motion that looks like one."""
+    model, state = three()
+    place, velocity = state.position, state.velocity
+    if who == "buried":
+        place = place.at[2, 1].set(-3 * R)
+    elif who == "in one place":
+        place = place.at[:, 1].set(place[:, 2])
+    else:  # apart at first, and met at a speed that their modulus does not stop
+        of = eqx.tree_at(lambda of: of.modulus, HERTZ, jnp.asarray(1e5))
+        of = of if who == "too fast" else LinearSprings(10.0, 0.8, restitution=0.6, friction=0.5)
+        model = Grains(of, model.radius, RHO, model.gravity, model.walls)
+        place = jnp.array([[-3 * R, 0.0, 3 * R], [0.0, 9 * R, 0.0], [5 * R, 5 * R, 5 * R]])
+        velocity = jnp.array([[50.0, 0.0, -50.0], [0.0] * 3, [0.0] * 3])
+    begin = eqx.tree_at(lambda s: (s.position, s.velocity), state, (place, velocity))
+    ended = evolve(model, begin, [1e-3], CourantStep(0.5), throw=False)
+    assert ended.status == Status.BEYOND_LAW
+    assert ended.particle == 1 if who == "buried" else ended.particle in (0, 1, 2)
+
+
 @pytest.mark.slow
 def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
     # A loose heap that falls together needs more room for its pairs.

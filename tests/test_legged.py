@@ -21,7 +21,7 @@ HIPS = FEET * [1 / 6, 1 / 6, 0.4 / 0.75]
 BODY = Clump(RigidBody(90.0, np.diag([18.0, 19.0, 28.0])), np.zeros((1, 3)), np.array([0.4]))
 LEG = Clump(RigidBody(1.0, np.diag([0.02, 0.1, 0.11])), np.zeros((1, 3)), np.array([0.05]))
 GEAR = CentralDamper(DAMPING, STROKE)
-SMALL = LeggedClump(BODY, (LEG,) * 3, FEET, GEAR, STIFFNESS)
+SMALL = LeggedClump(BODY, (LEG,) * 3, FEET, np.zeros((3, 3)), GEAR, STIFFNESS)
 STILL = np.zeros((3, 4))
 
 
@@ -46,19 +46,27 @@ def _pushed(clump, state, force, dt, count):
     return jax.lax.fori_loop(0, count, step, state)
 
 
-def torn(clump):
-    """A lander that turns while its legs ring in every way."""
+def torn(clump, along=1.0):
+    """A lander that turns while its legs ring in every way; `along` their axis as much."""
     state = moving(clump, (0.1, -0.2, 0.3), (0.3, -0.5, 0.8), (0.8, 0.0, 0.48, 0.36))
-    way = np.random.default_rng(0).normal(size=(3, 6))
+    way = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6)) * [1.0, 1.0, along, 1.0, 1.0, 1.0])
     legs = tuple(
-        eqx.tree_at(lambda s: (s.velocity, s.spin), leg, (leg.velocity + 0.3 * w[:3], leg.spin + 3 * w[3:]))
+        eqx.tree_at(
+            lambda s: (s.velocity, s.spin),
+            leg,
+            (leg.velocity + 0.3 * rotation.rotate(leg.attitude, w[:3]), leg.spin + 3 * w[3:]),
+        )
         for leg, w in zip(state.legs, way, strict=True)
     )
     return eqx.tree_at(lambda s: s.legs, state, legs)
 
 
+# Held outside of their centres of mass, so that what holds them turns them too.
+HELD = eqx.tree_at(lambda c: c.held, SMALL, jnp.array([[0.1, 0.05, -0.2], [0.0, 0.1, -0.1], [0.0, 0.0, 0.1]]))
+
+
 def test_it_keeps_momentum_and_angular_momentum():
-    wheeled = eqx.tree_at(lambda c: c.body.wheels, SMALL, jnp.array([0.0, 0.0, 5.0]))
+    wheeled = eqx.tree_at(lambda c: c.body.wheels, HELD, jnp.array([0.0, 0.0, 5.0]))
     begin = torn(wheeled)
     before, after = wheeled.whole(begin), wheeled.whole(pushed(wheeled, begin, STILL, 1e-4, 5000))
     np.testing.assert_allclose(after[0], before[0] + 0.5 * before[1], atol=1e-11)
@@ -71,13 +79,14 @@ def test_energy_stays_without_dampers_and_falls_with_them():
         parts = clump.energy(state, jnp.zeros(3))
         return float(parts["kinetic"] + parts["rotation"] + parts["elastic"])
 
-    stiff = eqx.tree_at(lambda c: (c.damping, c.gear.damping), SMALL, (jnp.array(1e-12), jnp.array(1e12)))
+    stiff = eqx.tree_at(lambda c: (c.damping, c.gear.damping), HELD, (jnp.array(1e-12), jnp.array(1e12)))
     begin = torn(stiff)
     errors = [
         abs(energy(stiff, pushed(stiff, begin, STILL, 0.02 / n, n)) / energy(stiff, begin) - 1) for n in (200, 400)
     ]
     assert errors[1] < 1e-3
     assert errors[0] / errors[1] > 3  # second order
+    begin = torn(SMALL, along=0.0)  # where one leg goes out as another comes in, the gear takes nothing
     states = [pushed(SMALL, begin, STILL, 1e-4, n) for n in (0, 100, 1000, 20000)]
     energies = [energy(SMALL, s) for s in states]
     assert (np.diff(energies) < 0).all()
@@ -88,14 +97,12 @@ def test_energy_stays_without_dampers_and_falls_with_them():
 
 def test_a_push_on_all_soles_is_that_of_springs_and_damper_in_series():
     push, m, leg = 500.0, 90.0, 3.0
-    damper = 2 * 0.1 * np.sqrt(STIFFNESS)
 
     def rate(_, y):
         body, feet, v, w, stroke = y
         spring = STIFFNESS * (feet - body - stroke)
-        force = 3 * (spring + damper * (w - v))
         stop = 1e7 * max(stroke - STROKE, 0.0) ** 2
-        return v, w, force / m, (3 * push - force) / leg, (3 * spring - stop) / DAMPING
+        return v, w, 3 * spring / m, 3 * (push - spring) / leg, (3 * spring - stop) / DAMPING
 
     theirs = solve_ivp(rate, (0.0, 0.05), np.zeros(5), rtol=1e-10, atol=1e-12, method="LSODA").y[:, -1]
     assert theirs[-1] > STROKE  # into the stop
@@ -162,17 +169,60 @@ def test_it_is_the_lander_it_was_made_of(lander, philae):
     assert (np.abs(out - 1.2) < 0.1).all() and there.sum() >= 9
 
 
+def test_soles_give_by_the_leg_springs_and_close_by_the_damper(philae):
+    """On a body that stays, each sole is pushed by 100 N; what gives is what a lander's data sheet says."""
+    nailed = eqx.tree_at(
+        lambda c: (c.body.body.mass, c.body.body.inertia), philae, (jnp.array(1e9), 1e9 * jnp.eye(3))
+    )
+    begin = moving(nailed)
+    spheres, parts = nailed.spheres(begin), [leg.radius.size for leg in (nailed.body, *nailed.legs)]
+    of = np.repeat(np.arange(4), parts)
+    foot = np.concatenate([np.full((1, 2), np.inf), FEET[:, :2]])[of].T
+    sole = np.hypot(*(np.asarray(spheres.position[:2]) - foot)) < 0.099
+    sole &= np.asarray(spheres.position[2] - spheres.radius) < -0.74
+    count = np.bincount(of[sole], minlength=4)
+    assert (count[1:] > 5).all()
+    force = np.zeros((3, of.size))
+    force[2, sole] = 100.0 / count[of[sole]]
+
+    def risen(gear, time):
+        clump = eqx.tree_at(lambda c: (c.gear.damping, c.gear.stroke), nailed, (jnp.array(gear), jnp.array(10.0)))
+        dt = 2e-4
+        # They ring without end, about where they would stand: the mean over many periods.
+        state, rise = pushed(clump, begin, force, dt, round(time / dt)), []
+        for _ in range(50):
+            state = pushed(clump, state, force, dt, 40)
+            now = np.asarray(clump.spheres(state).position[2] - spheres.position[2])
+            rise.append([now[sole & (of == k)].mean() for k in (1, 2, 3)])
+        return np.mean(rise, axis=0)
+
+    np.testing.assert_allclose(100.0 / risen(1e15, 0.2), STIFFNESS, rtol=0.03)
+    closing = (risen(DAMPING, 0.6) - risen(DAMPING, 0.2)) / 0.4
+    np.testing.assert_allclose(300.0 / closing, DAMPING, rtol=0.01)
+
+
+def test_steps_resolve_springs_and_gear(philae):
+    state = moving(philae)
+    light = eqx.tree_at(lambda c: c.gear.damping, philae, jnp.array(5.0))
+    rings, eases = float(philae.longest_step(state)), float(light.longest_step(state))
+    assert eases == pytest.approx(5.0 / (5 * 3 * STIFFNESS)) and eases < rings
+    # In the stop, which is stiff against so light a damper.
+    deep = eqx.tree_at(lambda s: s.gear, state, jnp.array([STROKE + 0.01]))
+    assert float(light.longest_step(deep)) == pytest.approx(1 / (5 * (3 * STIFFNESS + 2 * 1e7 * 0.01) / 5.0))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seat": FEET[:2]}, "2 seats for 3 legs"),
+        ({"seat": FEET[:2]}, "seat: 2 for 3 legs"),
+        ({"held": FEET[:2]}, "held: 2 for 3 legs"),
         ({"seat": np.zeros((3, 2))}, "seat"),
         ({"stiffness": 0.0}, "stiffness"),
         ({"turning": -1.0}, "turning"),
     ],
 )
 def test_what_is_refused(change, says):
-    good = {"body": BODY, "legs": (LEG,) * 3, "seat": FEET, "gear": GEAR, "stiffness": STIFFNESS}
+    good = {"body": BODY, "legs": (LEG,) * 3, "seat": FEET, "held": 0 * FEET, "gear": GEAR, "stiffness": STIFFNESS}
     with pytest.raises(ValueError, match=says):
         LeggedClump(**good | change)
 

@@ -59,13 +59,13 @@ class AbstractClump(eqx.Module):
         """The largest, m/s², of its parts."""
 
     @abstractmethod
-    def longest_step(self) -> Scalar:
-        """That its own springs are resolved by, s; infinite without."""
+    def longest_step(self, state: Any) -> Scalar:
+        """That its own springs and dampers are resolved by, s; infinite without."""
 
     @property
     @abstractmethod
     def share(self) -> Scalar:
-        """The least mass that `CROWD` pebbles have together, kg, if all of them touch."""
+        """The least mass that one pebble has, kg, if `CROWD` of them touch at once."""
 
 
 class Clump(AbstractClump):
@@ -157,9 +157,23 @@ class Clump(AbstractClump):
     def acceleration(self, load: Load) -> Scalar:
         return safe.norm(load.force) / self.body.mass
 
-    def longest_step(self) -> Scalar:
+    def longest_step(self, state: RigidState) -> Scalar:
         return jnp.full_like(self.body.mass, jnp.inf)
 
     @property
     def share(self) -> Scalar:
-        return self.body.mass / max(1.0, self.radius.size / CROWD)
+        crowded = self.body.mass / max(1.0, self.radius.size / CROWD)
+        # One alone that is far out may be lighter.
+        return jnp.minimum(crowded, 1 / jnp.max(jax.vmap(self.mobility)(self.centre)))
+
+    def mobility(self, point: Vec3) -> Scalar:
+        """By how much a push on a `point`, m from the centre of mass in the body frame, moves it at most, 1/kg.
+
+        The largest sum of a row of 1/m - [r] I⁻¹ [r], which no eigenvalue exceeds; 1/m in the centre.
+        """
+
+        def pushed(force):
+            return force / self.body.mass + jnp.cross(solve3(self.body.inertia, jnp.cross(point, force)), point)
+
+        rows = jax.vmap(pushed)(jnp.eye(3, dtype=point.dtype))
+        return jnp.max(jnp.sum(jnp.abs(rows), axis=1))

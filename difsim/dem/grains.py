@@ -19,6 +19,7 @@ from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, number, require, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
+TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any contact's law
 
 
 class Grains(AbstractParticles):
@@ -115,21 +116,32 @@ class Grains(AbstractParticles):
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
         """A tenth of the shortest contact that there can be, s: of the smallest spheres, as deep as the deepest is
-        now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if six of
-        its pebbles carried their share of the mass: all may touch, as the neighbours of a grain do."""
+        now, or as fast as the fastest two would meet after a fall through a radius; and no more than takes these a
+        tenth of a radius on, so that none is passed by. A clump counts as if six of its pebbles carried their
+        share of the mass: all may touch, as the neighbours of a grain do."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
         least = jnp.min(spheres.radius)
         speed = 2 * jnp.sqrt(jnp.max(_squares(spheres.velocity)) + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
-        contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed) / PER_CONTACT
-        return jnp.min(jnp.stack([contact, *(clump.longest_step() for clump in self.clumps)]))
+        contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
+        # Without weight and at rest there is no speed to divide by.
+        past = least / (PER_CONTACT * jnp.maximum(speed, jnp.finfo(speed.dtype).tiny))
+        each = zip(self.clumps, motion.state.clumps, strict=True)
+        own = (clump.longest_step(at) for clump, at in each)
+        return jnp.min(jnp.stack([contact / PER_CONTACT, past, *own]))
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
         spheres = self.spheres(motion.state)
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
+
+    def beyond(self, motion: GrainsMotion) -> Bool[Array, " m"]:
+        """The sphere that is deepest in another or in a wall, if by more than half of the smaller radius."""
+        rates = motion.rates
+        everyone = jnp.arange(self.places(motion.state).shape[1])
+        return (everyone == rates.deepest) & (rates.overlap > TOO_DEEP)
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
@@ -174,14 +186,16 @@ class Grains(AbstractParticles):
         none = jnp.zeros_like(spheres.position)
         force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
         moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-        depth = jnp.max(push.depth, initial=0.0)
+        contacts = first, push.depth, push.overlap
         state = eqx.tree_at(lambda s: s.pairs.memory, state, push.memory)
         if self.walls:
             who, here = self._at_walls(spheres, near, state.walls, dt)
             force, moment = force.at[:, who].add(here.force), moment.at[:, who].add(here.moment)
-            depth = jnp.max(here.depth, initial=depth, where=who < spheres.radius.shape[0])
+            inside = who < spheres.radius.shape[0]
+            theirs = who, *(jnp.where(inside, x, 0.0) for x in (here.depth, here.overlap))
+            contacts = jax.tree.map(lambda *x: jnp.concatenate(x), contacts, theirs)
             state = eqx.tree_at(lambda s: s.walls, state, _told(state.walls, near.at_walls, here.memory))
-        return state, self._rates(state, force, moment, depth)
+        return state, self._rates(state, force, moment, *contacts)
 
     def _at_walls(self, spheres: Grain, near: Near, memories: tuple[Shear, ...], dt: Scalar):
         """Who is near a wall, one wall after the other, and how it is pushed: all together, as one program."""
@@ -193,14 +207,16 @@ class Grains(AbstractParticles):
         who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *met)
         return who, _at_wall(self.law, _of(spheres, who), gap, normal, memory, dt)
 
-    def _rates(self, state: GrainsState, force, moment, depth: Scalar) -> Rates:
-        """From the forces N and moments N m on the spheres."""
+    def _rates(self, state: GrainsState, force, moment, who, depth, overlap) -> Rates:
+        """From the forces N and moments N m on the spheres, and who is how deep in contacts."""
         ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
         (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (force, moment))
         each = zip(self.clumps, state.clumps, pushes, turns, strict=True)
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
-        return Rates(velocity, turned / self.inertia[None], loads, depth)
+        deepest = jnp.argmax(overlap)
+        depths = jnp.max(depth, initial=0.0), overlap[deepest], who[deepest]
+        return Rates(velocity, turned / self.inertia[None], loads, *depths)
 
 
 _at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)

@@ -39,19 +39,23 @@ class LeggedClump(AbstractClump):
     """A body and its legs, each a rigid body of pebbles.
 
     A leg slides along the body's axis z on its spring, which the gear is in series with: N = k (d_z - stroke),
-    where d is how far the leg's centre of mass is from its seat, in the body frame. Across the axis, and against
-    turning, a stiff spring guides it. All of them push at the leg's centre, so that momenta are kept; a damper
-    beside each lets a leg that rings in flight come to rest. Its state is a `LeggedState`.
+    where d is how far the point that the leg is held at is from its seat, in the body frame. Across the axis, and
+    against turning, a stiff spring guides it, with a damper that lets a leg which rings in flight come to rest;
+    along the axis nothing resists but spring and gear. What holds a leg pushes leg and body at that point, so that
+    momenta are kept. Its state is a `LeggedState`.
 
-    **Arguments:** `body`; `legs`; `seat` [n, 3] m, centres of mass of the legs in the body frame, unloaded, where
-    the legs have the body's attitude; `gear`; `stiffness` k N/m of one leg along the axis; `across` N/m, `turning`
-    N m/rad of its guide; `damping`: the ratio of the dampers to critical ones of a leg on a fixed body.
+    **Arguments:** `body`; `legs`; `seat` [n, 3] m, in the body frame, where the legs are held while unloaded; they
+    have the body's attitude then; `held` [n, 3] m, the same points from the centre of mass of each leg: where the
+    ground pushes, in the sole, or the guide gives way beside the spring; `gear`; `stiffness` k N/m of one leg
+    along the axis; `across` N/m, `turning` N m/rad of its guide; `damping`: the ratio of the guide's dampers to
+    critical ones of a leg on a fixed body.
     **Raises:** ValueError for seats that do not match, or numbers that are not positive.
     """
 
     body: Clump
     legs: tuple[Clump, ...]
     seat: Float[Array, "n 3"] = number()
+    held: Float[Array, "n 3"] = number()
     gear: AbstractGear
     stiffness: Scalar = number()
     across: Scalar = number(default=1e5)
@@ -59,11 +63,11 @@ class LeggedClump(AbstractClump):
     damping: Scalar = number(default=0.1)
 
     def __check_init__(self):
-        require_last("LeggedClump: seat", self.seat, 3)
-        if self.seat.shape[0] != len(self.legs):
-            raise ValueError(
-                f"LeggedClump: {self.seat.shape[0]} seats for {len(self.legs)} legs: give one for each"
-            )
+        for name in ("seat", "held"):
+            points = getattr(self, name)
+            require_last(f"LeggedClump: {name}", points, 3)
+            same = points.shape[0] == len(self.legs)
+            require(same, f"LeggedClump: {name}: {points.shape[0]} for {len(self.legs)} legs: give one for each")
         for name in ("stiffness", "across", "turning", "damping"):
             require(getattr(self, name) > 0, f"LeggedClump: {name} = {getattr(self, name)} must be positive")
 
@@ -74,7 +78,8 @@ class LeggedClump(AbstractClump):
         """The lander of the reduced law, of the same mass, inertia, feet, leg springs and gear.
 
         A leg is a strut from hip to foot and a sole, a disc across the axis, its mass even over the volume of its
-        pebbles; what the legs weigh is taken from the body. The flywheel keeps what it has at touch-down.
+        pebbles, and is held in the middle of its sole; what the legs weigh is taken from the body. The flywheel
+        keeps what it has at touch-down.
 
         **Arguments:** `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` kg of one;
         `strut` m, its radius and half the sole's thickness. **Raises:** ValueError for legs that are as heavy as
@@ -85,19 +90,20 @@ class LeggedClump(AbstractClump):
             raise ValueError(f"LeggedClump: legs of {leg_mass} kg leave nothing of {lander.body.mass} kg")
         filling = fill_with_pebbles(hull, vacancy)
         sole = fill_with_pebbles(cylinder(float(lander.sole_radius), 2 * strut), vacancy)
-        legs, seats = zip(
+        legs, soles, held = zip(
             *(_leg(hip, foot, sole, strut, leg_mass) for hip, foot in zip(lander.hips, lander.feet, strict=True)),
             strict=True,
         )
-        seat = np.array(seats)
+        held = np.array(held)
+        middle = np.array(soles) - held
         # The centre of mass of all stays in the origin.
-        centre = -leg_mass * seat.sum(axis=0) / mass
-        theirs = sum(_about(leg.body, at) for leg, at in zip(legs, seat, strict=True))
+        centre = -leg_mass * middle.sum(axis=0) / mass
+        theirs = sum(_about(leg.body, at) for leg, at in zip(legs, middle, strict=True))
         inertia = np.asarray(lander.body.inertia) - theirs - mass * _shift(centre)
         body = RigidBody(mass, 0.5 * (inertia + inertia.T))
         wheels = lander.flywheel.stored(jnp.zeros_like(lander.flywheel.momentum))
         hold = Clump(body, filling.centre - centre, filling.radius, wheels)
-        return cls(hold, legs, seat - centre, lander.gear, lander.leg_stiffness)
+        return cls(hold, legs, np.array(soles) - centre, held, lander.gear, lander.leg_stiffness)
 
     @property
     def radius(self) -> Float[Array, " p"]:
@@ -119,14 +125,14 @@ class LeggedClump(AbstractClump):
     def moving(self, state: RigidState) -> LeggedState:
         """All as one rigid body, gear and springs unloaded; `state` is that of the body's frame of `from_lander`,
         whose origin is in the centre of mass of all."""
-        masses = jnp.stack([leg.body.mass for leg in self.legs])
-        offset = -(masses @ self.seat) / self.mass  # of the body from the centre of all
+        masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.held
+        offset = -(masses @ middle) / self.mass  # of the body from the centre of all
 
         def carried(point):
             at = state.point(point)
             return RigidState(at, state.velocity_at(at), state.attitude, state.spin)
 
-        legs = tuple(carried(offset + seat) for seat in self.seat)
+        legs = tuple(carried(offset + at) for at in middle)
         return LeggedState(carried(offset), legs, self.gear.initial(len(self.legs)))
 
     def whole(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
@@ -148,30 +154,33 @@ class LeggedClump(AbstractClump):
         each = zip(self._each(state), forces, moments, strict=True)
         on_body, *on_legs = (part.load(at, f, m, gravity) for (part, at), f, m in each)
         strokes, pushes, legs = self.gear.strokes(state.gear, len(self.legs)), [], []
-        for leg, at, seat, stroke, load in zip(self.legs, state.legs, self.seat, strokes, on_legs, strict=True):
-            push, force, torque = self._held(leg, state.body, at, seat, stroke)
-            arm = at.position - state.body.position
-            on_body = Load(on_body.force - force, on_body.torque - torque - jnp.cross(arm, force))
-            legs.append(Load(load.force + force, load.torque + torque))
+        for i, (at, load) in enumerate(zip(state.legs, on_legs, strict=True)):
+            push, point, force, torque = self._holds(i, state.body, at, strokes[i])
+            on_leg, on_hold = (torque + jnp.cross(point - of.position, force) for of in (at, state.body))
+            on_body = Load(on_body.force - force, on_body.torque - on_hold)
+            legs.append(Load(load.force + force, load.torque + on_leg))
             pushes.append(push)
         return LeggedLoad(on_body, tuple(legs), self.gear.rate(state.gear, jnp.stack(pushes)))
 
-    def _held(self, leg: Clump, body: RigidState, at: RigidState, seat: Vec3, stroke: Scalar):
-        """The leg spring's push N, and the force N and torque N m on a leg, in the frame."""
-        away, q = self._bent(body, at, seat)
-        rate = rotation.inverse_rotate(body.attitude, at.velocity - body.velocity_at(at.position))
+    def _holds(self, i: int, body: RigidState, at: RigidState, stroke: Scalar):
+        """The push N of leg i's spring, the point m that the leg is held at, force N and torque N m there on the
+        leg, in the frame."""
+        leg, point = self.legs[i], at.point(self.held[i])
+        away, q = self._bent(i, body, at)
+        rate = rotation.inverse_rotate(body.attitude, at.velocity_at(point) - body.velocity_at(point))
         turning = rotation.rotate(q, at.spin) - body.spin
         springs = jnp.stack([self.across, self.across, self.stiffness])
         heaviest = jnp.max(jnp.diagonal(leg.body.inertia))
         pushed = springs * away.at[2].add(-stroke)
-        force = -pushed - 2 * self.damping * jnp.sqrt(springs * leg.body.mass) * rate
+        # Along the axis a damper would be one beside the gear.
+        force = -pushed - 2 * self.damping * jnp.sqrt(self.across * leg.body.mass) * rate.at[2].set(0.0)
         # Of the energy 2 κ |v|², v the vector part of q: κ θ²/2 for small turns, and no root anywhere.
         torque = -2 * self.turning * q[0] * q[1:] - 2 * self.damping * jnp.sqrt(self.turning * heaviest) * turning
-        return pushed[2], rotation.rotate(body.attitude, force), rotation.rotate(body.attitude, torque)
+        return pushed[2], point, rotation.rotate(body.attitude, force), rotation.rotate(body.attitude, torque)
 
-    def _bent(self, body: RigidState, at: RigidState, seat: Vec3):
-        """How far a leg is from its seat m, and how it has turned, a quaternion, in the body frame."""
-        away = rotation.inverse_rotate(body.attitude, at.position - body.position) - seat
+    def _bent(self, i: int, body: RigidState, at: RigidState):
+        """How far leg i is from its seat m, and how it has turned, a quaternion, in the body frame."""
+        away = rotation.inverse_rotate(body.attitude, at.point(self.held[i]) - body.position) - self.seat[i]
         return away, rotation.multiply(rotation.conjugate(body.attitude), at.attitude)
 
     def kicked(self, state: LeggedState, load: LeggedLoad, dt: Scalar) -> LeggedState:
@@ -187,10 +196,10 @@ class LeggedClump(AbstractClump):
         parts = [part.energy(at, gravity) for part, at in self._each(state)]
         stored = self.gear.elastic_energy(state.gear)
         strokes = self.gear.strokes(state.gear, len(self.legs))
-        for at, seat, stroke in zip(state.legs, self.seat, strokes, strict=True):
-            away, q = self._bent(state.body, at, seat)
+        for i, at in enumerate(state.legs):
+            away, q = self._bent(i, state.body, at)
             x, y, z = away
-            stored += 0.5 * self.across * (x**2 + y**2) + 0.5 * self.stiffness * (z - stroke) ** 2
+            stored += 0.5 * self.across * (x**2 + y**2) + 0.5 * self.stiffness * (z - strokes[i]) ** 2
             stored += 2 * self.turning * q[1:] @ q[1:]
         total = {name: sum(of[name] for of in parts) for name in parts[0]}
         return total | {"elastic": total["elastic"] + stored}
@@ -198,21 +207,27 @@ class LeggedClump(AbstractClump):
     def acceleration(self, load: LeggedLoad) -> Scalar:
         return jnp.max(jnp.stack([part.acceleration(on) for part, on in self._each(load)]))
 
-    def longest_step(self) -> Scalar:
-        def fastest(leg: Clump):
+    def longest_step(self, state: LeggedState) -> Scalar:
+        def fastest(leg: Clump, held: Vec3):
             # The trace is above the largest of 1/I, by a factor of three at the most.
             turns = self.turning * jnp.trace(rotation.inverse3(leg.body.inertia))
-            return jnp.maximum(turns, jnp.maximum(self.across, self.stiffness) / leg.body.mass)
+            return turns + jnp.maximum(self.across, self.stiffness) * leg.mobility(held)
 
-        return 1 / (PER_RADIAN * jnp.sqrt(jnp.max(jnp.stack([fastest(leg) for leg in self.legs]))))
+        def closing(gear):
+            return self.gear.rate(gear, -self.stiffness * self.gear.strokes(gear, len(self.legs)))
+
+        # No rate of the gear's strokes is above the largest sum of a row.
+        eases = jnp.max(jnp.sum(jnp.abs(jax.jacfwd(closing)(state.gear)), axis=1), initial=0.0)
+        rings = jnp.sqrt(jnp.max(jnp.stack([fastest(*of) for of in zip(self.legs, self.held, strict=True)])))
+        return 1 / (PER_RADIAN * jnp.maximum(rings, eases))
 
     @property
     def share(self) -> Scalar:
         return jnp.min(jnp.stack([part.share for part in self._parts]))
 
 
-def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray]:
-    """A leg, and its centre of mass in the body frame."""
+def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray, np.ndarray]:
+    """A leg, the middle of its sole in the body frame, and the same from the leg's centre of mass."""
     # The sole's lower side is where the reduced law has the foot.
     hip, end = np.asarray(hip), np.asarray(foot) + np.array([0.0, 0.0, strut])
     # As far apart as their radius: the strut is never thinner than .87 of it.
@@ -226,7 +241,7 @@ def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.nda
         mass * w * (_shift(c - middle) + 0.4 * r**2 * np.eye(3))
         for w, c, r in zip(weight, centre, radius, strict=True)
     )
-    return Clump(RigidBody(mass, inertia), centre - middle, radius), middle
+    return Clump(RigidBody(mass, inertia), centre - middle, radius), end, end - middle
 
 
 def _shift(x: np.ndarray) -> np.ndarray:

@@ -31,12 +31,14 @@ class GrainsState(eqx.Module):
 
 class Rates(eqx.Module):
     """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
-    contact."""
+    contact, and the largest `overlap`: a contact's depth over the smaller radius, of the sphere `deepest`."""
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
     clumps: tuple[Any, ...]
     depth: Scalar
+    overlap: Scalar
+    deepest: Int[Array, ""]
 
 
 class GrainsMotion(eqx.Module):

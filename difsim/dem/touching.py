@@ -1,6 +1,7 @@
 """The contact of two spheres, or of a sphere and a wall: forces, moments, and what the contact remembers."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -28,13 +29,15 @@ class Shear(eqx.Module):
 
 
 class Push(eqx.Module):
-    """Force N on the first of two, moments N m about the centres of both, what the contact remembers, depth m."""
+    """Force N on the first of two, moments N m about the centres of both, what the contact remembers; depth m, and
+    over the smaller radius."""
 
     force: Float[Array, "3 *n"]
     moment: Float[Array, "3 *n"]
     other_moment: Float[Array, "3 *n"]
     memory: Shear
     depth: Float[Array, "*n"]
+    overlap: Float[Array, "*n"]
 
 
 def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar, itself: Bool[Array, ""]) -> Push:
@@ -45,13 +48,16 @@ def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar
     arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
     velocity = a.velocity - b.velocity - cross(arm * a.spin + other_arm * b.spin, normal)
     force, side, turning, memory = _pushed(law, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt)
-    return Push(force, turning - arm * side, -turning - other_arm * side, memory, depth)
+    # That judges a run; it has no part in it.
+    overlap = jax.lax.stop_gradient(depth / jnp.minimum(a.radius, b.radius))
+    return Push(force, turning - arm * side, -turning - other_arm * side, memory, depth, overlap)
 
 
 def met(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
     """The normal of sphere a's contact with b, out of b, and its depth m; negative for one particle (`itself`)."""
     offset = a.position - b.position
-    # Only a particle with itself has the distance 0, and that is masked.
+    # The floor keeps derivatives finite where a particle is its own partner. Two at one place have no normal: too
+    # deep for any law, which stops the run.
     distance = safe.sqrt_floored(dot(offset, offset))
     return offset / distance, jnp.where(itself, -a.radius, a.radius + b.radius - distance)
 
@@ -66,7 +72,8 @@ def at_wall(law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: 
     depth = a.radius - gap
     velocity = a.velocity - cross(gap * a.spin, normal)
     force, side, turning, memory = _pushed(law, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt)
-    return Push(force, turning - gap * side, jnp.zeros_like(force), memory, depth)
+    overlap = jax.lax.stop_gradient(depth / a.radius)
+    return Push(force, turning - gap * side, jnp.zeros_like(force), memory, depth, overlap)
 
 
 def _pushed(law, radius, mass, depth, normal, velocity, spin, memory, dt):

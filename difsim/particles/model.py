@@ -50,7 +50,11 @@ class AbstractParticles(eqx.Module):
 
     @abstractmethod
     def broken(self, motion: Any) -> Bool[Array, " n"]:
-        """Particles whose state says nothing any more: not finite, or past what the law holds for."""
+        """Particles whose state is not finite."""
+
+    @abstractmethod
+    def beyond(self, motion: Any) -> Bool[Array, " n"]:
+        """Particles that are past what the law holds for."""
 
 
 class AbstractEstimating(AbstractParticles):

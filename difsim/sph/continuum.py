@@ -137,11 +137,14 @@ class Continuum(AbstractEstimating):
         return 0.5 * self.kernel.h / (sound + viscous + speed)
 
     def broken(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
-        """Where a number is not finite, or the density has doubled or is a tenth; loose grains have half of it."""
         state = motion.state
-        finite = jnp.isfinite(jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)))
-        ratio = state.density / self.material.density
-        return ~(finite & (ratio > 0.1) & (ratio < 2.0))
+        each = jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)) + state.density
+        return ~jnp.isfinite(each)
+
+    def beyond(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
+        """Where the density has doubled or is a tenth; loose grains have half of it."""
+        ratio = motion.state.density / self.material.density
+        return (ratio <= 0.1) | (ratio >= 2.0)
 
     def force(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> Float[Array, " d"]:
         """The force of the solid on one of the `tools`, N (N/m in the plane); tools have none on each other.

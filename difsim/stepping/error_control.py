@@ -39,13 +39,13 @@ class ErrorControlledStep(AbstractStep):
         kept = worst <= self.rtol  # which a NaN is not
         hopeless = ~kept & ~(dt > SHORTEST * longest)  # so that a NaN is
         broken = jnp.where(kept, model.broken(motion), hopeless & ~jnp.isfinite(error))
-        fault = jnp.any(broken)
+        beyond = kept & model.beyond(motion)
+        faults = [jnp.any(broken), jnp.any(beyond), hopeless]
         status = jnp.select(
-            [progress.neighbours.overflow, fault, hopeless],
-            [int(Status.OVERFLOW), int(Status.NOT_FINITE), int(Status.STEP_TOO_SHORT)],
+            [progress.neighbours.overflow, *faults],
+            [int(s) for s in (Status.OVERFLOW, Status.NOT_FINITE, Status.BEYOND_LAW, Status.STEP_TOO_SHORT)],
         )
-        guilty = jnp.where(fault, jnp.argmax(broken), jnp.argmax(error))
-        particle = jnp.where(fault | hopeless, guilty, -1)
+        particle = jnp.select(faults, [jnp.argmax(broken), jnp.argmax(beyond), jnp.argmax(error)], -1)
         factor = jnp.clip(SAFETY * jnp.cbrt(self.rtol / worst), LEAST, MOST)
         trial = dt * jnp.where(jnp.isfinite(worst), factor, LEAST)
         # A step that was cut short, at `left` or at the longest, says nothing against the one that was meant.

@@ -80,14 +80,14 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     """One step of `dt` s further; where it fails, the same progress with its status. Under jit."""
     progress = listed(model, progress)
     motion = model.step(progress.motion, progress.neighbours, dt)
-    broken = model.broken(motion)
-    fault = jnp.any(broken)
+    broken, beyond = model.broken(motion), model.beyond(motion)
     too_long = dt > model.longest_step(progress.motion)
     status = jnp.select(
-        [progress.neighbours.overflow, too_long, fault],
-        [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE)],
+        [progress.neighbours.overflow, too_long, jnp.any(broken), jnp.any(beyond)],
+        [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE), int(Status.BEYOND_LAW)],
     )
-    particle = jnp.where(status == Status.NOT_FINITE, jnp.argmax(broken), -1)
+    guilty = [jnp.argmax(broken), jnp.argmax(beyond)]
+    particle = jnp.select([status == Status.NOT_FINITE, status == Status.BEYOND_LAW], guilty, -1)
     return moved(progress, motion, status, particle)
 
 

@@ -26,6 +26,7 @@ class Status(IntEnum):
     STEP_TOO_LONG = 11
     NOT_FINITE = 12
     STEP_TOO_SHORT = 13
+    BEYOND_LAW = 14
 
 
 REMEDY = {
@@ -48,6 +49,8 @@ REMEDY = {
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
     Status.STEP_TOO_SHORT: "a millionth of the longest stable step still errs by more than rtol: loosen it, or "
     "look at what jumps there",
+    Status.BEYOND_LAW: "a particle is past what its law holds for: a sphere half a radius deep in another or in a "
+    "wall, a soil of twice its density: look at where it began, at speeds and stiffness",
 }
 
 
