@@ -84,7 +84,9 @@ def series(scene: Scene, found: Evolution) -> xr.Dataset:
     centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, pebbles = (
         np.asarray(x) for x in of(jax.tree.map(jnp.asarray, looks.lander))
     )
-    force = float(clump.mass) * (np.gradient(velocity, found.times, axis=0) - np.asarray(scene.grains.gravity))
+    # Its mean since the look before.
+    pushed = np.diff(velocity, axis=0) / np.diff(found.times)[:, None] - np.asarray(scene.grains.gravity)
+    force = float(clump.mass) * np.concatenate([0 * pushed[:1], pushed])
     feet = np.stack([np.asarray(leg.position[0]) for leg in looks.lander.legs])
     touches = _touches(scene, looks.position, pebbles)
     first = touches.any(axis=1).argmax()
