@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.particles import AbstractEstimating
-from difsim.stepping.marching import AbstractStep, listed, moved, within
+from difsim.stepping.marching import AbstractStep, moved, within
 from difsim.stepping.status import Status
 from difsim.typing import Scalar, number, require
 
@@ -31,7 +31,6 @@ class ErrorControlledStep(AbstractStep):
     def once(self, model, progress, left):
         if not isinstance(model, AbstractEstimating):
             raise TypeError(f"ErrorControlledStep: a {type(model).__name__} does not tell the error of its steps")
-        progress = listed(model, progress)
         longest = model.longest_step(progress.motion)
         dt = within(jnp.minimum(progress.trial, longest), left)
         motion, error = model.attempt(progress.motion, progress.neighbours, dt)

@@ -18,7 +18,8 @@ class AbstractStep(eqx.Module):
 
     @abstractmethod
     def once(self, model: AbstractParticles, progress: "Progress", left: Scalar) -> "Progress":
-        """One step further, of `left` s at most; where it fails, the same progress with its status. Under jit."""
+        """One step further, of `left` s at most, with a list that is not stale; where it fails, the same progress
+        with its status. Under jit."""
 
 
 class ConstantStep(AbstractStep):
@@ -77,8 +78,8 @@ def start(
 
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
-    """One step of `dt` s further; where it fails, the same progress with its status. Under jit."""
-    progress = listed(model, progress)
+    """One step of `dt` s further, with a list that is not stale; where it fails, the same progress with its status.
+    Under jit."""
     motion = model.step(progress.motion, progress.neighbours, dt)
     broken, beyond = model.broken(motion), model.beyond(motion)
     too_long = dt > model.longest_step(progress.motion)
@@ -154,10 +155,21 @@ def advance(
     def goes_on(p):
         return (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
 
+    def fresh(p):
+        return goes_on(p) & ~p.neighbours.is_stale(model.places(p.motion.state))
+
     def one(p):
         return step.once(model, p, until - p.motion.time)
 
-    return jax.lax.while_loop(goes_on, one, progress)
+    def some(p):
+        # Listed here and not at each step: what goes through a `cond` is copied.
+        p = listed(model, p)
+        # A place that is not finite is stale at once again: without this the loops would never end.
+        lost = ~fresh(p) & goes_on(p)
+        p = eqx.tree_at(lambda p: p.status, p, jnp.where(lost, int(Status.NOT_FINITE), p.status).astype(jnp.int32))
+        return jax.lax.while_loop(fresh, one, p)
+
+    return jax.lax.while_loop(goes_on, some, progress)
 
 
 def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
@@ -167,9 +179,12 @@ def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) 
     """
     inner = max(1, round(steps**0.5))
 
+    def one(p, _):
+        return stepped(model, listed(model, p), dt), None
+
     @jax.checkpoint
     def some(p, _):
-        return jax.lax.scan(lambda q, _: (stepped(model, q, dt), None), p, length=inner)[0], None
+        return jax.lax.scan(one, p, length=inner)[0], None
 
     progress = jax.lax.scan(some, progress, length=steps // inner)[0]
-    return jax.lax.scan(lambda q, _: (stepped(model, q, dt), None), progress, length=steps % inner)[0]
+    return jax.lax.scan(one, progress, length=steps % inner)[0]
