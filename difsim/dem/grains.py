@@ -115,10 +115,21 @@ class Grains(AbstractParticles):
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
-        """A tenth of the shortest contact that there can be, s: of the smallest spheres, as deep as the deepest is
-        now, or as fast as the fastest two would meet after a fall through a radius; and no more than takes these a
-        tenth of a radius on, so that none is passed by. A clump counts as if six of its pebbles carried their
-        share of the mass: all may touch, as the neighbours of a grain do."""
+        """A tenth of the shortest contact, and no more than takes the fastest two a tenth of a radius on, so that
+        none is passed by, s."""
+        contact, past = self._shortest(motion)
+        each = zip(self.clumps, motion.state.clumps, strict=True)
+        own = (clump.longest_step(at) for clump, at in each)
+        return jnp.min(jnp.stack([contact / PER_CONTACT, past / PER_CONTACT, *own]))
+
+    def shortest_contact(self, motion: GrainsMotion) -> Scalar:
+        """How long the shortest contact lasts that there can be, s: of the smallest spheres, as deep as the deepest
+        is now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if six of
+        its pebbles carried their share of the mass: all may touch, as the neighbours of a grain do."""
+        return self._shortest(motion)[0]
+
+    def _shortest(self, motion: GrainsMotion) -> tuple[Scalar, Scalar]:
+        """The shortest contact, and how long the fastest two take for a radius, s."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
@@ -127,10 +138,7 @@ class Grains(AbstractParticles):
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
         contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
         # Without weight and at rest there is no speed to divide by.
-        past = least / (PER_CONTACT * jnp.maximum(speed, jnp.finfo(speed.dtype).tiny))
-        each = zip(self.clumps, motion.state.clumps, strict=True)
-        own = (clump.longest_step(at) for clump, at in each)
-        return jnp.min(jnp.stack([contact / PER_CONTACT, past, *own]))
+        return contact, least / jnp.maximum(speed, jnp.finfo(speed.dtype).tiny)
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""

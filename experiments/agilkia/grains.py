@@ -56,6 +56,7 @@ def run(
     result.to_netcdf(out / "grains.nc", engine="h5netcdf")
     grains_pictures.draw(result, out / "grains.png")
     columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
+    contact, step = (of(found.end.motion) for of in (scene.grains.shortest_contact, scene.grains.longest_step))
     about = {
         "bed": bed,
         "grains": scene.grains.radius.size,
@@ -63,6 +64,7 @@ def run(
         "data": data.name,
         "figures": ground.figures._asdict(),
         "steps": int(found.steps[-1]),
+        "steps_of_shortest_contact": float(contact / (COURANT * step)),
     }
     write_json(out / "grains.json", about | provenance() | columns | {"sequence_s": sequence(result)})
     print(table(columns, sequence(result)))
