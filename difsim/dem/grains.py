@@ -123,9 +123,12 @@ class Grains(AbstractParticles):
         return jnp.min(jnp.stack([contact / PER_CONTACT, past / PER_CONTACT, *own]))
 
     def shortest_contact(self, motion: GrainsMotion) -> Scalar:
-        """How long the shortest contact lasts that there can be, s: of the smallest spheres, as deep as the deepest
-        is now, or as fast as the fastest two would meet after a fall through a radius. A clump counts as if six of
-        its pebbles carried their share of the mass: all may touch, as the neighbours of a grain do."""
+        """How long the shortest contact lasts that there can be, s.
+
+        Of the smallest spheres, as deep as the deepest is now, or as fast as the fastest two would meet after a
+        fall through a radius. A clump counts as if six of its pebbles carried their share of the mass: all may
+        touch, as the neighbours of a grain do.
+        """
         return self._shortest(motion)[0]
 
     def _shortest(self, motion: GrainsMotion) -> tuple[Scalar, Scalar]:

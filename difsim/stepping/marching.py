@@ -78,8 +78,10 @@ def start(
 
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
-    """One step of `dt` s further, with a list that is not stale; where it fails, the same progress with its status.
-    Under jit."""
+    """One step of `dt` s further, with a list that is not stale. Under jit.
+
+    Where it fails: the same progress with its status.
+    """
     motion = model.step(progress.motion, progress.neighbours, dt)
     broken, beyond = model.broken(motion), model.beyond(motion)
     too_long = dt > model.longest_step(progress.motion)
