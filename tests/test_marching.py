@@ -78,6 +78,8 @@ def test_what_stops_a_run():
     assert limited.status == Status.STEP_LIMIT and limited.end.steps == 10
     with pytest.raises(ValueError, match="must rise"):
         evolve(model, state, [0.1, 0.1])
+    with pytest.raises(ValueError, match=r"begin before 0\.2 s"):
+        evolve(model, start(model, state, 0.2), [0.1, 0.3])
     with pytest.raises(ValueError, match="courant = 2"):
         CourantStep(2.0)
     with pytest.raises(ValueError, match="dt = 0"):
