@@ -11,6 +11,7 @@ from difsim.contact import (
     LinearClipped,
     MindlinSpring,
     PowerLawClipped,
+    RollingPaper003,
     RollingTorque,
     Sharp,
     TangentialHistory,
@@ -338,17 +339,36 @@ def test_float32_stays_float32_within_a_float64_session():
     np.testing.assert_allclose(narrow.position, wide.position, atol=1e-4 * R)
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="restitution e"):
-        law(restitution=1.5)
-    with pytest.raises(ValueError, match="friction = -1"):
-        law(friction=-1.0)
-    with pytest.raises(ValueError, match="modulus = 0"):
-        law(modulus=0.0)
-    with pytest.raises(ValueError, match="poisson ="):
-        law(poisson=0.7)
+ATTRACTION, ROLLS = ConstantCohesion(1e-4, 1e-4), RollingTorque(1e-4, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"restitution": 1.5}, "restitution e"),
+        ({"friction": -1.0}, "friction = -1"),
+        ({"modulus": 0.0}, "modulus = 0"),
+        ({"poisson": 0.7}, "poisson ="),
+        ({"rolling": (RollingPaper003(1e-4, 1.0),)}, "is \\['RollingPaper003'\\]: .* RollingTorque or"),
+        ({"rolling": ROLLS}, "rolling of a grain's law is RollingTorque: give a tuple"),
+        ({"rolling": (ATTRACTION,)}, "rolling of a grain's law is .*ConstantCohesion"),
+        ({"cohesion": ATTRACTION}, "cohesion of a grain's law is ConstantCohesion: give a tuple"),
+        ({"cohesion": (ROLLS,)}, "cohesion of a grain's law is .*RollingTorque"),
+    ],
+)
+def test_bad_laws(change, says):
+    with pytest.raises(ValueError, match=says):
+        law(**change)
+
+
+def test_bad_springs():
     with pytest.raises(ValueError, match="stiffness = -1"):
         LinearSprings(-1.0, 1.0, 0.5, 0.5)
+    with pytest.raises(ValueError, match="cohesion of a grain's law"):
+        LinearSprings(1.0, 1.0, 0.5, 0.5, cohesion=ATTRACTION)
+
+
+def test_bad_input():
     with pytest.raises(ValueError, match="every radius"):
         Grains(HERTZ, np.array([1e-3, 0.0]), RHO)
     with pytest.raises(ValueError, match="density"):
