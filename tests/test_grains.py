@@ -37,6 +37,12 @@ def moving(model, position, velocity, spin=None):
     return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (jnp.asarray(velocity, float), spin))
 
 
+@eqx.filter_jit
+def energies(model, states):
+    """At each of the times of a run."""
+    return jax.vmap(model.energy)(jax.tree.map(jnp.asarray, states))
+
+
 def law(**changes):
     given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
     return HertzMindlin(**given | changes)
@@ -175,6 +181,29 @@ def test_elastic_gas_keeps_its_energy():
     energies = [total(model, jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), run.states)) for i in range(6)]
     moved = np.abs(run.states.velocity[-1] - np.asarray(state.velocity)).max()
     assert moved > 0.1 and np.abs(np.array(energies) / energies[0] - 1).max() < 1e-4
+
+
+def test_energy_counts_what_attracts_between_grains_and_to_walls():
+    """Two fly together and to the floor, and away again."""
+    model = Grains(
+        law(restitution=1.0, friction=0.0, cohesion=(ConstantCohesion(0.02, 0.02 * R),)),
+        np.full(2, R),
+        RHO,
+        walls=(FLOOR,),
+    )
+    x = np.array([[0.0, 2.03 * R], [0, 0], [1.04 * R, 1.04 * R]])
+    state = moving(model, x, [[0.15, -0.15], [0, 0], [-0.2, -0.2]])
+    run = evolve(model, state, np.linspace(0, 3e-3, 31), CourantStep(0.04))
+    told = {k: np.asarray(v) for k, v in energies(model, run.states).items()}
+    whole, motion = sum(told.values()), told["kinetic"]
+    apart = run.states.velocity[-1] * np.array([[-1, 1], [1, 1], [1, 1]]) >= 0
+    assert apart.all() and motion.min() < 0.6 * motion[0]
+    assert np.abs(whole / motion[0] - 1).max() < 1e-4
+    assert np.ptp(whole - told["cohesive"]) > 0.05 * motion[0]
+    # Room in the list is told as grain 0 with itself, and these are no distance from each other.
+    far = eqx.tree_at(lambda m: m.law.cohesion[0].range, model, jnp.asarray(3 * R))
+    wide = eqx.tree_at(lambda s: s.position, run.states, 9 * run.states.position)
+    assert (energies(far, wide)["cohesive"] == 0).all()
 
 
 @pytest.mark.slow

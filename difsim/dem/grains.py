@@ -132,12 +132,22 @@ class Grains(AbstractParticles):
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
-        """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
+        """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
+
+        Between spheres the last three are known of states that have been in a run, which lists their pairs.
+        """
         spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
         a, b = _of(spheres, first), _of(spheres, second)
         contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
         away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
         contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
+        # Room in the list is told as a grain with itself, which an attraction of a long range would count.
+        real = first != second, *(True for _ in self.walls)
+        held = (
+            jnp.sum(jax.vmap(c.energy)(-depth), where=at)
+            for c in self.law.cohesion
+            for (_, depth), at in zip(contacts, real, strict=True)
+        )
         memories = state.pairs.memory, *state.walls
         own = {
             "kinetic": 0.5 * jnp.sum(self.mass * _squares(state.velocity)),
@@ -145,6 +155,7 @@ class Grains(AbstractParticles):
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
             "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
             "tangential": sum(jnp.sum(safe.divide(0.5 * _squares(m.force), m.stiffness)) for m in memories),
+            "cohesive": sum(held, jnp.zeros_like(self.density)),
         }
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
