@@ -14,6 +14,7 @@ from difsim.contact import (
     RollingPaper003,
     RollingTorque,
     Sharp,
+    SpinningResistance,
     TangentialHistory,
     TangentialSpring,
 )
@@ -256,26 +257,35 @@ def both_ways(function, at, along, weights):
 
 
 def test_derivatives_forward_reverse_and_by_differences():
-    """Through an oblique impact, by restitution and friction."""
+    """Through an oblique impact with cohesion and rolling, by restitution, friction, modulus and theirs."""
+    rolling = RollingTorque(0.1 * R, 1.0), SpinningResistance(0.05 * R, 1.0)
+    of = law(rolling=rolling, cohesion=(ConstantCohesion(5 * MASS * G, 0.02 * R),))
     model, state = three()
+    model = eqx.tree_at(lambda m: m.law, model, of)
     progress = start(model, state)
 
+    def numbers(model):
+        of = model.law
+        return of.restitution, of.friction, of.modulus, of.rolling[0].length, of.cohesion[0].pull_off
+
     @jax.jit
-    def end(p, along, weights):
-        def ended(p):
-            changed = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), model, (p[0], p[1]))
+    def end(factors, along, weights):
+        def ended(factors):
+            changed = eqx.tree_at(
+                numbers, model, tuple(f * x for f, x in zip(factors, numbers(model), strict=True))
+            )
             near, dt = progress.neighbours, jnp.asarray(4e-6)
             last = jax.lax.scan(lambda m, _: (changed.step(m, near, dt), None), progress.motion, length=60)[0]
             return jnp.concatenate([last.state.velocity[0], last.state.spin[1]])
 
-        return both_ways(ended, p, along, weights)
+        return both_ways(ended, factors, along, weights)
 
-    p, (two, six), h = jnp.array([0.6, 0.3]), (np.eye(2), np.eye(6)), 1e-5
-    forward = np.stack([end(p, e, six[0])[1] for e in two], axis=1)
-    reverse = np.stack([end(p, two[0], e)[2] for e in six])
-    beside = [[end(p + sign * h * e, e, six[0])[0] for e in two] for sign in (1, -1)]
+    p, (five, six), h = jnp.ones(5), (np.eye(5), np.eye(6)), 1e-5
+    forward = np.stack([end(p, e, six[0])[1] for e in five], axis=1)
+    reverse = np.stack([end(p, five[0], e)[2] for e in six])
+    beside = [[end(p + sign * h * e, e, six[0])[0] for e in five] for sign in (1, -1)]
     differences = (np.array(beside[0]) - np.array(beside[1])).T / (2 * h)
-    assert np.isfinite(forward).all() and np.abs(forward).max() > 1e-3
+    assert np.isfinite(forward).all() and (np.abs(forward).max(axis=0) > 1e-3).all()
     np.testing.assert_allclose(reverse, forward, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(forward, differences, rtol=1e-5, atol=1e-6 * np.abs(forward).max())
 
