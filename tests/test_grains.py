@@ -407,8 +407,31 @@ def test_bad_springs():
         LinearSprings(1.0, 1.0, 0.5, 0.5, cohesion=ATTRACTION)
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="every radius"):
-        Grains(HERTZ, np.array([1e-3, 0.0]), RHO)
-    with pytest.raises(ValueError, match="density"):
-        Grains(HERTZ, np.array([1e-3]), -1.0)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"radius": np.array([1e-3, 0.0])}, "every radius"),
+        ({"radius": np.array([1e-3, np.nan])}, "every radius"),
+        ({"radius": 1e-3}, r"radius has shape \(\): give \[n\]"),
+        ({"radius": np.full((2, 1), 1e-3)}, r"radius has shape \(2, 1\)"),
+        ({"radius": np.zeros(0)}, r"radius has shape \(0,\): .* one grain at least"),
+        ({"density": -1.0}, "density"),
+        ({"gravity": G}, "gravity has shape"),
+        ({"gravity": (0.0, -G)}, "gravity has shape"),
+        ({"gravity": (0.0, 0.0, np.nan)}, "gravity = .* must be finite"),
+        ({"walls": FLOOR}, "Grains: walls is Plane: give a tuple"),
+        ({"walls": (HERTZ,)}, "Grains: walls is .*HertzMindlin"),
+        ({"clumps": FLOOR}, "Grains: clumps is Plane: give a tuple"),
+    ],
+)
+def test_bad_grains(change, says):
+    with pytest.raises(ValueError, match=says):
+        Grains(**{"law": HERTZ, "radius": np.full(2, R), "density": RHO} | change)
+
+
+def test_whole_numbers_of_metres_are_places():
+    model = Grains(HERTZ, np.full(2, R), RHO)
+    x = [[0, 1], [0, 0], [1, 2]]
+    whole, same = model.at_rest(np.array(x)), model.at_rest(jnp.array(x, float))
+    assert whole.position.dtype == same.position.dtype
+    jax.tree.map(np.testing.assert_array_equal, whole, same)

@@ -177,6 +177,11 @@ def test_what_is_refused(change, says):
         LeggedClump(**good | change)
 
 
+def test_the_state_of_one_body_is_none_of_a_lander():
+    with pytest.raises(ValueError, match="RigidState is no state of a LeggedClump"):
+        Grains(LAW, np.array([0.04]), 600.0, clumps=(SMALL,)).at_rest(jnp.zeros((3, 1)), (moving(SMALL).body,))
+
+
 def test_legs_that_weigh_too_much_are_refused(lander):
     with pytest.raises(ValueError, match="leave nothing"):
         LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 33.0, 0.04, 0.4)
