@@ -48,6 +48,15 @@ def scalar(**kwargs: Any) -> Any:
     return eqx.field(converter=as_scalar, **kwargs)
 
 
+def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
+    """`given`, which must be a tuple (or a list) of objects of these `kinds`; raises `ValueError` otherwise."""
+    if not isinstance(given, tuple | list) or not all(isinstance(x, kinds) for x in given):
+        known = " or ".join(kind.__name__ for kind in kinds)
+        found = [type(x).__name__ for x in given] if isinstance(given, tuple | list) else type(given).__name__
+        raise ValueError(f"{name} is {found}: give a tuple, each of it a {known}")
+    return tuple(given)
+
+
 def is_known(x: Any) -> bool:
     """Whether `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
     return not isinstance(x, jax.core.Tracer)

@@ -200,7 +200,40 @@ def test_from_a_mesh_and_bad_input():
         Clump(CLUMP.body, np.zeros((0, 3)), np.ones(0))
     with pytest.raises(ValueError, match="every radius"):
         Clump(CLUMP.body, np.zeros((2, 3)), np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match="0 states for 1 clumps"):
-        AMONG.at_rest(jnp.zeros((3, 3)))
+
+
+def at(**changes):
+    good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
+    return (flying(**good | changes),)
+
+
+@pytest.mark.parametrize(
+    ("states", "says"),
+    [
+        ((), "0 states for 1 clumps"),
+        (at()[0], "states of clumps is RigidState: give a tuple"),
+        ((1.0,), "float is no state of a Clump"),
+        (at(attitude=(2.0, 0.0, 0.0, 0.0)), "no unit quaternion"),
+        (at(attitude=(1.0, 0.0, 2e-2, 0.0)), "no unit quaternion"),
+        (at(attitude=(np.nan, 0.0, 0.0, 0.0)), "no finite place"),
+        (at(x=(0.0, np.inf, 0.0)), "no finite place"),
+    ],
+)
+def test_bad_states_of_clumps(states, says):
+    with pytest.raises(ValueError, match=says):
+        AMONG.at_rest(jnp.zeros((3, 3)), states)
+
+
+def test_states_of_others_are_refused():
+    alone = Grains(LAW, AMONG.radius, RHO)
     with pytest.raises(ValueError, match="position has shape"):
         AMONG.at_rest(jnp.zeros((3, 4)), HIT.clumps)
+    with pytest.raises(ValueError, match=r"position of a state has shape \(3, 3\): give \[3, 4\]"):
+        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,)).joined(alone.at_rest(jnp.zeros((3, 3))), HIT.clumps)
+    with pytest.raises(ValueError, match="0 walls and 1 clumps"):
+        AMONG.joined(HIT, HIT.clumps)
+    with pytest.raises(ValueError, match="0 walls and 0 clumps: give one with these grains' 1 walls"):
+        Grains(LAW, AMONG.radius, RHO, walls=(FLOOR,)).joined(alone.at_rest(jnp.zeros((3, 3))), ())
+    lost = eqx.tree_at(lambda g: g.clumps[0].centre, AMONG, CLUMP.centre.at[1, 2].set(jnp.nan))
+    with pytest.raises(ValueError, match="pebbles of a Clump are at no finite place"):
+        lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)

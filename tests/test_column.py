@@ -25,6 +25,10 @@ def test_a_cone_is_measured_as_one():
     assert heap.top == pytest.approx(top, rel=0.05)
     assert heap.front == pytest.approx(reach * (1 - 0.5 * size / top), abs=size)
     assert 0 < heap.beyond < 1e-3
+    with pytest.raises(ValueError, match=r"past 0\.1 m: give more than 100 rings"):
+        Heap.of(place, np.full(count, 0.5 * size), rings=100)
+    with pytest.raises(ValueError, match="are no heap"):
+        Heap.of(place[:, :3], np.full(3, 0.5 * size))
 
 
 def test_columns_have_one_volume_at_any_scale():

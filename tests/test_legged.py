@@ -11,7 +11,7 @@ from difsim import rotation
 from difsim.body import CentralDamper, Flywheel, Lander, RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin, LeggedClump
 from difsim.mesh import box
-from difsim.stepping import ConstantStep, evolve
+from difsim.stepping import ConstantStep, evolve, start
 
 DAMPING, STROKE, STIFFNESS, ACROSS = 567.0, 0.04, 13.3e3, 1e5
 LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
@@ -227,20 +227,31 @@ def test_what_is_refused(change, says):
         LeggedClump(**good | change)
 
 
+def test_the_state_of_one_body_is_none_of_a_lander():
+    with pytest.raises(ValueError, match="RigidState is no state of a LeggedClump"):
+        Grains(LAW, np.array([0.04]), 600.0, clumps=(SMALL,)).at_rest(jnp.zeros((3, 1)), (moving(SMALL).body,))
+
+
 def test_legs_that_weigh_too_much_are_refused(lander):
     with pytest.raises(ValueError, match="leave nothing"):
         LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 33.0, 0.04, 0.4)
 
 
 def test_among_grains_momenta_are_kept_and_parts_do_not_meet():
-    # A leg comes down on two grains; where leg and body overlap nothing pushes.
+    # A leg comes down on two grains; where legs and body overlap nothing pushes.
     near = eqx.tree_at(lambda c: c.seat, SMALL, SMALL.seat.at[:, 2].set(-0.4))
-    clump = eqx.tree_at(lambda c: c.body.radius, near, jnp.array([1.17]))
+    clump = eqx.tree_at(lambda c: c.body.radius, near, jnp.array([1.22]))
     grains = Grains(LAW, np.array([0.04, 0.05]), 600.0, clumps=(clump,))
     lander = moving(clump, (0.0, 0.0, -1.0), (0.0, 0.0, 0.2))
+    spheres = clump.spheres(lander)
+    apart = np.linalg.norm(spheres.position[:, 1:] - spheres.position[:, :1], axis=0)
+    assert (apart - spheres.radius[1:] - spheres.radius[0] < -4e-3).all()
     at = np.array([[1.18, 1.25], [0.02, -0.03], [-0.4 - 0.1, -0.4 - 0.11]])
-    state = grains.at_rest(jnp.asarray(at), (lander,))
-    run = evolve(grains, state, [0.02], ConstantStep(2e-5))
+    begin = start(grains, grains.at_rest(jnp.asarray(at), (lander,)))
+    for load in jax.tree.leaves(begin.motion.rates.clumps):
+        np.testing.assert_allclose(load, 0.0, atol=1e-9)
+    state = begin.motion.state
+    run = evolve(grains, begin, [0.02], ConstantStep(2e-5))
     end = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
 
     def momenta(state):

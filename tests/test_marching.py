@@ -65,6 +65,11 @@ def test_a_list_without_room_is_made_larger():
     few = eqx.tree_at(lambda p: p.neighbours.origin, few, few.neighbours.origin + 1.0)  # stale: made at once
     stopped = advance(model, few, jnp.asarray(0.01), ConstantStep(2e-4), jnp.asarray(100))
     assert stopped.status == Status.OVERFLOW and stopped.steps == 0 and stopped.motion.time == 0
+    run, roomy = (evolve(model, begin, [0.002], ConstantStep(2e-4)) for begin in (few, progress))
+    assert run.lists > 0 and roomy.lists == 0 and run.end.neighbours.index.shape[0] > 20
+    assert run.steps.tolist() == roomy.steps.tolist() == [10]
+    moved = np.abs(roomy.states.position[0] - np.asarray(state.position)).max()
+    np.testing.assert_allclose(run.states.position, roomy.states.position, rtol=0, atol=1e-9 * moved)
 
 
 def test_what_stops_a_run():
@@ -78,6 +83,8 @@ def test_what_stops_a_run():
     assert limited.status == Status.STEP_LIMIT and limited.end.steps == 10
     with pytest.raises(ValueError, match="must rise"):
         evolve(model, state, [0.1, 0.1])
+    with pytest.raises(ValueError, match=r"begin before 0\.2 s"):
+        evolve(model, start(model, state, 0.2), [0.1, 0.3])
     with pytest.raises(ValueError, match="courant = 2"):
         CourantStep(2.0)
     with pytest.raises(ValueError, match="dt = 0"):

@@ -64,7 +64,9 @@ def coarse_grained(
     ρ' = ρ φ/φ', as spheres pack to φ' and no looser; each stands for factor³ φ/φ' grains.
 
     Hertz's law makes a bed's stiffness a matter of E and φ, not of the diameter, so `HertzMindlin` stays as it is;
-    lengths in a law (of rolling, of cohesion) are to be scaled with the diameter.
+    lengths in a law (of rolling, of cohesion) are to be scaled with the diameter. So that the soil keeps its
+    tensile strength, by Rumpf's sum σ_t = φ/(1 - φ) F/D², the pull-off F of cohesion is to be multiplied by
+    factor² (1 - φ')/φ' φ/(1 - φ); left alone, it makes the soil that much weaker.
 
     **Arguments:** `sizes`, `density` ρ kg/m³ of one grain and `solid_fraction` φ (1 - porosity) of what is meant;
     `factor` ≥ 1; `packs`: φ', a guess, or measured in a bed. **Raises:** ValueError for shares outside (0, 1).

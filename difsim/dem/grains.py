@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.body import RigidState
 from difsim.dem.clump import AbstractClump
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
@@ -16,10 +17,18 @@ from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import AbstractParticles, pair_map
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, require, require_last, scalar
+from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any contact's law
+
+
+def _walls(given: Any) -> tuple[AbstractSDF, ...]:
+    return all_of("Grains: walls", given, AbstractSDF)
+
+
+def _clumps(given: Any) -> tuple[AbstractClump, ...]:
+    return all_of("Grains: clumps", given, AbstractClump)
 
 
 class Grains(AbstractParticles):
@@ -28,21 +37,26 @@ class Grains(AbstractParticles):
     m v' = m g + Σ F, I ω' = Σ M with I = ⅖ m R². Steps are those of velocity Verlet; dampers and springs along the
     contact take the velocity half a step back.
 
-    **Arguments:** `law` of their contacts; `radius` [n], m; `density` of one grain, kg/m³; `gravity` [3], m/s²;
-    `walls`: solids that they bounce from, of the grains' own material, as are the `clumps`, rigid bodies among
-    them. **Raises:** ValueError for a radius or a density that is not positive.
+    **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
+    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from, of the grains' own material, as are the
+    `clumps`, rigid bodies among them. **Raises:** ValueError for radii that are none, or a radius or density that
+    is not positive, gravity that is not [3] or not finite, walls or clumps that are not a tuple of such.
     """
 
     law: AbstractGrainLaw
     radius: Float[Array, " n"] = number()
     density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
-    walls: tuple[AbstractSDF, ...] = ()
-    clumps: tuple[AbstractClump, ...] = ()
+    walls: tuple[AbstractSDF, ...] = eqx.field(converter=_walls, default=())
+    clumps: tuple[AbstractClump, ...] = eqx.field(converter=_clumps, default=())
 
     def __check_init__(self):
+        several = self.radius.ndim == 1 and self.radius.size > 0
+        require(several, f"Grains: radius has shape {self.radius.shape}: give [n], of one grain at least")
         require(self.radius > 0, "Grains: every radius must be positive")
         require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
+        require_last("Grains: gravity", self.gravity, 3)
+        require_finite("Grains: gravity", self.gravity)
 
     @property
     def mass(self) -> Float[Array, " n"]:
@@ -59,25 +73,36 @@ class Grains(AbstractParticles):
         """m, up to which two grains feel each other."""
         return sum((c.range for c in self.law.cohesion), jnp.zeros_like(self.density))
 
-    def at_rest(self, position: Float[Array, "3 n"], clumps: tuple[Any, ...] = ()) -> GrainsState:
-        """Grains at `position` m, at rest, and clumps that move as given; contacts that remember nothing.
+    def at_rest(self, position: Any, clumps: Any = ()) -> GrainsState:
+        """Grains at `position` [3, n] m, at rest, and clumps that move as given; contacts that remember nothing.
 
-        **Raises:** ValueError unless there is one position for each grain and one state for each clump.
+        **Raises:** ValueError unless there is one position for each grain, and as `joined`.
         """
-        position = jnp.asarray(position)
+        position = as_float(position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
         wall, one = Shear(zero, zero[0]), jnp.zeros(1, jnp.int32)
         pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
         return self.joined(GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls)), clumps)
 
-    def joined(self, state: GrainsState, clumps: tuple[Any, ...]) -> GrainsState:
-        """A state of the same grains without clumps, such as a bed's, and clumps that move as given.
+    def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
+        """A state of the same grains without clumps, such as a bed's, and clumps that move as given: a tuple.
 
-        **Raises:** ValueError unless there is one state for each clump.
+        **Raises:** ValueError for a state of other grains or walls, or one that has clumps; unless there is one
+        state for each clump, of its own kind, with finite places and attitudes that are unit quaternions.
         """
+        require_last("Grains: position of a state", state.position, 3, self.radius.size)
+        if len(state.walls) != len(self.walls) or state.clumps:
+            raise ValueError(
+                f"Grains: a state with {len(state.walls)} walls and {len(state.clumps)} clumps: give one with "
+                f"these grains' {len(self.walls)} walls, and without clumps"
+            )
+        if not isinstance(clumps, tuple | list):
+            raise ValueError(f"Grains: states of clumps is {type(clumps).__name__}: give a tuple of states")
         if len(clumps) != len(self.clumps):
             raise ValueError(f"Grains: {len(clumps)} states for {len(self.clumps)} clumps: give one for each")
+        for clump, at in zip(self.clumps, clumps, strict=True):
+            _check(clump, at)
         pebbles = sum(clump.radius.size for clump in self.clumps)
         walls = jax.tree.map(lambda x: jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, pebbles)]), state.walls)
         return eqx.tree_at(lambda s: (s.walls, s.clumps), state, (walls, tuple(clumps)))
@@ -155,12 +180,22 @@ class Grains(AbstractParticles):
         return (everyone == rates.deepest) & (rates.overlap > TOO_DEEP)
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
-        """J: of motion, of spin, in gravity, and stored in the contacts across and along."""
+        """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
+
+        Between spheres the last three are known of states that have been in a run, which lists their pairs.
+        """
         spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
         a, b = _of(spheres, first), _of(spheres, second)
         contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
         away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
         contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
+        # Room in the list is told as a grain with itself, which an attraction of a long range would count.
+        real = first != second, *(True for _ in self.walls)
+        held = (
+            jnp.sum(jax.vmap(c.energy)(-depth), where=at)
+            for c in self.law.cohesion
+            for (_, depth), at in zip(contacts, real, strict=True)
+        )
         memories = state.pairs.memory, *state.walls
         own = {
             "kinetic": 0.5 * jnp.sum(self.mass * _squares(state.velocity)),
@@ -168,6 +203,7 @@ class Grains(AbstractParticles):
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
             "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
             "tangential": sum(jnp.sum(safe.divide(0.5 * _squares(m.force), m.stiffness)) for m in memories),
+            "cohesive": sum(held, jnp.zeros_like(self.density)),
         }
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
@@ -228,6 +264,26 @@ class Grains(AbstractParticles):
         deepest = jnp.argmax(overlap)
         depths = jnp.max(depth, initial=0.0), overlap[deepest], who[deepest]
         return Rates(velocity, turned / self.inertia[None], loads, *depths)
+
+
+def _check(clump: AbstractClump, state: Any) -> None:
+    """Raise ValueError for a state that is none of the clump's, or with which pebbles are not where they seem."""
+    name = type(clump).__name__
+    try:
+        places = _places(clump, state)
+    except (AttributeError, TypeError) as error:  # a state may be any object: only the clump knows its own
+        raise ValueError(f"Grains: {type(state).__name__} is no state of a {name}") from error
+    require(jnp.isfinite(places), f"Grains: pebbles of a {name} are at no finite place: look at it and its state")
+    for at in jax.tree.leaves(state, is_leaf=lambda x: isinstance(x, RigidState)):
+        if isinstance(at, RigidState):
+            # The first step makes it one of length 1: the pebbles would jump.
+            unit = jnp.abs(safe.norm(at.attitude) - 1) < 1e-5
+            require(unit, f"Grains: attitude = {at.attitude} is no unit quaternion: divide it by its length")
+
+
+@eqx.filter_jit
+def _places(clump: AbstractClump, state: Any) -> Float[Array, "3 p"]:
+    return clump.spheres(state).position
 
 
 _at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)

@@ -5,6 +5,7 @@ run: no power but square roots, and the stiffness follows from each pair's own r
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,7 +14,16 @@ from difsim import safe
 from difsim.contact import AbstractCohesion, Hertz, RollingTorque, Sharp, SpinningResistance, effective_modulus
 from difsim.contact.damping import check_restitution, clip, clipped_ratio
 from difsim.contact.power_law import HERTZ_DURATION
-from difsim.typing import Scalar, require, scalar
+from difsim.typing import Scalar, all_of, require, scalar
+
+
+def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:
+    # Of other resistances (`RollingPaper003`) a part is a force, which grains leave out.
+    return all_of("rolling of a grain's law", given, RollingTorque, SpinningResistance)
+
+
+def _attractions(given: Any) -> tuple[AbstractCohesion, ...]:
+    return all_of("cohesion of a grain's law", given, AbstractCohesion)
 
 
 class AbstractGrainLaw(eqx.Module):
@@ -55,7 +65,7 @@ class HertzMindlin(AbstractGrainLaw):
     spring k_t = 8 G* √(R* δ) and a damper with k_t in the place of S, |F_t| ≤ μF.
 
     **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, .5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
-    `rolling`: resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
+    `rolling`: a tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
     **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact
     is the usual one of DEM codes, of the same ζ.
     """
@@ -64,8 +74,8 @@ class HertzMindlin(AbstractGrainLaw):
     poisson: Scalar = scalar()
     restitution: Scalar = scalar()
     friction: Scalar = scalar()
-    rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
-    cohesion: tuple[AbstractCohesion, ...] = ()
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = eqx.field(converter=_resistances, default=())
+    cohesion: tuple[AbstractCohesion, ...] = eqx.field(converter=_attractions, default=())
 
     def __check_init__(self):
         require(self.modulus > 0, f"HertzMindlin: modulus = {self.modulus} Pa must be positive")
@@ -112,8 +122,8 @@ class LinearSprings(AbstractGrainLaw):
     """Springs of constant stiffness, F = k δ + 2 ζ √(m* k) δ', never pulling; the same along the contact with
     k_t = `ratio` k, |F_t| ≤ μF.
 
-    **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`:
-    resistances; `cohesion`: attractions. **Raises:** ValueError otherwise.
+    **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`: a
+    tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
     **Source:** `LinearClipped` and `TangentialSpring` of `difsim.contact`.
     """
 
@@ -121,8 +131,8 @@ class LinearSprings(AbstractGrainLaw):
     ratio: Scalar = scalar()
     restitution: Scalar = scalar()
     friction: Scalar = scalar()
-    rolling: tuple[RollingTorque | SpinningResistance, ...] = ()
-    cohesion: tuple[AbstractCohesion, ...] = ()
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = eqx.field(converter=_resistances, default=())
+    cohesion: tuple[AbstractCohesion, ...] = eqx.field(converter=_attractions, default=())
 
     def __check_init__(self):
         require(self.stiffness > 0, f"LinearSprings: stiffness = {self.stiffness} N/m must be positive")

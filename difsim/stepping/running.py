@@ -17,6 +17,7 @@ from difsim.particles import SLACK, AbstractParticles
 from difsim.saving import save_whole
 from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
 from difsim.stepping.status import REMEDY, Status
+from difsim.typing import require
 
 MORE_ROOM = 1.3  # by which an overflow raises the slack of the list: a second overflow soon after is rare
 
@@ -60,14 +61,14 @@ def evolve(
 ) -> Evolution:
     """Run particles from `state` at 0 s through `times`.
 
-    **Arguments:** `state`, or a `Progress` that has begun there, whose list is then the run's; `times` [t], s,
+    **Arguments:** `state`, or a `Progress`, which goes on from its own time with its list; `times` [t], s,
     rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`; `checkpoint`: a folder that keeps
     the run after each of the times; a run that finds its own there goes on from it, to the same bits;
     `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
     `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
     whether that is enough, and the run ends there.
-    **Raises:** ValueError for times that are not rising from 0, or a checkpoint of another run or of another
-    `keep`; RuntimeError for a failure, with its time, particle and remedy.
+    **Raises:** ValueError for times that are not rising from 0, or begin before the `Progress` does, or a
+    checkpoint of another run or of another `keep`; RuntimeError for a failure, with its time, particle and remedy.
     """
     times = np.asarray(times, float)
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
@@ -77,6 +78,9 @@ def evolve(
     begun = _kept(checkpoint, mark, keep)
     if begun is None:
         first = state if isinstance(state, Progress) else start(model, state, 0.0, skin, slack)
+        # Runs go forwards: its state now would pass for that of a time gone by. A run ends within a rounding.
+        gone = first.motion.time * (1 - 1e-9) > float(times[0])
+        require(~gone, f"evolve: times {times} s begin before {first.motion.time} s, where the run is by now")
         begun = [], (first, [], 1.0)
     states, (progress, steps, more) = begun
     for time in times[len(states) :]:

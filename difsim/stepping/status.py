@@ -44,8 +44,8 @@ REMEDY = {
     Status.LEFT: "the body left the region of the model: make the region larger, or release it slower",
     Status.OVERFLOW: "particles crowd more than their neighbour list has room for: make the list again "
     "(`evolve` does), or start with more slack",
-    Status.STEP_TOO_LONG: "a step is longer than the model is stable for, or than a twentieth of a contact: "
-    "shorten it, or take a `CourantStep` (SPH)",
+    Status.STEP_TOO_LONG: "a step is longer than the model is stable for, or than a twentieth of a contact (of "
+    "grains: a tenth): shorten it, or take a `CourantStep` (SPH, grains)",
     Status.NOT_FINITE: "a state is not finite: look at the parameters and the initial state",
     Status.STEP_TOO_SHORT: "a millionth of the longest stable step still errs by more than rtol: loosen it, or "
     "look at what jumps there",

@@ -27,7 +27,8 @@ class Heap(NamedTuple):
     def of(cls, position: Float[np.ndarray, "3 n"], radius: Float[np.ndarray, " n"], rings: int = 150) -> "Heap":
         """Heights are volumes of grains over the area of a ring, with a solid fraction of .6.
 
-        The grains are moved so that their centre of mass is on the axis.
+        The grains are moved so that their centre of mass is on the axis. **Raises:** ValueError where no ring, or
+        even the last, is as thick as a heap.
         """
         size = 2 * float(np.mean(radius))
         volume = 4 / 3 * np.pi * radius**3
@@ -38,6 +39,10 @@ class Heap(NamedTuple):
         height = inside / PACKED / (np.pi * np.diff(edges**2))
         middle = 0.5 * (edges[1:] + edges[:-1])
         thick = np.nonzero(height >= THIN * size)[0]
+        if thick.size == 0:
+            raise ValueError(f"Heap: no ring is {THIN * size:.4g} m thick: these grains are no heap")
+        if thick[-1] == rings - 1:
+            raise ValueError(f"Heap: it reaches past {edges[-1]:.4g} m: give more than {rings} rings")
         front = _front(middle, height, thick[-1], THIN * size)
         beyond = float(volume[away > front].sum() / volume.sum())
         top = float(inside[:3].sum() / PACKED / (np.pi * edges[3] ** 2))

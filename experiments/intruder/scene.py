@@ -20,7 +20,7 @@ DIAMETER, WIDTH = 0.01, 0.07  # of a grain, and of the bed, m
 RADIUS = 0.013  # of the ball, m
 SCATTER = 0.5 * DIAMETER  # of where it comes down, m: other grains are hit, and no wall within four of these
 GAP = 1e-3  # m, above the highest grain below the ball: it has not yet touched
-DT = 2e-5  # s: a twentieth of the time of a contact at the speed of the impact
+DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
 def recipe(seed: int = 0) -> Recipe:
