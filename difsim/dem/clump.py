@@ -177,3 +177,23 @@ class Clump(AbstractClump):
 
         rows = jax.vmap(pushed)(jnp.eye(3, dtype=point.dtype))
         return jnp.max(jnp.sum(jnp.abs(rows), axis=1))
+
+
+def check_state(clump: AbstractClump, state: Any) -> None:
+    """Raise ValueError for a state that is none of the clump's, or with which pebbles are not where they seem."""
+    name = type(clump).__name__
+    try:
+        places = _places(clump, state)
+    except (AttributeError, TypeError) as error:  # a state may be any object: only the clump knows its own
+        raise ValueError(f"Grains: {type(state).__name__} is no state of a {name}") from error
+    require(jnp.isfinite(places), f"Grains: pebbles of a {name} are at no finite place: look at it and its state")
+    for at in jax.tree.leaves(state, is_leaf=lambda x: isinstance(x, RigidState)):
+        if isinstance(at, RigidState):
+            # The first step makes it one of length 1: the pebbles would jump.
+            unit = jnp.abs(safe.norm(at.attitude) - 1) < 1e-5
+            require(unit, f"Grains: attitude = {at.attitude} is no unit quaternion: divide it by its length")
+
+
+@eqx.filter_jit
+def _places(clump: AbstractClump, state: Any) -> Float[Array, "3 p"]:
+    return clump.spheres(state).position

@@ -6,16 +6,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
-from difsim import safe
-from difsim.body import RigidState
-from difsim.dem.clump import AbstractClump
+from difsim.dem.clump import AbstractClump, check_state
+from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered, stored
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
-from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
-from difsim.particles import AbstractParticles, pair_map
+from difsim.dem.touching import Grain, Shear
+from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
 
@@ -102,7 +101,7 @@ class Grains(AbstractParticles):
         if len(clumps) != len(self.clumps):
             raise ValueError(f"Grains: {len(clumps)} states for {len(self.clumps)} clumps: give one for each")
         for clump, at in zip(self.clumps, clumps, strict=True):
-            _check(clump, at)
+            check_state(clump, at)
         pebbles = sum(clump.radius.size for clump in self.clumps)
         walls = jax.tree.map(lambda x: jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, pebbles)]), state.walls)
         return eqx.tree_at(lambda s: (s.walls, s.clumps), state, (walls, tuple(clumps)))
@@ -126,13 +125,13 @@ class Grains(AbstractParticles):
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
-        return GrainsMotion(time, *self._pushed(_remembered(state, near), near, jnp.zeros_like(self.density)))
+        return GrainsMotion(time, *self._pushed(self._listed(state, near), near, jnp.zeros_like(self.density)))
 
     def memory(self, motion: GrainsMotion) -> Touching:
         return motion.state.pairs
 
     def relisted(self, motion: GrainsMotion, near: Near) -> GrainsMotion:
-        return eqx.tree_at(lambda m: m.state, motion, _remembered(motion.state, near))
+        return eqx.tree_at(lambda m: m.state, motion, self._listed(motion.state, near))
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
         moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
@@ -184,30 +183,18 @@ class Grains(AbstractParticles):
 
         Between spheres the last three are known of states that have been in a run, which lists their pairs.
         """
-        spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
-        a, b = _of(spheres, first), _of(spheres, second)
-        contacts = [(effective(a.radius, b.radius), _met(a, b, first == second)[1])]
-        away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in self.walls)
-        contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
-        # Room in the list is told as a grain with itself, which an attraction of a long range would count.
-        real = first != second, *(True for _ in self.walls)
-        held = (
-            jnp.sum(jax.vmap(c.energy)(-depth), where=at)
-            for c in self.law.cohesion
-            for (_, depth), at in zip(contacts, real, strict=True)
-        )
-        memories = state.pairs.memory, *state.walls
         own = {
             "kinetic": 0.5 * jnp.sum(self.mass * _squares(state.velocity)),
             "rotation": 0.5 * jnp.sum(self.inertia * _squares(state.spin)),
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
-            "elastic": sum(jnp.sum(jax.vmap(self.law.stored)(*contact)) for contact in contacts),
-            "tangential": sum(jnp.sum(safe.divide(0.5 * _squares(m.force), m.stiffness)) for m in memories),
-            "cohesive": sum(held, jnp.zeros_like(self.density)),
         }
+        own |= stored(self.law, self.spheres(state), state.pairs, self.walls, state.walls)
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
+
+    def _listed(self, state: GrainsState, near: Near) -> GrainsState:
+        return eqx.tree_at(lambda s: s.pairs, state, remembered(state.pairs, near))
 
     def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
         """After `dt` s of these rates without motion."""
@@ -223,94 +210,22 @@ class Grains(AbstractParticles):
 
     def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
-        spheres, first, second = self.spheres(state), state.pairs.first, state.pairs.second
-
-        def push(a, b, own):
-            memory, itself = own
-            return between(self.law, a, b, memory, dt, itself)
-
-        push = pair_map(push, spheres, (state.pairs.memory, first == second), first, second)
-        none = jnp.zeros_like(spheres.position)
-        force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
-        moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-        contacts = first, push.depth, push.overlap
-        state = eqx.tree_at(lambda s: s.pairs.memory, state, push.memory)
+        spheres = self.spheres(state)
+        pushes, memory = by_pairs(self.law, spheres, state.pairs, dt)
+        state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            who, here = self._at_walls(spheres, near, state.walls, dt)
-            force, moment = force.at[:, who].add(here.force), moment.at[:, who].add(here.moment)
-            inside = who < spheres.radius.shape[0]
-            theirs = who, *(jnp.where(inside, x, 0.0) for x in (here.depth, here.overlap))
-            contacts = jax.tree.map(lambda *x: jnp.concatenate(x), contacts, theirs)
-            state = eqx.tree_at(lambda s: s.walls, state, _told(state.walls, near.at_walls, here.memory))
-        return state, self._rates(state, force, moment, *contacts)
+            theirs, walls = by_walls(self.law, spheres, self.walls, near, state.walls, dt)
+            pushes, state = pushes + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
+        return state, self._rates(state, pushes)
 
-    def _at_walls(self, spheres: Grain, near: Near, memories: tuple[Shear, ...], dt: Scalar):
-        """Who is near a wall, one wall after the other, and how it is pushed: all together, as one program."""
-        met = []
-        for wall, who, memory in zip(self.walls, near.at_walls, memories, strict=True):
-            place = _of(spheres.position, who)
-            away = jax.vmap(wall.distance, in_axes=1)(place), jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
-            met.append((who, *away, _of(memory, who)))
-        who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *met)
-        return who, _at_wall(self.law, _of(spheres, who), gap, normal, memory, dt)
-
-    def _rates(self, state: GrainsState, force, moment, who, depth, overlap) -> Rates:
-        """From the forces N and moments N m on the spheres, and who is how deep in contacts."""
+    def _rates(self, state: GrainsState, by: Pushes) -> Rates:
         ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
-        (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (force, moment))
+        (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (by.force, by.moment))
         each = zip(self.clumps, state.clumps, pushes, turns, strict=True)
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
-        deepest = jnp.argmax(overlap)
-        depths = jnp.max(depth, initial=0.0), overlap[deepest], who[deepest]
-        return Rates(velocity, turned / self.inertia[None], loads, *depths)
-
-
-def _check(clump: AbstractClump, state: Any) -> None:
-    """Raise ValueError for a state that is none of the clump's, or with which pebbles are not where they seem."""
-    name = type(clump).__name__
-    try:
-        places = _places(clump, state)
-    except (AttributeError, TypeError) as error:  # a state may be any object: only the clump knows its own
-        raise ValueError(f"Grains: {type(state).__name__} is no state of a {name}") from error
-    require(jnp.isfinite(places), f"Grains: pebbles of a {name} are at no finite place: look at it and its state")
-    for at in jax.tree.leaves(state, is_leaf=lambda x: isinstance(x, RigidState)):
-        if isinstance(at, RigidState):
-            # The first step makes it one of length 1: the pebbles would jump.
-            unit = jnp.abs(safe.norm(at.attitude) - 1) < 1e-5
-            require(unit, f"Grains: attitude = {at.attitude} is no unit quaternion: divide it by its length")
-
-
-@eqx.filter_jit
-def _places(clump: AbstractClump, state: Any) -> Float[Array, "3 p"]:
-    return clump.spheres(state).position
-
-
-_at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)
-_met = jax.vmap(met, in_axes=-1, out_axes=-1)
+        return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.overlap, by.deepest)
 
 
 def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:
     return jnp.sum(vectors**2, axis=0)
-
-
-def _of(many: Any, who: Int[Array, " q"]) -> Any:
-    # Room that is left in a list names grain n.
-    return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), many)
-
-
-def _told(walls: tuple[Shear, ...], at_walls: tuple[Int[Array, " _"], ...], now: Shear) -> tuple[Shear, ...]:
-    """What walls remember, with what those at them remember `now`, one wall after the other."""
-    ends = np.cumsum([who.size for who in at_walls])[:-1]
-    parts = zip(*(jnp.split(x, ends, axis=-1) for x in (now.force, now.stiffness)), strict=True)
-    return tuple(
-        Shear(old.force.at[:, who].set(force), old.stiffness.at[who].set(stiffness))
-        for old, who, (force, stiffness) in zip(walls, at_walls, parts, strict=True)
-    )
-
-
-def _remembered(state: GrainsState, near: Near) -> GrainsState:
-    """The state with the pairs of a list, and what these remember of the pairs that there were."""
-    found = near.pairs.carried(state.pairs.first, state.pairs.second)
-    memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), state.pairs.memory)
-    return eqx.tree_at(lambda s: s.pairs, state, Touching(near.pairs.first, near.pairs.second, memory))
