@@ -14,7 +14,7 @@ from difsim.typing import Scalar
 REST = 1e-6  # of M g d: the kinetic energy of a bed at rest; one grain of 10 000 that falls d/100 has as much
 LOOK = 0.5  # of √(d/g): how long a bed is left alone between looks; a grain that nothing holds falls d/8
 LOOKS = 1000
-COURANT, SKIN, MAX_STEPS = 0.7, 0.2, 100_000_000
+COURANT, SKIN, MAX_STEPS = 0.7, 0.1, 100_000_000
 
 
 @dataclass

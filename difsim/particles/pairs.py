@@ -33,7 +33,7 @@ class Pairs(eqx.Module):
 
     @classmethod
     def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
-        """A list with room for `slack` times the pairs that there are now. On the host.
+        """A list with room for `slack` times the pairs that there are now, and for n at the least. On the host.
 
         **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, up to which particles meet; `skin`, `slack`:
         as `Neighbours.allocate`; `body` [m], numbers of the bodies that the last m particles are parts of.
@@ -46,7 +46,8 @@ class Pairs(eqx.Module):
         none = jnp.zeros(1, jnp.int32)
         start = position[:, alone:]
         empty = cls(none, none, near, jnp.asarray(radius), body, start, gap, jnp.asarray(False))
-        room = max(1, int(np.ceil(slack * int(_count(empty, position)))))
+        # One for each particle at the least: those that are apart at first come together, and room costs little.
+        room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(room, jnp.int32),) * 2)
         return eqx.filter_jit(Pairs._filled)(sized, position)
 

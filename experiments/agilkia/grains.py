@@ -23,7 +23,7 @@ from experiments.foot.scene import LAW
 from experiments.records import provenance, write_json
 
 FRAME = 0.02  # s, between looks
-COURANT, SKIN = 0.7, 0.2
+COURANT, SKIN = 0.7, 0.1
 WIDTH = {"feet": 0.6, "drum": 3.4}  # m, of a bed
 TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
 
