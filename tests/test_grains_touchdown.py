@@ -12,11 +12,13 @@ from difsim.beds.figures import Figures
 from difsim.dem import Grains, GrainsState, HertzMindlin, Touching
 from difsim.dem.touching import Shear
 from difsim.shape import Cylinder, Outside, Plane
+from experiments.agilkia import grains
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.grains_scene import beds, boulder, build
 from experiments.agilkia.run import Agilkia, run
 from experiments.agilkia.scenario import experiment
+from experiments.foot.grains import recipe
 
 PLACES = np.array([[1.2, 0.1], [-0.6, 1.0], [-0.6, -1.0]])
 
@@ -97,6 +99,20 @@ def test_what_is_refused(bed, known, tmp_path):
     (tmp_path / "bad.toml").write_text(text + "[pebbles]\nbody_size_m = [1.0, 1.0, 0.8]\n")
     with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
         read_lander(tmp_path / "bad.toml")
+
+
+def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):
+    def asked(*args):
+        made = recipe(*args)
+        raise LookupError(made.sizes.radii(made.count, made.seed).tolist())
+
+    monkeypatch.setattr(grains, "settled", asked)
+    beds_of = []
+    for seed in (3, 4, 3):
+        with pytest.raises(LookupError) as told:
+            run(Agilkia(regolith="grains", seed=seed, out=tmp_path))
+        beds_of.append(told.value.args)
+    assert beds_of[0] == beds_of[2] != beds_of[1]
 
 
 @pytest.mark.slow

@@ -29,13 +29,22 @@ TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
 
 
 def run(
-    lander: dict[str, dict[str, Any]], data: DataSet, bed: str, diameter: float, out: Path, keep_checkpoint: bool
+    lander: dict[str, dict[str, Any]],
+    data: DataSet,
+    bed: str,
+    diameter: float,
+    seed: int,
+    out: Path,
+    keep_checkpoint: bool,
 ) -> None:
-    """OUT/grains.nc, grains.json, grains.png and the table; an interrupted run goes on from OUT/grains_run."""
+    """OUT/grains.nc, grains.json, grains.png and the table; an interrupted run goes on from OUT/grains_run.
+
+    Beds of one `seed` are one bed: under each foot the same grains lie.
+    """
     if "pebbles" not in lander:
         raise ValueError("the lander's file has no table [pebbles], which grains need; data/philae.toml has one")
     known = experiment(lander, data)
-    ground = settled(diameter, WIDTH[bed], float(LAW.cohesion))
+    ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
     scene = build(known, OPTIMUM, lander["pebbles"], ground, bed == "drum")
     horizon = float(known.horizon)
     times = np.arange(0.0, horizon + FRAME, FRAME)
@@ -61,6 +70,7 @@ def run(
         "bed": bed,
         "grains": scene.grains.radius.size,
         "diameter_m": diameter,
+        "seed": seed,
         "data": data.name,
         "figures": ground.figures._asdict(),
         "steps": int(found.steps[-1]),

@@ -52,7 +52,7 @@ class Agilkia:
     """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
     draw them again from OUT/result.nc."""
     seed: int = 0
-    """Seed of all random starts."""
+    """Seed of all random starts, and of the bed of grains."""
     starts: Annotated[int, tyro.conf.arg(metavar="N")] = 96
     """Simulations that are screened before the searches of a node."""
     keep: Annotated[int, tyro.conf.arg(metavar="N")] = 2
@@ -92,7 +92,7 @@ def run(options: Agilkia) -> None:
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     if options.regolith == "grains":
-        grains.run(lander, data, options.bed, options.grain, options.out, options.keep_checkpoint)
+        grains.run(lander, data, options.bed, options.grain, options.seed, options.out, options.keep_checkpoint)
         return
     world = worlds.best_of(options.shape, CACHE / "worlds")
     calibration = read() if options.regolith == "calibrated" else None

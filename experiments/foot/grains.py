@@ -44,7 +44,7 @@ COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 
-def recipe(diameter: float, width: float, cohesion: float) -> Recipe:
+def recipe(diameter: float, width: float, cohesion: float, seed: int = 0) -> Recipe:
     """The layer in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's sum."""
     real, factor = float(LAW.grain_diameter), diameter / float(LAW.grain_diameter)
     coarse = coarse_grained(
@@ -54,12 +54,13 @@ def recipe(diameter: float, width: float, cohesion: float) -> Recipe:
     pull_off = cohesion / friction * (1 - PACKS) / PACKS * diameter**2
     attraction = ConstantCohesion(pull_off, RANGE * diameter)
     material = HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
-    return Recipe(material, coarse.sizes, coarse.density, Drum(width), float(LAW.thickness), RELIEVED)
+    depth = float(LAW.thickness)
+    return Recipe(material, coarse.sizes, coarse.density, Drum(width), depth, RELIEVED, seed=seed)
 
 
-def settled(diameter: float, width: float, cohesion: float) -> Bed:
+def settled(diameter: float, width: float, cohesion: float, seed: int = 0) -> Bed:
     """The bed at rest, from the cache where it has been made before."""
-    made = recipe(diameter, width, cohesion)
+    made = recipe(diameter, width, cohesion, seed)
     with tqdm(
         desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}{postfix}"
     ) as bar:

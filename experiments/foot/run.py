@@ -44,7 +44,7 @@ class FootStudy:
     """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
     alpha: float = 0.3
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
-    grains: tuple[float, ...] = (0.04, 0.02)
+    grains: tuple[float, ...] = (0.04, 0.025)
     """Diameters of the grains, m, each a bed of its own."""
     width: float = 0.6
     """Of the drum of grains, m."""

@@ -61,5 +61,8 @@ def draw_surrogate(result: xr.Dataset, folder: Path) -> None:
             repeats = np.arange(one["found"].size)
             axis.errorbar(repeats, one["found"], 1.96 * one["sigma"], fmt=".", color=BLUE, lw=0.8)
             axis.axhline(float(one["truth"]), color=ORANGE)
-            axis.set(xlabel="repetition", title=f"{name}: found, 95 %, and true")
+            # Where nothing is known a σ may be many times the prior's width: such a bar goes out of the picture.
+            low, high = float(one["found"].min()), float(one["found"].max())
+            more = 0.1 * (high - low)
+            axis.set(xlabel="repetition", ylim=(low - more, high + more), title=f"{name}: found, 95 %, and true")
         figure.savefig(folder / "surrogate.png")
