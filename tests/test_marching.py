@@ -79,6 +79,11 @@ def test_what_stops_a_run():
     thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
     ended = evolve(model, thrown, [0.1], ConstantStep(2e-4), throw=False)
     assert ended.status == Status.NOT_FINITE and ended.particle >= 0 and ended.times.size == 0
+    begun = start(model, state)
+    lost = eqx.tree_at(lambda p: p.motion.state.position, begun, begun.motion.state.position.at[0, 7].set(jnp.nan))
+    # Its list is stale however often it is made.
+    ended = advance(model, lost, jnp.asarray(0.1), ConstantStep(2e-4), jnp.asarray(100))
+    assert ended.status == Status.NOT_FINITE and ended.steps == 0
     limited = evolve(model, state, [0.1], max_steps=10, throw=False)
     assert limited.status == Status.STEP_LIMIT and limited.end.steps == 10
     with pytest.raises(ValueError, match="must rise"):
