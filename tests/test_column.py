@@ -43,7 +43,8 @@ def test_the_quick_study_falls_as_it_should(tmp_path, monkeypatch):
     run(ColumnStudy(out=tmp_path, quick=True))
     (found,) = [v for k, v in json.loads((tmp_path / "summary.json").read_text()).items() if k.endswith("grains")]
     low, high = found["columns"]
-    assert 0 < low["run_out"] < high["run_out"] and low["beyond_front"] < 0.2
+    # A tenth to a third of the volume lies beyond the front in the study's table, and a bed scatters.
+    assert 0 < low["run_out"] < high["run_out"] and low["beyond_front"] < 1 / 3
     assert {p.name for p in tmp_path.glob("*.*")} == {"summary.json", "result.nc", "collapse.png"}
     with pytest.raises(ValueError, match="grains = 10"):
         ColumnStudy(grains=10)

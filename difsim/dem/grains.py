@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from difsim import safe
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered, stored
 from difsim.dem.laws import AbstractGrainLaw
@@ -161,11 +162,11 @@ class Grains(AbstractParticles):
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
         least = jnp.min(spheres.radius)
-        speed = 2 * jnp.sqrt(jnp.max(_squares(spheres.velocity)) + 2 * jnp.max(jnp.stack(pulls)) * least)
+        fastest = jnp.max(_squares(spheres.velocity))
+        speed = 2 * jnp.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
         contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
-        # Without weight and at rest there is no speed to divide by.
-        return contact, least / jnp.maximum(speed, jnp.finfo(speed.dtype).tiny)
+        return contact, 0.5 * least / safe.sqrt_floored(fastest)  # floored: at rest it divides
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
