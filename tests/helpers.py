@@ -41,6 +41,18 @@ def derivatives_and_differences(function: Callable, arguments, step, unit):
     return derivatives(function, arguments), differences, scale
 
 
+def close(a, b) -> None:
+    """Two pytrees are equal but for rounding."""
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12), a, b)
+
+
+def random_like(tree, seed: int):
+    """A pytree of the same shapes, of normally distributed numbers."""
+    leaves, structure = jax.tree.flatten(tree)
+    rng = np.random.default_rng(seed)
+    return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
+
+
 def assert_finite(value, forward, reverse, reverse_rtol: float) -> None:
     assert np.isfinite(value).all(), f"value is not finite:\n{value}"
     assert np.isfinite(forward).all(), f"forward derivative is not finite:\n{forward}"

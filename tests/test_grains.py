@@ -1,4 +1,4 @@
-"""Soft spheres: laws against `difsim.contact`, closed forms, what is conserved, derivatives, what stops a run."""
+"""Soft spheres: closed forms, what is conserved, derivatives, what stops a run."""
 
 import equinox as eqx
 import jax
@@ -8,18 +8,10 @@ import pytest
 
 from difsim.contact import (
     ConstantCohesion,
-    LinearClipped,
-    MindlinSpring,
-    PowerLawClipped,
-    RollingPaper003,
     RollingTorque,
-    Sharp,
     SpinningResistance,
-    TangentialHistory,
-    TangentialSpring,
 )
 from difsim.dem import Grains, HertzMindlin, LinearSprings
-from difsim.dem.touching import Shear, sheared
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
 from tests.helpers import single
@@ -54,33 +46,6 @@ def impact(of, speed=0.3, courant=0.05, **more):
     model = Grains(of, np.full(2, R), RHO, **more)
     state = moving(model, np.array([[0.0, 2.02 * R], [0, 0], [0, 0]]), [[speed, 0], [0, 0], [0, 0]])
     return model, evolve(model, state, [0.04 * R / speed + 0.02], CourantStep(courant))
-
-
-@pytest.mark.parametrize("depth", [-1e-5, 1e-6, 2e-5])
-def test_laws_are_those_of_contact(depth):
-    radius, mass = jnp.asarray(2e-3), jnp.asarray(3e-4)
-    depth, rates = jnp.asarray(depth), jnp.array([-0.2, 0.0, 0.1])
-    hertz = PowerLawClipped.from_restitution(
-        0.6, 4 / 3 * HERTZ.effective_modulus * radius**0.5, 1.5, mass, Sharp()
-    )
-    linear = LinearClipped.from_restitution(0.6, 2e3, mass, Sharp())
-    for mine, theirs in ((HERTZ, hertz), (SPRINGS, linear)):
-        for rate in rates:
-            np.testing.assert_allclose(mine.push(radius, mass, depth, rate), theirs.force(depth, rate), rtol=1e-12)
-        np.testing.assert_allclose(mine.stored(radius, depth), theirs.elastic_energy(depth), rtol=1e-12)
-    springs = MindlinSpring(0.5, HERTZ.effective_shear, radius), TangentialSpring(0.5, 0.8 * 2e3)
-    for mine, theirs in zip((HERTZ, SPRINGS), springs, strict=True):
-        for push in (1e-5, 1.0):  # it slides, and it holds
-            old = TangentialHistory(jnp.array([1e-3, 2e-3, 1e-4]), jnp.asarray(3e3))
-            normal, slip = jnp.array([0.6, 0.0, 0.8]), jnp.array([0.0, 0.2, 0.0])
-            given = jnp.asarray(push), slip, normal
-            elastic = eqx.tree_at(lambda m: m.restitution, mine, jnp.ones(()))  # no damper along the contact
-            memory = Shear(old.force, old.stiffness)
-            force, new = sheared(elastic, radius, mass, depth, *given, memory, jnp.asarray(1e-5))
-            np.testing.assert_array_equal(force, new.force)
-            expected = theirs.advance(old, depth, *given, 1e-5)
-            np.testing.assert_allclose(new.force, expected.force, rtol=1e-12, atol=1e-18)
-            np.testing.assert_allclose(new.stiffness, expected.stiffness, rtol=1e-12)
 
 
 @pytest.mark.parametrize("of", [HERTZ, SPRINGS])
@@ -307,45 +272,6 @@ def test_derivatives_are_finite_where_grains_pass_each_other_apart():
     np.testing.assert_allclose(jax.jit(lambda speed: both_ways(end, speed, one, one))(0.3 * one), [0.3, 1.0, 1.0])
 
 
-@jax.jit
-def slopes_of_friction(friction, size, push, slip):
-    """Forward and in reverse, of the force along a contact that remembers one of a `size`."""
-
-    def new(friction, size, push):
-        of = eqx.tree_at(lambda m: m.friction, HERTZ, friction)
-        memory = Shear(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
-        normal, depth, dt = jnp.array([0.6, 0.0, 0.8]), jnp.asarray(1e-6), jnp.asarray(1e-5)
-        return sheared(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
-
-    return [jac(new, argnums=(0, 1, 2))(friction, size, push) for jac in (jax.jacfwd, jax.jacrev)]
-
-
-@pytest.mark.parametrize("size", [0.0, 1e-160, 1e-140, 1e-80, 1e-70, 1e-3])
-def test_derivatives_are_finite_however_small_a_remembered_force_is(size):
-    for push in (1.0, 0.0):  # it holds, and it slides
-        forward, reverse = slopes_of_friction(0.5, size, push, jnp.array([0.0, 1e-3 * size, 0.0]))
-        assert np.isfinite(forward).all() and np.isfinite(reverse).all()
-
-
-@pytest.mark.parametrize("dtype, sizes", [(float, (1e-160, 1e-78, 1e-3)), (np.float32, (1e-21, 1e-10, 1e-3))])
-def test_friction_is_bounded_however_small_it_is_and_none_between_two_that_are_apart(dtype, sizes):
-    def along(size, push, depth, speed):
-        """The force along a contact that remembers one of a `size`, N."""
-        radius, mass, depth, push, stiffness, dt = (
-            jnp.asarray(x, dtype) for x in (2e-3, 3e-4, depth, push, 3e3, 1e-5)
-        )
-        memory = Shear(jnp.asarray(size * np.array([0.8, 0.1, -0.6]), dtype), stiffness)
-        slip, normal = jnp.asarray([0.0, speed, 0.0], dtype), jnp.asarray([0.6, 0.0, 0.8], dtype)
-        of = HERTZ if dtype is float else single(HERTZ)
-        return np.linalg.norm(np.float64(sheared(of, radius, mass, depth, push, slip, normal, memory, dt)[0]))
-
-    for size in sizes:
-        assert along(size, 1.0, 1e-6, 0.0) / size == pytest.approx(0.137, rel=0.01)  # the spring's, now softer
-        assert along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
-        assert along(size, 0.0, -1e-6, 0.1) == 0
-        assert along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
-
-
 def test_what_stops_a_run():
     model, state = three()
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):
@@ -399,35 +325,6 @@ def test_float32_stays_float32_within_a_float64_session():
     assert {x.dtype for x in jax.tree.leaves(narrow) if x.dtype.kind == "f"} == {np.dtype(np.float32)}
     assert np.abs(wide.spin).max() > 1.0  # two have met
     np.testing.assert_allclose(narrow.position, wide.position, atol=1e-4 * R)
-
-
-ATTRACTION, ROLLS = ConstantCohesion(1e-4, 1e-4), RollingTorque(1e-4, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"restitution": 1.5}, "restitution e"),
-        ({"friction": -1.0}, "friction = -1"),
-        ({"modulus": 0.0}, "modulus = 0"),
-        ({"poisson": 0.7}, "poisson ="),
-        ({"rolling": (RollingPaper003(1e-4, 1.0),)}, "is \\['RollingPaper003'\\]: .* RollingTorque or"),
-        ({"rolling": ROLLS}, "rolling of a grain's law is RollingTorque: give a tuple"),
-        ({"rolling": (ATTRACTION,)}, "rolling of a grain's law is .*ConstantCohesion"),
-        ({"cohesion": ATTRACTION}, "cohesion of a grain's law is ConstantCohesion: give a tuple"),
-        ({"cohesion": (ROLLS,)}, "cohesion of a grain's law is .*RollingTorque"),
-    ],
-)
-def test_bad_laws(change, says):
-    with pytest.raises(ValueError, match=says):
-        law(**change)
-
-
-def test_bad_springs():
-    with pytest.raises(ValueError, match="stiffness = -1"):
-        LinearSprings(-1.0, 1.0, 0.5, 0.5)
-    with pytest.raises(ValueError, match="cohesion of a grain's law"):
-        LinearSprings(1.0, 1.0, 0.5, 0.5, cohesion=ATTRACTION)
 
 
 @pytest.mark.parametrize(

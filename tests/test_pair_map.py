@@ -8,6 +8,7 @@ import pytest
 
 from difsim.particles import dot, minus, pair_map
 from difsim.particles.sums import CHUNK
+from tests.helpers import close, random_like
 
 COUNT = 90
 
@@ -53,16 +54,6 @@ def ours(law, samples, memory, first, second):
     """Of the room may be anything: what a caller does not look at."""
     made = pair_map(law, samples, (memory, first == second), first, second)
     return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
-
-
-def close(a, b):
-    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12), a, b)
-
-
-def random_like(tree, seed):
-    leaves, structure = jax.tree.flatten(tree)
-    rng = np.random.default_rng(seed)
-    return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
 
 
 def test_values_and_derivatives_are_those_of_all_pairs_at_once(scene):

@@ -9,6 +9,7 @@ import pytest
 from difsim.particles import Neighbours, dot, minus, pair_sums, times
 from difsim.particles.sums import CHUNK
 from difsim.particles.transposed import linear
+from tests.helpers import close, random_like
 
 REACH = 0.12
 
@@ -40,16 +41,6 @@ def scene(request):
     x = jnp.asarray(rng.random((2, request.param)) * (request.param / 200) ** 0.5)
     samples = {"x": (x[0], x[1]), "charge": jnp.asarray(rng.random(request.param))}
     return Neighbours.allocate(x, REACH, 0.02), Spring(jnp.asarray(3.0)), samples
-
-
-def close(a, b):
-    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12), a, b)
-
-
-def random_like(tree, seed):
-    leaves, structure = jax.tree.flatten(tree)
-    rng = np.random.default_rng(seed)
-    return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
 
 
 def test_values_and_derivatives_are_those_of_the_dense_sum(scene):
