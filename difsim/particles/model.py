@@ -36,8 +36,12 @@ class AbstractParticles(eqx.Module):
         """What of a motion belongs to the pairs of a list; nothing, unless pairs remember."""
         return ()
 
-    def relisted(self, motion: Any, near: Any) -> Any:
-        """The same motion, told of a new list: its `memory` finds its place there."""
+    def carried(self, motion: Any, near: Any) -> Any:
+        """That memory, in its place in a new list."""
+        return ()
+
+    def recalling(self, motion: Any, memory: Any) -> Any:
+        """The same motion with this memory."""
         return motion
 
     @abstractmethod
