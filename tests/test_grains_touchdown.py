@@ -9,7 +9,7 @@ import pytest
 
 from difsim.beds import Bed
 from difsim.beds.figures import Figures
-from difsim.dem import Grains, GrainsState, HertzMindlin, Touching
+from difsim.dem import NOBODY, AtWall, Grains, GrainsState, HertzMindlin, Touching
 from difsim.dem.touching import Shear
 from difsim.shape import Cylinder, Outside, Plane
 from experiments.agilkia import grains
@@ -30,7 +30,8 @@ def bed():
     zero = jnp.zeros((3, 2))
     pairs = Touching(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
     at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])
-    state = GrainsState(at, zero, zero, pairs, (shear, shear))
+    wall = AtWall(jnp.array([0, NOBODY], jnp.int32), shear)
+    state = GrainsState(at, zero, zero, pairs, (wall, wall))
     walls = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Outside(Cylinder(0.3))
     law = HertzMindlin(1e7, 0.25, 0.5, 0.6)
     grains = Grains(law, np.array([0.05, 0.055]), 600.0, (0.0, 0.0, -1e-4), walls)
@@ -48,8 +49,9 @@ def test_a_bed_lies_under_each_foot_with_all_that_its_contacts_remember(bed):
     np.testing.assert_allclose(state.position[:, 2:4] - bed.state.position, [[-0.6] * 2, [1.0] * 2, [-0.25] * 2])
     np.testing.assert_array_equal(state.pairs.first, [0, 0, 2, 2, 4, 4])
     np.testing.assert_array_equal(state.pairs.second, [1, 0, 3, 2, 5, 4])
-    for memory in (state.pairs.memory, *state.walls):
-        np.testing.assert_array_equal(memory.force, np.tile(bed.state.pairs.memory.force, 3))
+    np.testing.assert_array_equal(state.walls[0].who, [0, NOBODY, 2, NOBODY, 4, NOBODY])
+    for at in (state.pairs, *state.walls):
+        np.testing.assert_array_equal(at.memory.force, np.tile(bed.state.pairs.memory.force, 3))
     # Down to the floor in the middle of each bed, 5 cm into the rock's top between them, and in a wall.
     points = jnp.array([[1.2, 0.1, -0.2], [0.0, 0.0, -0.05], [0.0, 0.0, 0.3], [1.2, 0.1 + 0.31, -0.2]])
     np.testing.assert_allclose(jax.vmap(rock.distance)(points), [0.3, -0.05, 0.3, -0.01], atol=1e-12)

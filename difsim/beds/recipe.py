@@ -19,7 +19,7 @@ from difsim.saving import save_whole
 from difsim.stepping import digest
 from difsim.typing import Scalar, number, require
 
-FORM = 1  # counts the ways in which beds are made and written: an older file is not read as one of this
+FORM = 2  # counts the ways in which beds are made and written: an older file is not read as one of this
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
 LESS = 10.0  # by which gravity falls at a time: a bed that is relieved springs up
 

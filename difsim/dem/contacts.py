@@ -10,31 +10,30 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.dem.laws import AbstractGrainLaw
-from difsim.dem.near import Near
-from difsim.dem.state import Touching
+from difsim.dem.state import AtWall, Touching
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
-from difsim.particles import pair_map
+from difsim.particles import Pairs, pair_map
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
 
+TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any contact's law
+
 
 class Pushes(eqx.Module):
-    """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and the largest `overlap`: a
-    contact's depth over the smaller radius, of the sphere `deepest`."""
+    """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and the sphere whose contact
+    is `too_deep` for any law, -1 where there is none."""
 
     force: Float[Array, "3 m"]
     moment: Float[Array, "3 m"]
     depth: Scalar
-    overlap: Scalar
-    deepest: Int[Array, ""]
+    too_deep: Int[Array, ""]
 
     def __add__(self, other: "Pushes") -> "Pushes":
         return Pushes(
             self.force + other.force,
             self.moment + other.moment,
             jnp.maximum(self.depth, other.depth),
-            jnp.maximum(self.overlap, other.overlap),
-            jnp.where(other.overlap > self.overlap, other.deepest, self.deepest),
+            jnp.maximum(self.too_deep, other.too_deep),
         )
 
 
@@ -47,33 +46,36 @@ def by_pairs(law: AbstractGrainLaw, spheres: Grain, pairs: Touching, dt: Scalar)
         return between(law, a, b, memory, dt, itself)
 
     push = pair_map(push, spheres, (pairs.memory, first == second), first, second)
-    none, k = jnp.zeros_like(spheres.position), jnp.argmax(push.overlap)
+    none = jnp.zeros_like(spheres.position)
     force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
     moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-    return Pushes(force, moment, jnp.max(push.depth, initial=0.0), push.overlap[k], first[k]), push.memory
+    depth = jnp.max(push.depth, initial=0.0)
+    return Pushes(force, moment, depth, _too_deep(push.overlap, first)), push.memory
 
 
 def by_walls(
     law: AbstractGrainLaw,
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
-    near: Near,
-    memories: tuple[Shear, ...],
+    touched: tuple[AtWall, ...],
     dt: Scalar,
-) -> tuple[Pushes, tuple[Shear, ...]]:
+) -> tuple[Pushes, tuple[AtWall, ...]]:
     """How walls push spheres, and what these remember of each: all near any wall together, as one program."""
-    met = []
-    for wall, who, memory in zip(walls, near.at_walls, memories, strict=True):
-        place = _of(spheres.position, who)
+    those = []
+    for wall, at in zip(walls, touched, strict=True):
+        place = _of(spheres.position, at.who)
         away = jax.vmap(wall.distance, in_axes=1)(place), jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
-        met.append((who, *away, _of(memory, who)))
-    who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *met)
+        those.append((at.who, *away, at.memory))
+    who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
     push = _at_wall(law, _of(spheres, who), gap, normal, memory, dt)
     none, inside = jnp.zeros_like(spheres.position), who < spheres.radius.shape[0]
-    overlap = jnp.where(inside, push.overlap, 0.0)
-    k, depth = jnp.argmax(overlap), jnp.max(push.depth, initial=0.0, where=inside)
-    pushes = Pushes(none.at[:, who].add(push.force), none.at[:, who].add(push.moment), depth, overlap[k], who[k])
-    return pushes, _told(memories, near.at_walls, push.memory)
+    depth = jnp.max(push.depth, initial=0.0, where=inside)
+    too_deep = _too_deep(jnp.where(inside, push.overlap, 0.0), who)
+    pushes = Pushes(none.at[:, who].add(push.force), none.at[:, who].add(push.moment), depth, too_deep)
+    ends = np.cumsum([at.who.size for at in touched])[:-1]
+    told = (jnp.where(inside, x, 0.0) for x in (push.memory.force, push.memory.stiffness))
+    parts = zip(*(jnp.split(x, ends, axis=-1) for x in told), strict=True)
+    return pushes, tuple(AtWall(at.who, Shear(*part)) for at, part in zip(touched, parts, strict=True))
 
 
 def stored(
@@ -81,7 +83,7 @@ def stored(
     spheres: Grain,
     pairs: Touching,
     walls: tuple[AbstractSDF, ...],
-    memories: tuple[Shear, ...],
+    touched: tuple[AtWall, ...],
 ) -> dict[str, Scalar]:
     """J, in contacts across (`elastic`) and along (`tangential`), and negative in what attracts (`cohesive`)."""
     a, b = _of(spheres, pairs.first), _of(spheres, pairs.second)
@@ -96,9 +98,8 @@ def stored(
         for c in law.cohesion
         for (_, depth), at in zip(contacts, counted, strict=True)
     )
-    along = (
-        jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in (pairs.memory, *memories)
-    )
+    memories = (at.memory for at in (pairs, *touched))
+    along = (jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in memories)
     return {
         "elastic": sum(jnp.sum(jax.vmap(law.stored)(*contact)) for contact in contacts),
         "tangential": sum(along),
@@ -106,27 +107,38 @@ def stored(
     }
 
 
-def remembered(pairs: Touching, near: Near) -> Touching:
+def remembered_by_pairs(pairs: Touching, listed: Pairs) -> Touching:
     """The pairs of a list, and what these remember of the `pairs` that there were."""
-    found = near.pairs.carried(pairs.first, pairs.second)
+    found = listed.carried(pairs.first, pairs.second)
     memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
-    return Touching(near.pairs.first, near.pairs.second, memory)
+    return Touching(listed.first, listed.second, memory)
+
+
+def remembered_by_walls(
+    walls: tuple[AtWall, ...], listed: tuple[Int[Array, " _"], ...], count: int
+) -> tuple[AtWall, ...]:
+    """Who of `count` spheres is listed at each wall, and what these remember of it from when there were others."""
+
+    def at(old, who):
+        def carried(x):
+            every = jnp.zeros((*x.shape[:-1], count), x.dtype).at[..., old.who].set(x)
+            return every.at[..., who].get(mode="fill", fill_value=0.0)
+
+        return AtWall(who, jax.tree.map(carried, old.memory))
+
+    return tuple(map(at, walls, listed))
 
 
 _at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)
 _met = jax.vmap(met, in_axes=-1, out_axes=-1)
 
 
+def _too_deep(overlap: Float[Array, " p"], who: Int[Array, " p"]) -> Int[Array, ""]:
+    """Whose contact is deepest, if by more than any law is for; -1 otherwise."""
+    # To look for it takes ten times as long as for the maximum, and a sound run asks for none.
+    found = jnp.max(overlap) > TOO_DEEP
+    return jax.lax.cond(found, lambda: who[jnp.argmax(overlap)], lambda: jnp.full_like(who[0], -1))
+
+
 def _of(many: Any, who: Int[Array, " q"]) -> Any:
-    # Room that is left in a list names grain n.
     return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), many)
-
-
-def _told(walls: tuple[Shear, ...], at_walls: tuple[Int[Array, " _"], ...], now: Shear) -> tuple[Shear, ...]:
-    """What walls remember, with what those at them remember `now`, one wall after the other."""
-    ends = np.cumsum([who.size for who in at_walls])[:-1]
-    parts = zip(*(jnp.split(x, ends, axis=-1) for x in (now.force, now.stiffness)), strict=True)
-    return tuple(
-        Shear(old.force.at[:, who].set(force), old.stiffness.at[who].set(stiffness))
-        for old, who, (force, stiffness) in zip(walls, at_walls, parts, strict=True)
-    )

@@ -10,17 +10,18 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.dem.clump import AbstractClump, check_state
-from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered, stored
+from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
-from difsim.dem.state import GrainsMotion, GrainsState, Rates, Touching
+from difsim.dem.state import AtWall, GrainsMotion, GrainsState, Rates, Touching
 from difsim.dem.touching import Grain, Shear
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
-TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any contact's law
+
+Memory = tuple[Touching, tuple[AtWall, ...]]  # of pairs, and of each wall
 
 
 def _walls(given: Any) -> tuple[AbstractSDF, ...]:
@@ -81,9 +82,10 @@ class Grains(AbstractParticles):
         position = as_float(position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
-        wall, one = Shear(zero, zero[0]), jnp.zeros(1, jnp.int32)
+        one = jnp.zeros(1, jnp.int32)
         pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
-        return self.joined(GrainsState(position, zero, zero, pairs, (wall,) * len(self.walls)), clumps)
+        walls = (AtWall.none(position.dtype),) * len(self.walls)
+        return self.joined(GrainsState(position, zero, zero, pairs, walls), clumps)
 
     def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
         """A state of the same grains without clumps, such as a bed's, and clumps that move as given: a tuple.
@@ -103,9 +105,7 @@ class Grains(AbstractParticles):
             raise ValueError(f"Grains: {len(clumps)} states for {len(self.clumps)} clumps: give one for each")
         for clump, at in zip(self.clumps, clumps, strict=True):
             check_state(clump, at)
-        pebbles = sum(clump.radius.size for clump in self.clumps)
-        walls = jax.tree.map(lambda x: jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, pebbles)]), state.walls)
-        return eqx.tree_at(lambda s: (s.walls, s.clumps), state, (walls, tuple(clumps)))
+        return eqx.tree_at(lambda s: s.clumps, state, tuple(clumps))
 
     def spheres(self, state: GrainsState) -> Grain:
         """Grains, and after them the pebbles of the clumps."""
@@ -126,26 +126,32 @@ class Grains(AbstractParticles):
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
-        return GrainsMotion(time, *self._pushed(self._listed(state, near), near, jnp.zeros_like(self.density)))
+        state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._carried(state, near))
+        return GrainsMotion(time, *self._pushed(state, jnp.zeros_like(self.density)))
 
-    def memory(self, motion: GrainsMotion) -> Touching:
-        return motion.state.pairs
+    def memory(self, motion: GrainsMotion) -> Memory:
+        return motion.state.pairs, motion.state.walls
 
-    def relisted(self, motion: GrainsMotion, near: Near) -> GrainsMotion:
-        return eqx.tree_at(lambda m: m.state, motion, self._listed(motion.state, near))
+    def carried(self, motion: GrainsMotion, near: Near) -> Memory:
+        return self._carried(motion.state, near)
+
+    def recalling(self, motion: GrainsMotion, memory: Memory) -> GrainsMotion:
+        return eqx.tree_at(lambda m: (m.state.pairs, m.state.walls), motion, memory)
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
         moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
-        moved, rates = self._pushed(moved, near, dt)
+        moved, rates = self._pushed(moved, dt)
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
         """A tenth of the shortest contact, and no more than takes the fastest two a tenth of a radius on, so that
         none is passed by, s."""
-        contact, past = self._shortest(motion)
+        spheres = self.spheres(motion.state)
+        # The floor: at rest it divides.
+        past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))
         each = zip(self.clumps, motion.state.clumps, strict=True)
         own = (clump.longest_step(at) for clump, at in each)
-        return jnp.min(jnp.stack([contact / PER_CONTACT, past / PER_CONTACT, *own]))
+        return jnp.min(jnp.stack([self.shortest_contact(motion) / PER_CONTACT, past / PER_CONTACT, *own]))
 
     def shortest_contact(self, motion: GrainsMotion) -> Scalar:
         """How long the shortest contact lasts that there can be, s.
@@ -154,10 +160,6 @@ class Grains(AbstractParticles):
         fall through a radius. A clump counts as if six of its pebbles carried their share of the mass: all may
         touch, as the neighbours of a grain do.
         """
-        return self._shortest(motion)[0]
-
-    def _shortest(self, motion: GrainsMotion) -> tuple[Scalar, Scalar]:
-        """The shortest contact, and how long the fastest two take for a radius, s."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
@@ -165,8 +167,7 @@ class Grains(AbstractParticles):
         fastest = jnp.max(_squares(spheres.velocity))
         speed = 2 * jnp.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
-        contact = self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
-        return contact, 0.5 * least / safe.sqrt_floored(fastest)  # floored: at rest it divides
+        return self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
@@ -175,9 +176,7 @@ class Grains(AbstractParticles):
 
     def beyond(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """The sphere that is deepest in another or in a wall, if by more than half of the smaller radius."""
-        rates = motion.rates
-        everyone = jnp.arange(self.places(motion.state).shape[1])
-        return (everyone == rates.deepest) & (rates.overlap > TOO_DEEP)
+        return jnp.arange(self.places(motion.state).shape[1]) == motion.rates.too_deep
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
@@ -194,8 +193,11 @@ class Grains(AbstractParticles):
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
 
-    def _listed(self, state: GrainsState, near: Near) -> GrainsState:
-        return eqx.tree_at(lambda s: s.pairs, state, remembered(state.pairs, near))
+    def _carried(self, state: GrainsState, near: Near) -> Memory:
+        everyone = self.places(state).shape[1]
+        return remembered_by_pairs(state.pairs, near.pairs), remembered_by_walls(
+            state.walls, near.at_walls, everyone
+        )
 
     def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
         """After `dt` s of these rates without motion."""
@@ -209,13 +211,13 @@ class Grains(AbstractParticles):
         clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
-    def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
+    def _pushed(self, state: GrainsState, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
         spheres = self.spheres(state)
         pushes, memory = by_pairs(self.law, spheres, state.pairs, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            theirs, walls = by_walls(self.law, spheres, self.walls, near, state.walls, dt)
+            theirs, walls = by_walls(self.law, spheres, self.walls, state.walls, dt)
             pushes, state = pushes + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
         return state, self._rates(state, pushes)
 
@@ -225,7 +227,7 @@ class Grains(AbstractParticles):
         each = zip(self.clumps, state.clumps, pushes, turns, strict=True)
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
-        return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.overlap, by.deepest)
+        return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.too_deep)
 
 
 def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:

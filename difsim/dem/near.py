@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.dem.state import NOBODY
 from difsim.particles import Pairs
 from difsim.shape import AbstractSDF
 
@@ -13,7 +14,7 @@ LAYERED = 2  # times as many grains as are at a wall now: there they settle in a
 
 
 class Near(eqx.Module):
-    """Pairs of grains, and the grains near each wall [q]; room that is left there names grain n, which is none.
+    """Pairs of grains, and the grains near each wall [q]; room that is left there names `NOBODY`.
 
     **Arguments:** by `Near.allocate`.
     """
@@ -42,11 +43,11 @@ class Near(eqx.Module):
         return eqx.tree_at(lambda s: s.pairs, self, self.pairs.made(position))._filled(position)
 
     def _filled(self, position: Float[Array, "3 n"]) -> "Near":
-        position, n = jax.lax.stop_gradient(position), position.shape[1]
+        position = jax.lax.stop_gradient(position)
         overflow, at_walls = self.overflow | self.pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
             by = _by(self.pairs, wall, position)
-            at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=n)[0].astype(jnp.int32))
+            at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=NOBODY)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         return eqx.tree_at(lambda s: (s.at_walls, s.overflow), self, (tuple(at_walls), overflow))
 

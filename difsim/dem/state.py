@@ -3,10 +3,14 @@
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.dem.touching import Shear
 from difsim.typing import Scalar
+
+NOBODY = np.iinfo(np.int32).max  # room in a list of spheres: beyond all that there may be
 
 
 class Touching(eqx.Module):
@@ -17,6 +21,18 @@ class Touching(eqx.Module):
     memory: Shear
 
 
+class AtWall(eqx.Module):
+    """What spheres near a wall remember of it: entry q is of the sphere `who` [q]; `NOBODY` is none."""
+
+    who: Int[Array, " q"]
+    memory: Shear
+
+    @classmethod
+    def none(cls, dtype: Any) -> "AtWall":
+        """Of a wall that none has touched."""
+        return cls(jnp.full(1, NOBODY, jnp.int32), Shear(jnp.zeros((3, 1), dtype), jnp.zeros(1, dtype)))
+
+
 class GrainsState(eqx.Module):
     """Position m, velocity m/s and spin rad/s of n grains, what pairs of spheres remember, what they remember of
     each wall, and how the clumps move. Pebbles of clumps count as spheres after the grains."""
@@ -25,20 +41,19 @@ class GrainsState(eqx.Module):
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
     pairs: Touching
-    walls: tuple[Shear, ...]
+    walls: tuple[AtWall, ...]
     clumps: tuple[Any, ...] = ()
 
 
 class Rates(eqx.Module):
     """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
-    contact, and the largest `overlap`: a contact's depth over the smaller radius, of the sphere `deepest`."""
+    contact, and the sphere whose contact is `too_deep` for any law, -1 where there is none."""
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
     clumps: tuple[Any, ...]
     depth: Scalar
-    overlap: Scalar
-    deepest: Int[Array, ""]
+    too_deep: Int[Array, ""]
 
 
 class GrainsMotion(eqx.Module):

@@ -96,21 +96,19 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
 
 def listed(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with its list made anew where particles have moved too far for it. Under jit."""
-    places = model.places(progress.motion.state)
-
-    def hanging(p):
-        # Not the whole motion, which derivatives would carry through the `cond`.
-        return p.neighbours, *jax.tree.leaves(model.memory(p.motion))
+    # Not the whole motion, which derivatives would carry through the `cond`.
+    places, memory = model.places(progress.motion.state), model.memory(progress.motion)
 
     def anew():
         made = progress.neighbours.made(places)
-        motion = model.relisted(progress.motion, made)
+        found = model.carried(progress.motion, made)
         # A list without room leaves out pairs, and would make the motion forget them.
-        motion = jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), motion, progress.motion)
-        return hanging(eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, made)))
+        return made, jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), found, memory)
 
     stale = progress.neighbours.is_stale(places)
-    return eqx.tree_at(hanging, progress, jax.lax.cond(stale, anew, lambda: hanging(progress)))
+    near, memory = jax.lax.cond(stale, anew, lambda: (progress.neighbours, memory))
+    motion = model.recalling(progress.motion, memory)
+    return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near))
 
 
 def moved(

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.beds import Bed
-from difsim.dem import Grains, GrainsState, LeggedClump
+from difsim.dem import NOBODY, AtWall, Grains, GrainsState, LeggedClump, Touching
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.mesh import box
 from difsim.shape import AbstractSDF, Cylinder, Outside, Plane, Posed, Prism, Union
@@ -57,7 +57,7 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     floor = Plane((0.0, 0.0, -bed.figures.height), UP)
     gravity = model.gravity.acceleration(start.body.position)
     grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, rock, stone), (lander,))
-    untouched = jax.tree.map(jnp.zeros_like, ground.walls[0])
+    untouched = AtWall.none(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
     return Scene(grains, grains.joined(ground, (at_start,)), stone)
 
@@ -72,11 +72,14 @@ def beds(
     def many(x):
         return jnp.tile(x, (1,) * (x.ndim - 1) + (count,))
 
-    offset = jnp.repeat(n * jnp.arange(count, dtype=jnp.int32), state.pairs.first.size)
-    pairs = jax.tree.map(many, state.pairs)
-    pairs = eqx.tree_at(lambda p: (p.first, p.second), pairs, (pairs.first + offset, pairs.second + offset))
+    def each(who):
+        there = many(who) + jnp.repeat(n * jnp.arange(count, dtype=who.dtype), who.size)
+        return jnp.where(many(who) < n, there, NOBODY)
+
+    memory = [jax.tree.map(many, at.memory) for at in (state.pairs, *state.walls)]
+    pairs = Touching(each(state.pairs.first), each(state.pairs.second), memory[0])
+    walls = tuple(AtWall(each(at.who), told) for at, told in zip(state.walls, memory[1:], strict=True))
     position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
-    walls = jax.tree.map(many, state.walls)
     all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
     above = Outside(Plane((0.0, 0.0, 0.0), UP))
     holes = (Posed(Cylinder(radius), (*place, 0.0), np.eye(3)) for place in places)

@@ -85,7 +85,7 @@ def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
     would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
 
     def stiffnesses(s):
-        return [memory.stiffness for memory in (s.pairs.memory, *s.walls)]
+        return [memory.stiffness for memory in (s.pairs.memory, *(at.memory for at in s.walls))]
 
     return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
 
