@@ -18,5 +18,6 @@ from difsim.particles.vectors import dot as dot
 from difsim.particles.vectors import minus as minus
 from difsim.particles.vectors import outer as outer
 from difsim.particles.vectors import rows as rows
+from difsim.particles.vectors import stacked as stacked
 from difsim.particles.vectors import times as times
 from difsim.particles.vectors import upper as upper

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from difsim.particles.sums import CHUNK
-from difsim.particles.transposed import differentiable, opened
+from difsim.particles.parts import CHUNK, by_parts
+from difsim.particles.transposed import changing, differentiable, opened
 
 
 def pair_map(
@@ -49,13 +49,7 @@ def _mapped(one: Callable[..., Any], numbers: Any, samples: Any, own: Any, *pair
 def _push(one, at, along):
     """How what is made changes with what moves."""
     moving, still, *pairs = at
-
-    def change(numbers, *pair):
-        x, fixed, dx = zip(numbers, *pair, strict=True)
-        return jax.jvp(lambda *x: one(*eqx.combine(x, fixed)), x, dx)[1]
-
-    (numbers, samples, own) = zip(moving, still, along, strict=True)
-    return _mapped(change, numbers, samples, own, *pairs)
+    return _mapped(changing(one), *zip(moving, still, along, strict=True), *pairs)
 
 
 def _pull(one, at, cotangent):
@@ -92,17 +86,11 @@ def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, s
     def parts(samples, own, first, second, count):
         size = min(CHUNK, room)
 
-        def put(i, made):
-            # The last part makes some of the one before again.
-            begin = jnp.minimum(i * size, room - size).astype(first.dtype)
+        def part(begin):
             cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
-            part = of(samples, *jax.tree.map(cut, (own, first, second)))
-            return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y, begin, -1), made, part)
+            return of(samples, *jax.tree.map(cut, (own, first, second)))
 
-        like = jax.eval_shape(of, samples, own, first, second)
-        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like)
-        end = (count + size - 1) // size
-        return jax.lax.fori_loop(jnp.zeros_like(end), end, put, none)
+        return by_parts(part, size, room, (count + size - 1) // size)
 
     ways = {"cpu": parts, "default": lambda samples, own, first, second, count: of(samples, own, first, second)}
     return jax.lax.platform_dependent(samples, own, first, second, count, **ways)

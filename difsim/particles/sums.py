@@ -9,11 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from difsim.particles.neighbours import Neighbours
-from difsim.particles.transposed import differentiable, opened
-
-# Particles whose sums are made together on a CPU: what they need stays in its nearest cache. Not a power of two,
-# whose arrays would all begin at the same line of that cache and push each other out.
-CHUNK = 504
+from difsim.particles.parts import CHUNK, by_parts
+from difsim.particles.transposed import changing, differentiable, opened
 
 
 def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: Neighbours) -> Any:
@@ -47,17 +44,8 @@ def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index
 
 def _push(one, at, along):
     """How the sums change with what moves: the sums of how each neighbour's part does."""
-    (numbers, moving), (constants, still), *row = at
-
-    def change(numbers, a, b):
-        (numbers, constants, dn), (x, still_x, dx), (y, still_y, dy) = numbers, a, b
-
-        def does(numbers, x, y):
-            return one(eqx.combine(numbers, constants), eqx.combine(x, still_x), eqx.combine(y, still_y))
-
-        return jax.jvp(does, (numbers, x, y), (dn, dx, dy))[1]
-
-    return _sums(change, (numbers, constants, along[0]), (moving, still, along[1]), *row)
+    moving, still, *row = at
+    return _sums(changing(one), *zip(moving, still, along, strict=True), *row)
 
 
 def _pull(one, at, cotangent):
@@ -81,12 +69,10 @@ def _pull(one, at, cotangent):
 def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
     """Σ_b pair(a, b): on a CPU part by part, elsewhere of all particles together."""
     each = jax.vmap(pair, in_axes=-1, out_axes=-1)
-    like, n = jax.eval_shape(each, samples, samples), index.shape[1]
+    n = index.shape[1]
 
     def sums(samples, index, longest, size):
-        def part(i, found):
-            # The last part makes some of the one before again.
-            begin = jnp.minimum(i * size, n - size).astype(index.dtype)
+        def part(begin):
             own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), samples)
 
             def add(rank, total):
@@ -94,14 +80,12 @@ def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> An
                 near = jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
                 return jax.tree.map(jnp.add, total, each(own, near))
 
-            none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
+            none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(each, own, own))
             # Past the longest row there is only room: a quarter of the list. One that overflows is longer.
             end = jnp.minimum(longest, index.shape[0])
-            total = jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
-            return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y, begin, -1), found, total)
+            return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
 
-        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like)
-        return jax.lax.fori_loop(0, -(-n // size), part, none)
+        return by_parts(part, size, n, -(-n // size))
 
     ways = {"cpu": partial(sums, size=min(CHUNK, n)), "default": partial(sums, size=n)}
     return jax.lax.platform_dependent(samples, index, longest, **ways)

@@ -32,6 +32,17 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     return numbers, of
 
 
+def changing(f: Callable[..., Any]) -> Callable[..., Any]:
+    """How `f` changes, as a function of triples (what moves, what does not, how it moves), one for each argument;
+    the first two have None for each other, as those of `differentiable`."""
+
+    def change(*given):
+        moving, still, along = zip(*given, strict=True)
+        return jax.jvp(lambda *x: f(*eqx.combine(x, still)), moving, along)[1]
+
+    return change
+
+
 def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any) -> Any:
     """`run(given, *fixed)`, whose derivative by `given` is `push` and that derivative's transpose `pull`.
 

@@ -34,6 +34,11 @@ def outer(a: Vector, b: Vector) -> tuple[Components, ...]:
     return tuple(times(a[i], b) for i in range(len(a)))
 
 
+def stacked(m: tuple[Components, ...]) -> Float[Array, "d d *n"]:
+    """A tensor of its rows."""
+    return jnp.stack([jnp.stack(row) for row in m])
+
+
 def upper(m: Float[Array, "d d *n"]) -> Symmetric:
     """The components of a tensor that is taken as symmetric: those below the diagonal are not looked at."""
     return tuple(m[i, j] for i in range(len(m)) for j in range(i, len(m)))

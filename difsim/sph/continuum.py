@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.particles import AbstractEstimating, Neighbours, pair_sums, upper
+from difsim.particles import AbstractEstimating, Neighbours, pair_sums, stacked, upper
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
@@ -190,7 +190,7 @@ class Continuum(AbstractEstimating):
             return interaction(self.kernel, self.viscosity, a, b), further
 
         sums, further = pair_sums(both, (sample, shown), neighbours)
-        gradient = jnp.stack([jnp.stack(row) for row in sums.gradient])
+        gradient = stacked(sums.gradient)
         flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
         for correction, sum_ in zip(self.corrections, further, strict=True):
             flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)

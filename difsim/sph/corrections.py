@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.particles import dot, minus, outer, rows, times, upper
+from difsim.particles import dot, minus, outer, rows, stacked, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
@@ -80,7 +80,7 @@ class GradientCorrection(AbstractCorrection):
         return outer(times(-b.mass / b.density, offset), kernel.gradient(offset))
 
     def corrected(self, flow, sums):
-        adjugate, determinant = _adjugate(jnp.stack([jnp.stack(row) for row in sums]))
+        adjugate, determinant = _adjugate(stacked(sums))
         # M is the identity among neighbours on all sides, and has a determinant of about ¼ at a flat surface.
         inverse = adjugate / jnp.maximum(determinant, self.least)
         gradient = jnp.stack([jnp.stack([dot(row, column) for column in inverse.T]) for row in flow.gradient])
@@ -108,7 +108,7 @@ class ArtificialStress(AbstractCorrection):
         require(self.spacing > 0, f"ArtificialStress: spacing = {self.spacing} m must be positive")
 
     def shown(self, sample):
-        stress = jnp.stack([jnp.stack(row) for row in rows(sample.stress)])
+        stress = stacked(rows(sample.stress))
         return upper(-self.strength * tension(stress))
 
     def between(self, kernel, a, b, shown_a, shown_b):
