@@ -11,7 +11,9 @@ from difsim.contact import (
     RollingTorque,
     SpinningResistance,
 )
-from difsim.dem import Grains, HertzMindlin, LinearSprings
+from difsim.dem import NOBODY, AtWall, Grains, HertzMindlin, LinearSprings
+from difsim.dem.contacts import remembered_by_walls
+from difsim.dem.touching import Shear
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
 from tests.helpers import single
@@ -206,13 +208,36 @@ def test_cohesion_holds_up_to_its_pull_off():
 
 @pytest.mark.slow
 def test_memory_outlives_its_list():
-    """An oblique impact that sticks is the same whether the list is made once or over and over."""
-    model = Grains(HERTZ, np.full(2, R), RHO)
-    state = moving(model, np.array([[0.0, 2.001 * R], [0, 0], [0, 0]]), [[0.3, 0], [0.05, 0], [0, 0]])
+    """Oblique impacts that stick, on each other and on a wall, are the same however often lists are made."""
+    model = Grains(HERTZ, np.full(3, R), RHO, walls=(FLOOR,))
+    x = np.array([[0.0, 2.001 * R, 9 * R], [0, 0, 0], [5 * R, 5 * R, 1.001 * R]])
+    state = moving(model, x, [[0.3, 0, 0.05], [0.05, 0, 0], [0, 0, -0.3]])
     times, step = [4e-4], ConstantStep(2e-6)
     once, often = (evolve(model, state, times, step, skin=skin) for skin in (0.5, 4e-4))
-    assert np.abs(once.states.spin).max() > 0.1
+    assert (np.abs(once.states.spin).max(axis=(0, 1)) > 0.1).all()
     np.testing.assert_allclose(often.states.spin, once.states.spin, rtol=1e-12)
+
+
+def test_each_sphere_finds_what_it_remembers_of_a_wall():
+    """Sphere 2 and 0 were there, the rest of the list filled up; now 0, 1 and 2 are."""
+    force = jnp.array([[2.0, 4.0, 0.0, 0.0]]) * jnp.ones((3, 1))
+    old = AtWall(jnp.array([2, 0, NOBODY, 0]), Shear(force, force[0]))
+    (now,) = remembered_by_walls((old,), (jnp.array([0, 1, 2, NOBODY]),), 3)
+    np.testing.assert_array_equal(now.who, [0, 1, 2, NOBODY])
+    np.testing.assert_array_equal(now.memory.force, np.ones((3, 1)) * [4.0, 0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(now.memory.stiffness, [4.0, 0.0, 2.0, 0.0])
+
+
+def test_energy_along_a_wall_is_counted_once():
+    """The last of all spheres, for which room in a list of those at a wall stands in, slides on the floor."""
+    model = Grains(law(friction=1e3), np.full(1, R), RHO, walls=(FLOOR,))
+    run = evolve(model, moving(model, [[0.0], [0.0], [R - 1e-5]], [[0.1], [0], [0]]), [2e-5], ConstantStep(1e-6))
+    (at,) = run.states.walls
+    force, stiffness = at.memory.force[0, :, 0], at.memory.stiffness[0, 0]
+    assert at.who.shape[1] > 1
+    np.testing.assert_allclose(
+        energies(model, run.states)["tangential"], 0.5 * force @ force / stiffness, rtol=1e-13
+    )
 
 
 def both_ways(function, at, along, weights):

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import dot, minus, pair_map
+from difsim.particles import dot, made_once, minus, pair_map
 from difsim.particles.sums import CHUNK
 from tests.helpers import close, random_like
 
@@ -98,3 +98,24 @@ def test_what_is_refused(scene):
     (_, samples, memory), who = scene
     with pytest.raises(ValueError, match="gives bool where floats belong"):
         pair_map(lambda a, b, c: a["charge"] > b["charge"], samples, memory, *who)
+
+
+def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
+    x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
+
+    def f(x, known):
+        return jnp.sum(jnp.sin(made_once({"square": x**2}, known)["square"]))
+
+    slope = jax.grad(f)(x, known)
+    np.testing.assert_allclose(slope, 2 * x * jnp.cos(x**2), rtol=1e-14)
+    np.testing.assert_allclose(jax.jvp(lambda x: f(x, known), (x,), (x,))[1], slope @ x, rtol=1e-14)
+    several = jax.vmap(jax.grad(f))(jnp.stack([x, -x]), jnp.array([True, False]))
+    np.testing.assert_allclose(several[0], slope, rtol=1e-14)
+    assert jnp.isnan(f(x, ~known))
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="of loops on a CPU")
+def test_a_compiler_does_not_see_through_what_is_made_once():
+    x, known = jnp.ones(7), jnp.asarray(True)
+    program = jax.jit(lambda x, known: made_once(x**2, known) + 1.0).lower(x, known).compile()
+    assert "conditional(" in program.as_text()

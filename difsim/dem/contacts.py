@@ -121,7 +121,8 @@ def remembered_by_walls(
 
     def at(old, who):
         def carried(x):
-            every = jnp.zeros((*x.shape[:-1], count), x.dtype).at[..., old.who].set(x)
+            # Added, not set: states of a run are filled up with entries of sphere 0 that remember nothing.
+            every = jnp.zeros((*x.shape[:-1], count), x.dtype).at[..., old.who].add(x)
             return every.at[..., who].get(mode="fill", fill_value=0.0)
 
         return AtWall(who, jax.tree.map(carried, old.memory))

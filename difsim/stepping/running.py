@@ -111,7 +111,7 @@ def describe(progress: Progress) -> str:
 
 
 def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
-    """With a leading axis of time; what belongs to pairs is longer where a list was given more room."""
+    """With a leading axis of time; what belongs to lists is longer where a list was given more room."""
     if of_each_time[0].ndim == 0:
         return np.stack(of_each_time)
     longest = max(x.shape[-1] for x in of_each_time)
