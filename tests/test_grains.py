@@ -6,14 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.contact import (
-    ConstantCohesion,
-    RollingTorque,
-    SpinningResistance,
-)
-from difsim.dem import NOBODY, AtWall, Grains, HertzMindlin, LinearSprings
-from difsim.dem.contacts import remembered_by_walls
-from difsim.dem.touching import Shear
+from difsim.contact import ConstantCohesion, RollingTorque, SpinningResistance
+from difsim.dem import NOBODY, AtWall, Grains, HertzMindlin, LinearSprings, Touching
+from difsim.dem.contacts import by_pairs, remembered_by_walls
+from difsim.dem.touching import Grain, Shear
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
 from tests.helpers import single
@@ -226,6 +222,23 @@ def test_each_sphere_finds_what_it_remembers_of_a_wall():
     np.testing.assert_array_equal(now.who, [0, 1, 2, NOBODY])
     np.testing.assert_array_equal(now.memory.force, np.ones((3, 1)) * [4.0, 0.0, 2.0, 0.0])
     np.testing.assert_array_equal(now.memory.stiffness, [4.0, 0.0, 2.0, 0.0])
+
+
+@pytest.mark.slow
+def test_second_derivatives_do_not_see_the_room_of_a_list():
+    shear = Shear(jnp.array([[0.0, 0.0], [1e-5, 0.0], [0.0, 0.0]]), jnp.array([3e3, 0.0]))
+    roomy = Touching(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
+    place = jnp.array([[0.0, 1.98 * R], [0.0, 0.0], [0.99 * R, 0.999 * R]])
+    velocity = jnp.array([[0.3, -0.1], [0.05, 0.0], [-0.1, 0.02]])
+
+    def push(size):
+        spheres = Grain(size * place, velocity, 10 * velocity, jnp.full(2, R), jnp.full(2, MASS))
+        force = by_pairs(HERTZ, spheres, roomy, jnp.asarray(1e-6))[0].force
+        return jnp.sum(force * jnp.arange(6.0).reshape(3, 2))
+
+    slope, one = jax.jit(jax.grad(push)), jnp.ones(())
+    curve = jax.jit(lambda x: jax.jvp(jax.grad(push), (x,), (one,))[1])(one)
+    np.testing.assert_allclose(curve, (slope(one + 1e-6) - slope(one - 1e-6)) / 2e-6, rtol=1e-6)
 
 
 def test_energy_along_a_wall_is_counted_once():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.particles import Neighbours, dot, minus, pair_sums, times
-from difsim.particles.sums import CHUNK
+from difsim.particles.parts import CHUNK
 from difsim.particles.transposed import linear
 from tests.helpers import close, random_like
 

@@ -20,8 +20,8 @@ TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any conta
 
 
 class Pushes(eqx.Module):
-    """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and the sphere whose contact
-    is `too_deep` for any law, -1 where there is none."""
+    """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and a sphere whose contact is
+    `too_deep` for any law, -1 where there is none."""
 
     force: Float[Array, "3 m"]
     moment: Float[Array, "3 m"]
@@ -127,7 +127,7 @@ def remembered_by_walls(
 
         return AtWall(who, jax.tree.map(carried, old.memory))
 
-    return tuple(map(at, walls, listed))
+    return tuple(at(old, who) for old, who in zip(walls, listed, strict=True))
 
 
 _at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)

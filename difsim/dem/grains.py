@@ -175,7 +175,7 @@ class Grains(AbstractParticles):
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
     def beyond(self, motion: GrainsMotion) -> Bool[Array, " m"]:
-        """The sphere that is deepest in another or in a wall, if by more than half of the smaller radius."""
+        """A sphere that is in another or in a wall by more than half of the smaller radius."""
         return jnp.arange(self.places(motion.state).shape[1]) == motion.rates.too_deep
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
@@ -214,6 +214,8 @@ class Grains(AbstractParticles):
     def _pushed(self, state: GrainsState, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
         spheres = self.spheres(state)
+        # A step that is a constant is hidden from the compiler, or it would see through `made_once`.
+        dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
         pushes, memory = by_pairs(self.law, spheres, state.pairs, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:

@@ -47,7 +47,7 @@ class GrainsState(eqx.Module):
 
 class Rates(eqx.Module):
     """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
-    contact, and the sphere whose contact is `too_deep` for any law, -1 where there is none."""
+    contact, and a sphere whose contact is `too_deep` for any law, -1 where there is none."""
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]

@@ -56,9 +56,9 @@ def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar
 def met(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
     """The normal of sphere a's contact with b, out of b, and its depth m; negative for one particle (`itself`)."""
     offset = a.position - b.position
-    # The floor keeps derivatives finite where a particle is its own partner. Two at one place have no normal: too
-    # deep for any law, which stops the run.
-    distance = safe.sqrt_floored(dot(offset, offset))
+    # A particle that is its own partner is at no distance, where a floor leaves no second derivative. Two at one
+    # place have no normal: too deep for any law, which stops the run.
+    distance = safe.sqrt_floored(jnp.where(itself, 1.0, dot(offset, offset)))
     return offset / distance, jnp.where(itself, -a.radius, a.radius + b.radius - distance)
 
 

@@ -13,8 +13,8 @@ def made_once(values: Any, known: Bool[Array, ""]) -> Any:
     XLA's loops there make anew whatever is cheap, for each result and each of its components: of a contact's law
     twice what it costs. They stop at a branch of which only the run knows the way.
 
-    **Arguments:** `values`: a pytree of floats; `known`: always true, which the compiler must not be able to tell,
-    and one for all pairs or particles. Where it is false the values are NaN.
+    **Arguments:** `values`: a pytree of floats; `known`: always true, one for all pairs or particles, which the
+    compiler must not be able to tell, as it can of a constant. Were it false, the values would be NaN on a CPU.
     """
 
     def branch(values, known):

@@ -76,9 +76,10 @@ def beds(
         there = many(who) + jnp.repeat(n * jnp.arange(count, dtype=who.dtype), who.size)
         return jnp.where(many(who) < n, there, NOBODY)
 
-    memory = [jax.tree.map(many, at.memory) for at in (state.pairs, *state.walls)]
-    pairs = Touching(each(state.pairs.first), each(state.pairs.second), memory[0])
-    walls = tuple(AtWall(each(at.who), told) for at, told in zip(state.walls, memory[1:], strict=True))
+    # Pairs without the room of their list, which belongs at the end of all.
+    pairs = jax.tree.map(lambda x: x[..., np.asarray(state.pairs.first != state.pairs.second)], state.pairs)
+    pairs = Touching(each(pairs.first), each(pairs.second), jax.tree.map(many, pairs.memory))
+    walls = tuple(AtWall(each(at.who), jax.tree.map(many, at.memory)) for at in state.walls)
     position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
     all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
     above = Outside(Plane((0.0, 0.0, 0.0), UP))
