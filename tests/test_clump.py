@@ -8,7 +8,7 @@ import pytest
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dem import Clump, Fence, Grains, HertzMindlin
 from difsim.mesh import TriMesh
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, Status, evolve, start
@@ -237,3 +237,16 @@ def test_states_of_others_are_refused():
     lost = eqx.tree_at(lambda g: g.clumps[0].centre, AMONG, CLUMP.centre.at[1, 2].set(jnp.nan))
     with pytest.raises(ValueError, match="pebbles of a Clump are at no finite place"):
         lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)
+
+
+def test_a_fence_is_felt_by_grains_alone():
+    model = Grains(LAW, np.full(1, R), RHO, walls=(Fence(FLOOR),), clumps=(CLUMP,))
+    clump = flying((9 * R, 0.0, 1.5 * R), (0.0, 0.0, -1.0), TURNED)
+    state = model.at_rest(jnp.array([[0.0], [0.0], [1.01 * R]]), (clump,))
+    state = eqx.tree_at(lambda s: s.velocity, state, jnp.array([[0.0], [0.0], [-0.3]]))
+    run = evolve(model, state, [4e-4, 4e-3], STEP)
+    np.testing.assert_allclose(run.states.clumps[0].velocity, [[0.0, 0.0, -1.0]] * 2, atol=1e-12)
+    assert run.states.clumps[0].position[-1, 2] < 1.5 * R - 3.9e-3
+    bounced = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
+    np.testing.assert_allclose(bounced.velocity[2], 0.6 * 0.3, rtol=0.02)
+    assert float(energy(model, bounced)["elastic"]) == 0.0

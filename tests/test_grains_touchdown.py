@@ -94,7 +94,7 @@ def test_the_scene_starts_as_the_reduced_law_does_and_touches_nothing(bed, known
     # Each foot comes down within 10 cm of the middle of its bed.
     at = np.asarray(pebbles.position)
     landing = at[:2] + velocity[:2, None] * at[2] / -velocity[2]
-    middles = np.asarray(scene.grains.walls[1].sdf.solids[1].position)[:2]
+    middles = np.asarray(scene.grains.walls[1].sdf.sdf.solids[1].position)[:2]
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
 
 

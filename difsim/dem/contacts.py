@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.near import felt
 from difsim.dem.state import AtWall, Touching
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import Pairs, pair_map
@@ -84,15 +85,17 @@ def stored(
     pairs: Touching,
     walls: tuple[AbstractSDF, ...],
     touched: tuple[AtWall, ...],
+    bodies: int,
 ) -> dict[str, Scalar]:
-    """J, in contacts across (`elastic`) and along (`tangential`), and negative in what attracts (`cohesive`)."""
+    """J, in contacts across (`elastic`) and along (`tangential`), and negative in what attracts (`cohesive`); the
+    last `bodies` spheres are parts of bodies."""
     a, b = _of(spheres, pairs.first), _of(spheres, pairs.second)
     real = pairs.first != pairs.second
     contacts = [(effective(a.radius, b.radius), _met(a, b, ~real)[1])]
     away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in walls)
     contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
     # Room in the list is told as a grain with itself, which an attraction of a long range would count.
-    counted = real, *(True for _ in walls)
+    counted = real, *(felt(wall, spheres.radius.size, bodies) for wall in walls)
     held = (
         jnp.sum(jax.vmap(c.energy)(-depth), where=at)
         for c in law.cohesion
@@ -100,8 +103,10 @@ def stored(
     )
     memories = (at.memory for at in (pairs, *touched))
     along = (jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in memories)
+    each = zip(contacts, counted, strict=True)
+    across = (jnp.sum(jax.vmap(law.stored)(*contact), where=at) for contact, at in each)
     return {
-        "elastic": sum(jnp.sum(jax.vmap(law.stored)(*contact)) for contact in contacts),
+        "elastic": sum(across),
         "tangential": sum(along),
         "cohesive": sum(held, jnp.zeros_like(law.friction)),
     }

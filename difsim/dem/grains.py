@@ -39,9 +39,10 @@ class Grains(AbstractParticles):
     contact take the velocity half a step back.
 
     **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
-    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from, of the grains' own material, as are the
-    `clumps`, rigid bodies among them. **Raises:** ValueError for radii that are none, or a radius or density that
-    is not positive, gravity that is not [3] or not finite, walls or clumps that are not a tuple of such.
+    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `Fence`: grains alone do), of the
+    grains' own material, as are the `clumps`, rigid bodies among them. **Raises:** ValueError for radii that are
+    none, or a radius or density that is not positive, gravity that is not [3] or not finite, walls or clumps that
+    are not a tuple of such.
     """
 
     law: AbstractGrainLaw
@@ -188,7 +189,8 @@ class Grains(AbstractParticles):
             "rotation": 0.5 * jnp.sum(self.inertia * _squares(state.spin)),
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
         }
-        own |= stored(self.law, self.spheres(state), state.pairs, self.walls, state.walls)
+        bodies = sum(clump.radius.size for clump in self.clumps)
+        own |= stored(self.law, self.spheres(state), state.pairs, self.walls, state.walls, bodies)
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}

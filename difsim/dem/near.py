@@ -9,8 +9,26 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.dem.state import NOBODY
 from difsim.particles import Pairs
 from difsim.shape import AbstractSDF
+from difsim.typing import Scalar, Vec3
 
 LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
+
+
+class Fence(AbstractSDF):
+    """A wall that holds grains, and that no body among them feels: the rim of a bed that stands for wider ground.
+
+    **Arguments:** `sdf`: the solid.
+    """
+
+    sdf: AbstractSDF
+
+    def distance(self, x: Vec3) -> Scalar:
+        return self.sdf.distance(x)
+
+
+def felt(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " n"]:
+    """Who of `count` spheres feels a wall at all; the last `bodies` of them are parts of bodies."""
+    return np.arange(count) < (count - bodies if isinstance(wall, Fence) else count)
 
 
 class Near(eqx.Module):
@@ -55,4 +73,4 @@ class Near(eqx.Module):
 def _by(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
     """Which grains may touch the wall until the list is stale."""
     away = jax.vmap(wall.distance, in_axes=1)(position) - pairs.radius
-    return away <= pairs.gap + pairs.near.skin
+    return (away <= pairs.gap + pairs.near.skin) & felt(wall, away.size, pairs.body.size)

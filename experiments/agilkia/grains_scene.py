@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.beds import Bed
-from difsim.dem import NOBODY, AtWall, Grains, GrainsState, LeggedClump, Touching
+from difsim.dem import NOBODY, AtWall, Fence, Grains, GrainsState, LeggedClump, Touching
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.mesh import box
 from difsim.shape import AbstractSDF, Cylinder, Outside, Plane, Posed, Prism, Union
@@ -56,7 +56,8 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     stone = boulder(model, clear)
     floor = Plane((0.0, 0.0, -bed.figures.height), UP)
     gravity = model.gravity.acceleration(start.body.position)
-    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, rock, stone), (lander,))
+    # To the lander the rock is ground like any other: its legs would lie on the rims of the beds.
+    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, Fence(rock), stone), (lander,))
     untouched = AtWall.none(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
     return Scene(grains, grains.joined(ground, (at_start,)), stone)
