@@ -56,7 +56,7 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     stone = boulder(model, clear)
     floor = Plane((0.0, 0.0, -bed.figures.height), UP)
     gravity = model.gravity.acceleration(start.body.position)
-    # To the lander the rock is ground like any other: its legs would lie on the rims of the beds.
+    # A fence: the ground goes on around a bed, and legs that lie on its rim would be held up.
     grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, Fence(rock), stone), (lander,))
     untouched = AtWall.none(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
