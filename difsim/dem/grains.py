@@ -14,7 +14,7 @@ from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered_by_pairs,
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
 from difsim.dem.state import AtWall, GrainsMotion, GrainsState, Rates, Touching
-from difsim.dem.touching import Grain, Shear
+from difsim.dem.touching import Grain
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
@@ -83,10 +83,8 @@ class Grains(AbstractParticles):
         position = as_float(position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
-        one = jnp.zeros(1, jnp.int32)
-        pairs = Touching(one, one, Shear(zero[:, :1], zero[0, :1]))
-        walls = (AtWall.none(position.dtype),) * len(self.walls)
-        return self.joined(GrainsState(position, zero, zero, pairs, walls), clumps)
+        walls = (AtWall.none(zero.dtype),) * len(self.walls)
+        return self.joined(GrainsState(position, zero, zero, Touching.none(zero.dtype), walls), clumps)
 
     def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
         """A state of the same grains without clumps, such as a bed's, and clumps that move as given: a tuple.
@@ -189,17 +187,16 @@ class Grains(AbstractParticles):
             "rotation": 0.5 * jnp.sum(self.inertia * _squares(state.spin)),
             "potential": -jnp.sum(self.mass * (self.gravity @ state.position)),
         }
-        bodies = sum(clump.radius.size for clump in self.clumps)
-        own |= stored(self.law, self.spheres(state), state.pairs, self.walls, state.walls, bodies)
+        spheres = self.spheres(state)
+        bodies = spheres.radius.size - self.radius.size
+        own |= stored(self.law, spheres, state.pairs, self.walls, state.walls, bodies)
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
 
     def _carried(self, state: GrainsState, near: Near) -> Memory:
-        everyone = self.places(state).shape[1]
-        return remembered_by_pairs(state.pairs, near.pairs), remembered_by_walls(
-            state.walls, near.at_walls, everyone
-        )
+        walls = remembered_by_walls(state.walls, near.at_walls, near.pairs.radius.size)
+        return remembered_by_pairs(state.pairs, near.pairs), walls
 
     def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
         """After `dt` s of these rates without motion."""

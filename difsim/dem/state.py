@@ -20,6 +20,12 @@ class Touching(eqx.Module):
     second: Int[Array, " p"]
     memory: Shear
 
+    @classmethod
+    def none(cls, dtype: Any) -> "Touching":
+        """Of grains that have not touched."""
+        nobody = jnp.zeros(1, jnp.int32)
+        return cls(nobody, nobody, Shear.none(dtype))
+
 
 class AtWall(eqx.Module):
     """What spheres near a wall remember of it: entry q is of the sphere `who` [q]; `NOBODY` is none."""
@@ -30,7 +36,7 @@ class AtWall(eqx.Module):
     @classmethod
     def none(cls, dtype: Any) -> "AtWall":
         """Of a wall that none has touched."""
-        return cls(jnp.full(1, NOBODY, jnp.int32), Shear(jnp.zeros((3, 1), dtype), jnp.zeros(1, dtype)))
+        return cls(jnp.full(1, NOBODY, jnp.int32), Shear.none(dtype))
 
 
 class GrainsState(eqx.Module):

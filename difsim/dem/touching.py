@@ -1,5 +1,7 @@
 """The contact of two spheres, or of a sphere and a wall: forces, moments, and what the contact remembers."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,6 +28,11 @@ class Shear(eqx.Module):
 
     force: Float[Array, "3 *n"]
     stiffness: Float[Array, "*n"]
+
+    @classmethod
+    def none(cls, dtype: Any) -> "Shear":
+        """Of one contact that never was."""
+        return cls(jnp.zeros((3, 1), dtype), jnp.zeros(1, dtype))
 
 
 class Push(eqx.Module):

@@ -90,7 +90,8 @@ def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, s
             cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
             return of(samples, *jax.tree.map(cut, (own, first, second)))
 
-        return by_parts(part, size, room, (count + size - 1) // size)
+        like = jax.eval_shape(of, samples, own, first, second)
+        return by_parts(part, like, size, (count + size - 1) // size)
 
     ways = {"cpu": parts, "default": lambda samples, own, first, second, count: of(samples, own, first, second)}
     return jax.lax.platform_dependent(samples, own, first, second, count, **ways)

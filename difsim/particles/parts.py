@@ -12,17 +12,16 @@ from jaxtyping import Array, Int
 CHUNK = 504
 
 
-def by_parts(make: Callable[[Int[Array, ""]], Any], size: int, length: int, count: Any) -> Any:
-    """Arrays whose last axis has `length`: `make(begin)` of each of the first `count` parts, zero in the others.
+def by_parts(make: Callable[[Int[Array, ""]], Any], like: Any, size: int, count: Any) -> Any:
+    """Arrays as `like`, by their last axis: `make(begin)` of each of the first `count` parts, zero in the others.
 
-    **Arguments:** `make`: gives a pytree of arrays with a last axis of `size`, from the entry `begin` on. The last
-    part overlaps the one before.
+    **Arguments:** `make`: gives the same pytree with a last axis of `size`, from the entry `begin` on; `like`:
+    shapes. The last part overlaps the one before.
     """
-    like = jax.eval_shape(make, jnp.zeros((), jnp.int32))
+    length = jax.tree.leaves(like)[0].shape[-1]
 
     def put(i, made):
         begin = jnp.minimum(i * size, length - size).astype(jnp.int32)
         return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y, begin, -1), made, make(begin))
 
-    none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], length), x.dtype), like)
-    return jax.lax.fori_loop(0, count, put, none)
+    return jax.lax.fori_loop(0, count, put, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like))

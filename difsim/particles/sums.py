@@ -69,7 +69,7 @@ def _pull(one, at, cotangent):
 def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
     """Σ_b pair(a, b): on a CPU part by part, elsewhere of all particles together."""
     each = jax.vmap(pair, in_axes=-1, out_axes=-1)
-    n = index.shape[1]
+    like, n = jax.eval_shape(each, samples, samples), index.shape[1]
 
     def sums(samples, index, longest, size):
         def part(begin):
@@ -80,12 +80,12 @@ def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> An
                 near = jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
                 return jax.tree.map(jnp.add, total, each(own, near))
 
-            none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(each, own, own))
+            none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
             # Past the longest row there is only room: a quarter of the list. One that overflows is longer.
             end = jnp.minimum(longest, index.shape[0])
             return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
 
-        return by_parts(part, size, n, -(-n // size))
+        return by_parts(part, like, size, -(-n // size))
 
     ways = {"cpu": partial(sums, size=min(CHUNK, n)), "default": partial(sums, size=n)}
     return jax.lax.platform_dependent(samples, index, longest, **ways)
