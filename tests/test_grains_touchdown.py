@@ -127,13 +127,13 @@ def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_the_whole_command(tmp_path):
-    """Until the soles have turned round."""
+    """Until the soles have all but stopped."""
     text = (DATA / "philae_paper.toml").read_text()
     (tmp_path / "short.toml").write_text(text.replace("horizon_s = 10.0", "horizon_s = 0.6"))
     run(Agilkia(observations=tmp_path / "short.toml", regolith="grains", grain=0.05, out=tmp_path))
     found = json.loads((tmp_path / "grains.json").read_text())
-    assert found["grains"]["left"]
-    assert found["grains"]["energy_after_J"] < found["grains"]["energy_before_J"]
+    assert 0.15 < found["grains"]["deepest_sole_m"] < 0.25
+    assert found["grains"]["energy_after_J"] < 0.1 * found["grains"]["energy_before_J"]
     assert found["sequence_s"]["boulder"][0] < found["sequence_s"]["leg 0"][0]  # strut first: Fig. 12
     assert (tmp_path / "grains.png").is_file()
     assert not (tmp_path / "grains_run").exists()

@@ -45,7 +45,7 @@ class Agilkia:
     (`difsim foot --stage calibrate`), whose error is one more unknown; "grains": no inversion, but the touchdown
     at the paper's optimum on beds of grains."""
     bed: Literal["feet", "drum"] = "feet"
-    """Of grains: one under each foot, or one for all (some ten times the work)."""
+    """Of grains: one under each foot, or one for all (some five times the work)."""
     grain: float = 0.04
     """Diameter of the grains, m."""
     stage: Literal["all", "descent", "pictures"] = "all"
