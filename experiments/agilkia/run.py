@@ -46,7 +46,7 @@ class Agilkia:
     at the paper's optimum on beds of grains."""
     bed: Literal["feet", "drum"] = "feet"
     """Of grains: one under each foot, or one for all (some five times the work)."""
-    grain: float = 0.04
+    grain: float = 0.05
     """Diameter of the grains, m."""
     stage: Literal["all", "descent", "pictures"] = "all"
     """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
