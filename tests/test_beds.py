@@ -145,6 +145,14 @@ def test_bad_input():
         Drum(0.0)
     with pytest.raises(ValueError, match="Bin: width"):
         Bin((1.0, 0.0))
+    with pytest.raises(ValueError, match="Bin: width has shape"):
+        Bin(0.3)
+    with pytest.raises(ValueError, match="one number"):
+        Drum([0.1, 0.2])
+    with pytest.raises(ValueError, match="coarse_grained: density = -5"):
+        coarse_grained(SIZES, -5.0, 0.25, 2.0)
+    with pytest.raises(ValueError, match="Recipe: density = -5"):
+        Recipe(LAW, SIZES, -5.0, Drum(0.2), 0.1)
     with pytest.raises(ValueError, match="five mean diameters"):
         Recipe(LAW, SIZES, 1500.0, Drum(0.08), 0.1)
     with pytest.raises(ValueError, match="pour ="):

@@ -59,7 +59,8 @@ def case(given, law=None):
     spin = jnp.array([[0.0, 0.0], [g["spin"], g["other_spin"]], [0.0, 0.0]])
     state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (velocity, spin))
     one, mass = (radius[0], model.mass[0]) if not g["pair"] else (_reduced(radius), _reduced(model.mass))
-    duration = law.duration(jnp.asarray(one), jnp.asarray(mass), jnp.zeros(()), jnp.asarray(g["into"]))
+    one, mass = jnp.asarray(one), jnp.asarray(mass)
+    duration = law.duration(one, mass, law.deepest(one, mass, jnp.zeros(()), jnp.asarray(g["into"])))
     return Cases(model, state, LENGTH * duration / (LENGTH * PER_CONTACT))
 
 

@@ -191,6 +191,15 @@ def test_a_sliding_sphere_begins_to_roll():
             np.testing.assert_allclose(v[1] - v[2], 5 / 7 * C / R * G * 2 * begins, rtol=2e-2)
 
 
+@pytest.mark.parametrize("of", [law(restitution=0.01), LinearSprings(2e3, 12.0, restitution=0.6, friction=0.5)])
+def test_friction_holds_whatever_the_damper_and_the_stiffness_along(of):
+    """A sphere that rolls down a slope: friction is 2/7 of its weight along it. In steps too long it swings."""
+    model = Grains(of, np.full(2, R), RHO, (2.0, 0.0, -G), (FLOOR,))
+    run = evolve(model, model.at_rest(np.array([[0.0, 5 * R], [0, 0], [R, R]])), [0.1, 0.105], CourantStep(0.95))
+    force = run.states.walls[0].memory.force[:, 0, 0]
+    np.testing.assert_allclose(-force, 2 / 7 * 2.0 * MASS, rtol=0.02)
+
+
 @pytest.mark.slow
 def test_cohesion_holds_up_to_its_pull_off():
     hold = law(cohesion=(ConstantCohesion(3 * MASS * G, 0.02 * R),))

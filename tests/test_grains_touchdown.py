@@ -2,6 +2,7 @@
 
 import json
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,6 +103,11 @@ def test_what_is_refused(bed, known, tmp_path):
     pebbles = read_lander(DATA / "philae.toml")["pebbles"]
     with pytest.raises(ValueError, match="too narrow"):
         build(known, OPTIMUM, pebbles, bed, drum=True)
+    wide = eqx.tree_at(lambda b: b.grains.walls[1].sdf.radius, bed, jnp.asarray(1.1))
+    with pytest.raises(ValueError, match="--bed drum"):
+        build(known, OPTIMUM, pebbles, wide, drum=False)
+    with pytest.raises(ValueError, match="no --quick"):
+        run(Agilkia(regolith="grains", quick=True, out=tmp_path))
     text = (DATA / "philae.toml").read_text().split("[pebbles]")[0]
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match="no table"):

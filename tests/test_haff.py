@@ -48,8 +48,11 @@ class SpecularWalls(AbstractGrainLaw):
     def shear_damping(self, radius, mass, depth):
         return self.pairs.shear_damping(radius, mass, depth)
 
-    def duration(self, radius, mass, depth, speed):
-        return self.pairs.duration(radius, mass, depth, speed)
+    def deepest(self, radius, mass, depth, speed):
+        return self.pairs.deepest(radius, mass, depth, speed)
+
+    def duration(self, radius, mass, depth):
+        return self.pairs.duration(radius, mass, depth)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.shape import AbstractSDF, Cylinder, Outside, Plane
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, number, require, scalar
 
 
 class AbstractContainer(eqx.Module):
@@ -48,7 +48,7 @@ def _nearest(sides, position):
 class Drum(AbstractContainer):
     """A round drum. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
 
-    diameter: Scalar = number()
+    diameter: Scalar = scalar()
 
     def __check_init__(self):
         require(self.diameter > 0, f"Drum: diameter = {self.diameter} m must be positive")
@@ -72,6 +72,7 @@ class Bin(AbstractContainer):
     width: Float[Array, "2"] = number()
 
     def __check_init__(self):
+        require(self.width.shape == (2,), f"Bin: width has shape {self.width.shape}: give [2]")
         require(self.width > 0, f"Bin: width = {self.width} m must be positive")
 
     @property

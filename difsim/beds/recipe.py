@@ -17,7 +17,7 @@ from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.dem import AbstractGrainLaw, Grains, GrainsState
 from difsim.saving import save_whole
 from difsim.stepping import digest
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 FORM = 2  # counts the ways in which beds are made and written: an older file is not read as one of this
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
@@ -45,14 +45,15 @@ class Recipe(eqx.Module):
 
     law: AbstractGrainLaw
     sizes: GaussianSizes
-    density: Scalar = number()
+    density: Scalar = scalar()
     container: AbstractContainer
-    depth: Scalar = number()
-    gravity: Scalar = number(default=9.81)
-    pour: Scalar = number(default=9.81)
+    depth: Scalar = scalar()
+    gravity: Scalar = scalar(default=9.81)
+    pour: Scalar = scalar(default=9.81)
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
+        require(self.density > 0, f"Recipe: density = {self.density} kg/m³ must be positive")
         require(self.gravity > 0, f"Recipe: gravity = {self.gravity} m/s² must be positive")
         require(self.pour >= self.gravity, f"Recipe: pour = {self.pour} m/s² must be gravity or more")
         least, needed = jnp.minimum(2 * jnp.min(self.container.half_size), self.depth), 5 * self.sizes.mean

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require, scalar
 
 PACKS = 0.6  # share of the volume that spheres take which have been poured: .55 (rough) to .64 (smooth)
 
@@ -19,9 +19,9 @@ class GaussianSizes(eqx.Module):
     the smallest would not be positive. **Source:** paper 000, Eqs 36-39.
     """
 
-    mean: Scalar = number()
-    deviation: Scalar = number()
-    cut: Scalar = number(default=2.0)
+    mean: Scalar = scalar()
+    deviation: Scalar = scalar()
+    cut: Scalar = scalar(default=2.0)
 
     def __check_init__(self):
         require(self.deviation >= 0, f"GaussianSizes: deviation = {self.deviation} m is negative")
@@ -69,8 +69,10 @@ def coarse_grained(
     factor² (1 - φ')/φ' φ/(1 - φ); left alone, it makes the soil that much weaker.
 
     **Arguments:** `sizes`, `density` ρ kg/m³ of one grain and `solid_fraction` φ (1 - porosity) of what is meant;
-    `factor` ≥ 1; `packs`: φ', a guess, or measured in a bed. **Raises:** ValueError for shares outside (0, 1).
+    `factor` ≥ 1; `packs`: φ', a guess, or measured in a bed. **Raises:** ValueError for shares outside (0, 1), a
+    density that is not positive, or smaller grains.
     """
+    require(density > 0, f"coarse_grained: density = {density} kg/m³ must be positive")
     for name, share in (("solid_fraction", solid_fraction), ("packs", packs)):
         require(0 < share < 1, f"coarse_grained: {name} = {share} must be in (0, 1)")
     require(factor >= 1, f"coarse_grained: factor = {factor} must be 1 or more")

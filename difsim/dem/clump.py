@@ -90,7 +90,7 @@ class Clump(AbstractClump):
 
     def __check_init__(self):
         require_last("Clump: centre", self.centre, 3)
-        same = self.centre.shape[:-1] == self.radius.shape != (0,)
+        same = self.centre.shape[:-1] == self.radius.shape not in ((), (0,))
         require(same, f"Clump: {self.centre.shape[:-1]} centres and {self.radius.shape} radii: give one for each")
         require(self.radius > 0, "Clump: every radius must be positive")
         require_last("Clump: wheels", self.wheels, 3)

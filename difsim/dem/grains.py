@@ -143,14 +143,16 @@ class Grains(AbstractParticles):
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def longest_step(self, motion: GrainsMotion) -> Scalar:
-        """A tenth of the shortest contact, and no more than takes the fastest two a tenth of a radius on, so that
-        none is passed by, s."""
+        """A tenth of the shortest contact, no more than takes the fastest two a tenth of a radius on, so that none
+        is passed by, and no more than lets friction hold, s."""
         spheres = self.spheres(motion.state)
         # The floor: at rest it divides.
         past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))
         each = zip(self.clumps, motion.state.clumps, strict=True)
         own = (clump.longest_step(at) for clump, at in each)
-        return jnp.min(jnp.stack([self.shortest_contact(motion) / PER_CONTACT, past / PER_CONTACT, *own]))
+        contact = self._stiffest(motion)
+        lasts, sticks = self.law.duration(*contact), self.law.sticking(*contact)
+        return jnp.min(jnp.stack([lasts / PER_CONTACT, past / PER_CONTACT, sticks, *own]))
 
     def shortest_contact(self, motion: GrainsMotion) -> Scalar:
         """How long the shortest contact lasts that there can be, s.
@@ -159,6 +161,10 @@ class Grains(AbstractParticles):
         fall through a radius. A clump counts as if six of its pebbles carried their share of the mass: all may
         touch, as the neighbours of a grain do.
         """
+        return self.law.duration(*self._stiffest(motion))
+
+    def _stiffest(self, motion: GrainsMotion) -> tuple[Scalar, Scalar, Scalar]:
+        """Effective radius m and mass kg, and depth m, of the stiffest contact that there can be."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
@@ -166,7 +172,8 @@ class Grains(AbstractParticles):
         fastest = jnp.max(_squares(spheres.velocity))
         speed = 2 * jnp.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
-        return self.law.duration(0.5 * least, 0.5 * lightest, rates.depth, speed)
+        radius, mass = 0.5 * least, 0.5 * lightest
+        return radius, mass, self.law.deepest(radius, mass, rates.depth, speed)
 
     def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
@@ -180,6 +187,8 @@ class Grains(AbstractParticles):
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
 
+        Along a contact that slides the spring is let out until it and the damper are at the bound of friction
+        together, so it holds up to (c_t u)²/(2 k_t) more than friction could, and loses that as the slip ends.
         Between spheres the last three are known of states that have been in a run, which lists their pairs.
         """
         own = {

@@ -54,8 +54,23 @@ class AbstractGrainLaw(eqx.Module):
         """c_t of the damper beside that spring, N s/m."""
 
     @abstractmethod
-    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        """s that an impact lasts which comes `depth` m deep or begins at `speed` m/s, whichever is shorter."""
+    def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        """m: the larger of `depth` m and what an impact comes to that begins at `speed` m/s."""
+
+    @abstractmethod
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+        """s that an impact lasts which comes `depth` m deep."""
+
+    def sticking(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+        """s of the longest step in which two equal spheres can stick, `depth` m deep.
+
+        A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u: k is 7/2 k_t/m*, c is 7/2 c_t/m*,
+        and u that of half a step before. So it is stable for k dt² + 2 c dt < 4; in longer ones friction swings
+        between its bounds. For `HertzMindlin` that matters where the restitution is below .2.
+        """
+        k, c = self.shear_stiffness(radius, depth), self.shear_damping(radius, mass, depth)
+        k, c = 3.5 * k / mass, 3.5 * c / mass
+        return 4 / (c + safe.sqrt_floored(c**2 + 4 * k))
 
 
 class HertzMindlin(AbstractGrainLaw):
@@ -111,11 +126,13 @@ class HertzMindlin(AbstractGrainLaw):
         k = self.shear_stiffness(radius, depth)
         return 2 * (5 / 6) ** 0.5 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
 
-    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+    def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        return jnp.maximum(depth, Hertz(self.effective_modulus, radius, Sharp()).max_depth(mass, speed))
+
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
         hertz = Hertz(self.effective_modulus, radius, Sharp())
-        deepest = jnp.maximum(depth, hertz.max_depth(mass, speed))
         # `Hertz.duration` by the depth: it falls as δ^(-1/4), and holds at rest too.
-        return HERTZ_DURATION * jnp.sqrt(1.25 * mass / (hertz.stiffness * jnp.sqrt(deepest)))
+        return HERTZ_DURATION * jnp.sqrt(1.25 * mass / (hertz.stiffness * jnp.sqrt(depth)))
 
 
 class LinearSprings(AbstractGrainLaw):
@@ -153,7 +170,10 @@ class LinearSprings(AbstractGrainLaw):
         k = self.shear_stiffness(radius, depth)
         return 2 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
 
-    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+    def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
+        return jnp.maximum(depth, speed * jnp.sqrt(mass / self.stiffness))
+
+    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
         return jnp.pi * jnp.sqrt(mass / self.stiffness)
 
 

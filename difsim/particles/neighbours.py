@@ -57,6 +57,8 @@ class Neighbours(eqx.Module):
                 f"Neighbours: cutoff = {cutoff} > 0, skin = {skin} >= 0 and slack = {slack} >= 1 must hold"
             )
         rigid = jnp.zeros(x.shape[1], bool) if rigid is None else jnp.asarray(rigid)
+        if rigid.shape != x.shape[1:]:
+            raise ValueError(f"Neighbours: rigid has shape {rigid.shape} for {x.shape[1]} particles")
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.particles.neighbours import SLACK, Neighbours
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar, number, require, require_last
 
 
 class Pairs(eqx.Module):
@@ -37,9 +37,12 @@ class Pairs(eqx.Module):
 
         **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, up to which particles meet; `skin`, `slack`:
         as `Neighbours.allocate`; `body` [m], numbers of the bodies that the last m particles are parts of.
-        **Raises:** ValueError as there.
+        **Raises:** ValueError as there, or for a `radius` that is not [n] and a `body` of all n.
         """
         position, body = jnp.asarray(position), jnp.asarray(body, jnp.int32)
+        # A gather beyond the end takes the last entry and says nothing.
+        require_last("Pairs: position", position, 3, np.size(radius))
+        require(body.size < np.size(radius), f"Pairs: {body.size} parts leave no particle alone")
         alone = position.shape[1] - body.size
         widest = 2 * float(np.max(radius[:alone])) + gap
         near = Neighbours.allocate(position[:, :alone], widest, skin, slack)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.spatial.distance import pdist
 
 from difsim.beds import Bed
 from difsim.dem import NOBODY, AtWall, Fence, Grains, GrainsState, LeggedClump, Touching
@@ -38,7 +39,8 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     """The lander of `known` at the start, over one bed under each foot, or over one for all (`drum`).
 
     **Arguments:** `values` of the unknowns: where and how the boulder lies, attitude, heading; those of the soil
-    are the bed's. `pebbles`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow.
+    are the bed's. `pebbles`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow, or
+    feet so near each other that their beds would be in one place.
     """
     model, start = known.build({name: jnp.asarray(x, float) for name, x in values.items()})
     lander = LeggedClump.from_lander(
@@ -51,6 +53,8 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     reach = np.linalg.norm(landings, axis=1).max() + 2 * float(model.lander.sole_radius)
     if drum and radius < reach:
         raise ValueError(f"a drum of radius {radius:.3g} m is too narrow for feet that reach {reach:.3g} m")
+    if not drum and (nearest := pdist(landings).min(initial=np.inf)) < 2 * radius:
+        raise ValueError(f"feet {nearest:.3g} m apart have no beds of {2 * radius:.3g} m each: take --bed drum")
     radii, ground, rock = beds(bed, places, radius)
     clear = float(jnp.max(ground.position[2] + radii))
     stone = boulder(model, clear)

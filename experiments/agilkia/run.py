@@ -92,6 +92,8 @@ def run(options: Agilkia) -> None:
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     if options.regolith == "grains":
+        if options.quick:
+            raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
         grains.run(lander, data, options.bed, options.grain, options.seed, options.out, options.keep_checkpoint)
         return
     world = worlds.best_of(options.shape, CACHE / "worlds")
