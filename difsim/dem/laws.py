@@ -64,8 +64,8 @@ class AbstractGrainLaw(eqx.Module):
     def sticking(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
         """s of the longest step in which two equal spheres can stick, `depth` m deep.
 
-        A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u: k is 7/2 k_t/m*, c is 7/2 c_t/m*,
-        and u that of half a step before. So it is stable for k dt² + 2 c dt < 4; in longer ones friction swings
+        A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u of half a step before, with
+        7/2 k_t/m* and 7/2 c_t/m* for k and c. It is stable for k dt² + 2 c dt < 4; in longer ones friction swings
         between its bounds. For `HertzMindlin` that matters where the restitution is below .2.
         """
         k, c = self.shear_stiffness(radius, depth), self.shear_damping(radius, mass, depth)

@@ -24,7 +24,7 @@ DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
 def recipe(seed: int = 0) -> Recipe:
-    """Of a bed in the laboratory, some 350 grains."""
+    """Of a bed in the laboratory, 329 grains."""
     law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
     sizes = GaussianSizes(DIAMETER, 0.1 * DIAMETER)
     return Recipe(law, sizes, DENSITY, Bin((WIDTH, WIDTH)), depth=0.06, seed=seed)
