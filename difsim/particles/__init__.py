@@ -5,7 +5,6 @@ from difsim.particles.model import AbstractEstimating as AbstractEstimating
 from difsim.particles.model import AbstractParticles as AbstractParticles
 from difsim.particles.neighbours import SLACK as SLACK
 from difsim.particles.neighbours import Neighbours as Neighbours
-from difsim.particles.neighbours import all_pairs as all_pairs
 from difsim.particles.once import made_once as made_once
 from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums

@@ -96,12 +96,6 @@ class Neighbours(eqx.Module):
         return eqx.tree_at(lambda s: (s.index, s.origin, s.longest, s.overflow), self, new)
 
 
-def all_pairs(position: Float[Array, "d n"], reach: float) -> Bool[Array, "n n"]:
-    """Which pairs are within `reach` of each other, by looking at all of them; none with itself."""
-    offset = position[:, :, None] - position[:, None]
-    return (jnp.sum(offset**2, axis=0) < reach**2) & ~jnp.eye(position.shape[1], dtype=bool)
-
-
 def _ranges(of: Neighbours, position: Float[Array, "d n"]):
     """Particles in the order of their cells, and a function of one particle: ends of its ranges [3^(d-1)]."""
     cells = np.asarray(of.cells, np.int32)
