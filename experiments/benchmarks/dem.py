@@ -59,7 +59,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     apart = jnp.max(jnp.abs(near.position - there.position)) / RADIUS
     yield row(f"float32, furthest from float64 after {SHORT} steps, over the radius", float(apart), "1")
     for count in OTHERS:
-        cost, _ = _settled(*bed(count), 1, SHORT, WIDER)
+        cost, _ = _settled(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
     yield from _derivatives(model, start(model, end), seeds)
 
