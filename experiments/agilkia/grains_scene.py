@@ -54,7 +54,7 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     if drum and radius < reach:
         raise ValueError(f"a drum of radius {radius:.3g} m is too narrow for feet that reach {reach:.3g} m")
     if not drum and (nearest := pdist(landings).min(initial=np.inf)) < 2 * radius:
-        raise ValueError(f"feet {nearest:.3g} m apart have no beds of {2 * radius:.3g} m each: take --bed drum")
+        raise ValueError(f"feet {nearest:.3g} m apart are too near for beds of {2 * radius:.3g} m: try --bed drum")
     radii, ground, rock = beds(bed, places, radius)
     clear = float(jnp.max(ground.position[2] + radii))
     stone = boulder(model, clear)
