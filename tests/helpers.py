@@ -46,6 +46,13 @@ def close(a, b) -> None:
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12), a, b)
 
 
+def all_pairs(x, reach: float, radius=0.0):
+    """Which spheres at `x` [d, n] have a gap below `reach`, a table, by looking at all; none with itself."""
+    x, radius = np.asarray(x), np.broadcast_to(radius, np.shape(x)[1])
+    gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=0) - radius[:, None] - radius
+    return (gap < reach) & ~np.eye(radius.size, dtype=bool)
+
+
 def random_like(tree, seed: int):
     """A pytree of the same shapes, of normally distributed numbers."""
     leaves, structure = jax.tree.flatten(tree)

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.contact import ConstantCohesion, RollingTorque, SpinningResistance
-from difsim.dem import NOBODY, AtWall, Grains, HertzMindlin, LinearSprings, Touching
-from difsim.dem.contacts import by_pairs, remembered_by_walls
-from difsim.dem.touching import Grain, Shear
+from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, CourantStep, Status, evolve, march, start
 from tests.helpers import single
@@ -221,33 +219,6 @@ def test_memory_outlives_its_list():
     once, often = (evolve(model, state, times, step, skin=skin) for skin in (0.5, 4e-4))
     assert (np.abs(once.states.spin).max(axis=(0, 1)) > 0.1).all()
     np.testing.assert_allclose(often.states.spin, once.states.spin, rtol=1e-12)
-
-
-def test_each_sphere_finds_what_it_remembers_of_a_wall():
-    """Sphere 2 and 0 were there, the rest of the list filled up; now 0, 1 and 2 are."""
-    force = jnp.array([[2.0, 4.0, 0.0, 0.0]]) * jnp.ones((3, 1))
-    old = AtWall(jnp.array([2, 0, NOBODY, 0]), Shear(force, force[0]))
-    (now,) = remembered_by_walls((old,), (jnp.array([0, 1, 2, NOBODY]),), 3)
-    np.testing.assert_array_equal(now.who, [0, 1, 2, NOBODY])
-    np.testing.assert_array_equal(now.memory.force, np.ones((3, 1)) * [4.0, 0.0, 2.0, 0.0])
-    np.testing.assert_array_equal(now.memory.stiffness, [4.0, 0.0, 2.0, 0.0])
-
-
-@pytest.mark.slow
-def test_second_derivatives_do_not_see_the_room_of_a_list():
-    shear = Shear(jnp.array([[0.0, 0.0], [1e-5, 0.0], [0.0, 0.0]]), jnp.array([3e3, 0.0]))
-    roomy = Touching(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
-    place = jnp.array([[0.0, 1.98 * R], [0.0, 0.0], [0.99 * R, 0.999 * R]])
-    velocity = jnp.array([[0.3, -0.1], [0.05, 0.0], [-0.1, 0.02]])
-
-    def push(size):
-        spheres = Grain(size * place, velocity, 10 * velocity, jnp.full(2, R), jnp.full(2, MASS))
-        force = by_pairs(HERTZ, spheres, roomy, jnp.asarray(1e-6))[0].force
-        return jnp.sum(force * jnp.arange(6.0).reshape(3, 2))
-
-    slope, one = jax.jit(jax.grad(push)), jnp.ones(())
-    curve = jax.jit(lambda x: jax.jvp(jax.grad(push), (x,), (one,))[1])(one)
-    np.testing.assert_allclose(curve, (slope(one + 1e-6) - slope(one - 1e-6)) / 2e-6, rtol=1e-6)
 
 
 def test_energy_along_a_wall_is_counted_once():

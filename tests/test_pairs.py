@@ -8,6 +8,7 @@ import pytest
 from difsim.dem.near import Near
 from difsim.particles import Neighbours, Pairs
 from difsim.shape import Plane
+from tests.helpers import all_pairs
 
 made = eqx.filter_jit(Pairs.made)
 
@@ -26,19 +27,14 @@ def as_table(pairs: Pairs) -> np.ndarray:
     return table + table.T
 
 
-def near_by_all_pairs(x, radius, reach):
-    gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=0) - radius[:, None] - radius
-    return (gap < reach) & ~np.eye(x.shape[1], dtype=bool)
-
-
 def test_each_pair_once():
     x, radius = sizes()
     pairs = Pairs.allocate(x, radius, gap=0.004, skin=0.01, slack=2.0)
-    np.testing.assert_array_equal(as_table(pairs), near_by_all_pairs(x, radius, 0.014))
+    np.testing.assert_array_equal(as_table(pairs), all_pairs(x, 0.014, radius))
     assert not pairs.overflow and as_table(pairs).sum() > 200
     moved = x + 0.03 * np.random.default_rng(2).normal(size=x.shape)
     again = made(pairs, jnp.asarray(moved))
-    np.testing.assert_array_equal(as_table(again), near_by_all_pairs(moved, radius, 0.014))
+    np.testing.assert_array_equal(as_table(again), all_pairs(moved, 0.014, radius))
 
 
 def test_parts_of_one_body_do_not_meet():
@@ -47,7 +43,7 @@ def test_parts_of_one_body_do_not_meet():
     radius[50:] = 0.25
     body = np.array([0] * 6 + [1] * 4)
     pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0, body=body)
-    expected = near_by_all_pairs(x, radius, 0.01)
+    expected = all_pairs(x, 0.01, radius)
     expected[50:, 50:] &= body[:, None] != body
     np.testing.assert_array_equal(as_table(pairs), expected)
     assert expected[:50, 50:].sum() > 10 and expected[50:56, 56:].any()

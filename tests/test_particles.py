@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 from difsim.particles import Neighbours, pair_sums
+from tests.helpers import all_pairs
 
 updated = eqx.filter_jit(Neighbours.updated)
-
-
-def all_pairs(position, reach):
-    """Which pairs are within `reach` of each other, by looking at all of them; none with itself."""
-    offset = position[:, :, None] - position[:, None]
-    return (np.sum(np.asarray(offset) ** 2, axis=0) < reach**2) & ~np.eye(position.shape[1], dtype=bool)
 
 
 def listed(neighbours: Neighbours) -> np.ndarray:
