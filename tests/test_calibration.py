@@ -47,8 +47,9 @@ def test_every_throw_is_kept_under_a_name_of_its_own():
     for one in wanted:
         twin = by_key[one.key]
         assert one._replace(why="") == twin._replace(why="")
-        if one.why in ("speed", "load", "size"):
-            assert one.twin.key in by_key and one.twin.key != one.key
+        if one.why in ("speed", "load", "width", "diameter"):
+            twin = one.twin(wanted[0])
+            assert twin.key in by_key and twin.key != one.key
 
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
@@ -139,11 +140,11 @@ def test_errors_add_up():
     wanted = throws(33, 0, 3)
     work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
     # The law with factors 1 and 2 takes half of what slow ones lose, three times what those among finer grains do.
-    times = np.array([{"speed": 2.0, "size": 1 / 3}.get(one.why, 1.0) for one in wanted])
+    times = np.array([{"speed": 2.0, "diameter": 1 / 3}.get(one.why, 1.0) for one in wanted])
     lost = times * (work @ [1.0, 2.0, 1.0])
     found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
     parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
-    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["size"] == pytest.approx(np.log(3.0))
+    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["diameter"] == pytest.approx(np.log(3.0))
     assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
     assert parts["total"] == pytest.approx(np.hypot(np.log(2.0), np.log(3.0)), rel=1e-6)
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from experiments.cache import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
 from experiments.foot.soils import FRICTIONS, ground_of
-from experiments.foot.soles import GRAINS, LOAD, SPEED, UNTIL, WIDTH, Throw, fallen, results, throws
+from experiments.foot.soles import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.records import provenance, write_json
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
 from inversion import response_surface
@@ -32,9 +32,10 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
 
     `quick`: a narrow drum, and soles that are left with most of their speed.
     """
-    wanted = throws(COUNT, seed, 1 if quick else REPEATS)
-    until, width = (0.5, 0.36) if quick else (UNTIL, WIDTH)  # m: a sole 5 cm off the axis both ways just fits
-    found = results(wanted, CACHE / "foot", until, width)
+    until = 0.5 if quick else UNTIL
+    # m: a sole 5 cm off the axis both ways just fits the narrower of the quick ones
+    wanted = throws(COUNT, seed, 1, 0.48, 0.36) if quick else throws(COUNT, seed, REPEATS)
+    found = results(wanted, CACHE / "foot", until)
     rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
     taken, work = columns(rows)
     factors = fitted(taken, work)
@@ -42,7 +43,13 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
     named = dict(zip(("bearing", "inertia"), factors.tolist(), strict=True))
     table = {
         "made": {"command": "difsim foot --stage calibrate", "seed": seed, **provenance()},
-        "soles": {"speed_m_s": SPEED, "load_kg_m2": LOAD, "grains_m": GRAINS, "until_share_of_speed": until},
+        "soles": {
+            "speed_m_s": SPEED,
+            "load_kg_m2": LOAD,
+            "grains_m": GRAINS,
+            "drum_m": wanted[0].width,
+            "until_share_of_speed": until,
+        },
         "unknowns": UNKNOWNS,
         "points": points.tolist(),
         "lost_J_m2": taken.tolist(),
@@ -82,20 +89,22 @@ def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 3
 def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) -> dict[str, float]:
     """What is not known of ln of what resists: how far the law with two factors is off a `soil` that it has not
     seen, with the scatter between `beds` and places of one soil; what counting from the mean `surface` in place
-    of the first touch changes; what `speed`, `load` and finer grains (`size`) change; `total` but for `beds`."""
+    of the first touch changes; what half the `speed`, half the `load`, a narrower drum (`width`) and finer grains
+    (`diameter`) change; `total` but for `beds`."""
     ratio = {
         one.key: float(np.log(row["lost"] / told(np.array(row["work"]), factors)))
         for one, row in zip(wanted, found, strict=True)
     }
 
     def change(why):
-        return _rms(np.array([ratio[one.key] - ratio[one.twin.key] for one in wanted if one.why == why]))
+        off = [ratio[one.key] - ratio[one.twin(wanted[0]).key] for one in wanted if one.why == why]
+        return _rms(np.array(off))
 
     taken, work = columns(found[:COUNT])
     parts = {
         "soil": _rms(unseen(taken, work)),
         "surface": _rms(np.log(told(work, below(found[:COUNT])) / told(work, factors))),
-        **{why: change(why) for why in ("speed", "load", "size")},
+        **{why: change(why) for why in ("speed", "load", "width", "diameter")},
     }
     again = [ratio[one.key] for one in wanted if one.why == "again"]
     return parts | {"beds": float(np.std(again, ddof=1)), "total": float(np.linalg.norm([*parts.values()]))}

@@ -27,7 +27,7 @@ from difsim.shape.pebbles import fill_with_pebbles
 from difsim.stepping import CourantStep, Progress, evolve, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
-from experiments.foot.thrown import BAR, FRAME, LONGEST, law_fall, table
+from experiments.foot.thrown import BAR, FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, STYLE
 
 RESTITUTION = 0.3  # assumed
@@ -41,6 +41,7 @@ LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is
 COURANT, SKIN = 0.9, 0.1
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
+LONGEST = 2.0  # s
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 

@@ -46,7 +46,7 @@ class FootStudy:
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     grains: tuple[float, ...] = (0.04, 0.025)
     """Diameters of the grains, m, each a bed of its own."""
-    width: float = 0.6
+    width: float = 1.2
     """Of the drum of grains, m."""
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""

@@ -20,24 +20,27 @@ from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, g
 from experiments.foot.thrown import law_fall
 from inversion import Checkpoint
 
-FORM = 1  # counts the ways in which soles are thrown: an older result is not read as one of this
+FORM = 2  # counts the ways in which soles are thrown: an older result is not read as one of this
 SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
 UNTIL = 0.3  # of the speed: nine tenths of the energy are lost then, and the rest would take most of the time
-GRAINS, WIDTH = 0.04, 0.6  # m, of a grain and of the drum
+GRAINS, WIDTH = 0.04, 1.2  # m, of a grain and of the drum
 FINER = 0.025  # m, of grains that tell what their size does: some seven times the work
+NARROWER = 0.9  # m, of a drum that tells how much walls carry, and has room for so many finer grains
 ROOM = 1.6  # in a list, over what it holds before the bed is pressed
 LEFT_OUT = 2.0  # grains above the floor: so few do not say what a floor does
 SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
 
 
 class Throw(NamedTuple):
-    """One sole: into what `soil`, of what coarse grains (`diameter` m, `bed` is a seed), where, m, how fast, m/s,
-    with what load, kg/m²; `why` it is thrown."""
+    """One sole: into what `soil`, of what coarse grains (`diameter` m, `bed` is a seed, in a drum of `width` m),
+    where, m, how fast, m/s, with what load, kg/m²; `why` it is thrown: for the "design", "again", or the field in
+    which it differs from a throw of the design."""
 
     why: str
     soil: Soil
     diameter: float = GRAINS
     bed: int = 0
+    width: float = WIDTH
     place: tuple[float, float] = (0.0, 0.0)
     speed: float = SPEED
     load: float = LOAD
@@ -45,27 +48,32 @@ class Throw(NamedTuple):
     @property
     def key(self) -> str:
         """A file's name."""
-        numbers = *self.soil, self.diameter, self.bed, *self.place, self.speed, self.load
+        numbers = *self.soil, self.diameter, self.bed, self.width, *self.place, self.speed, self.load
         return "_".join(f"{x:.6g}" for x in numbers)
 
-    @property
-    def twin(self) -> "Throw":
-        """The same soil and place with the speed, the load and the grains of the design."""
-        return self._replace(speed=SPEED, load=LOAD, diameter=GRAINS)
+    def twin(self, design: "Throw") -> "Throw":
+        """What it is compared with: where it differs, as in the `design`."""
+        return self._replace(**{self.why: getattr(design, self.why)})
 
 
-def throws(count: int, seed: int, repeats: int) -> list[Throw]:
+def throws(count: int, seed: int, repeats: int, width: float = WIDTH, narrower: float = NARROWER) -> list[Throw]:
     """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
-    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load; and
-    all that came down in the thinnest layer of the first bed again, among FINER grains."""
+    `repeats` places in each of two beds; five soils of the design with half the speed and with half the load;
+    these and all that came down in the thinnest layer of the first bed in a `narrower` drum; and there, in that
+    layer, among FINER grains."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
-    some = [Throw("design", soil, place=tuple(at)) for soil, at in zip(design(count, seed), places, strict=False)]
+    soils = design(count, seed)
+    some = [Throw("design", soil, width=width, place=tuple(at)) for soil, at in zip(soils, places, strict=False)]
     soft = [one for one in some if _is_soft(one)][:5]
-    again = [Throw("again", OPTIMUM, bed=bed, place=tuple(at)) for bed in (0, 1) for at in places[count:]]
+    again = [
+        Throw("again", OPTIMUM, bed=bed, width=width, place=tuple(at)) for bed in (0, 1) for at in places[count:]
+    ]
     slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft]
     light = [one._replace(why="load", load=0.5 * LOAD) for one in soft]
     thin = [one for one in some + again if one.bed == 0 and one.soil.thickness == THICKNESSES[0] and _is_soft(one)]
-    return some + again + slow + light + [one._replace(why="size", diameter=FINER) for one in thin]
+    narrow = [one._replace(why="width", width=narrower) for one in dict.fromkeys(soft + thin)]
+    fine = [one._replace(why="diameter", width=narrower, diameter=FINER) for one in thin]
+    return some + again + slow + light + narrow + fine
 
 
 def _is_soft(one: Throw) -> bool:
@@ -73,11 +81,11 @@ def _is_soft(one: Throw) -> bool:
 
 
 class Range:
-    """Where soles are thrown: its beds in drums of `width` m, and for each the list of a first throw, so that all
-    are one program. A sole is left with `until` of its speed."""
+    """Where soles are thrown: its beds, and for each the list of a first throw, so that all are one program. A
+    sole is left with `until` of its speed."""
 
-    def __init__(self, until: float, width: float):
-        self.until, self.width = until, width
+    def __init__(self, until: float):
+        self.until = until
         self.beds: dict[tuple, tuple[Bed, Progress]] = {}
 
     def __call__(self, one: Throw) -> dict[str, np.ndarray]:
@@ -94,18 +102,18 @@ class Range:
         }
 
     def _bed(self, one: Throw) -> tuple[Bed, Progress]:
-        which = one.diameter, one.soil.thickness, one.bed
+        which = one.diameter, one.soil.thickness, one.width, one.bed
         if which not in self.beds:
-            bed = poured(one.diameter, one.soil.thickness, self.width, one.bed)
+            bed = poured(*which)
             soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
             self.beds[which] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
         return self.beds[which]
 
 
-def results(wanted: list[Throw], folder: Path, until: float = UNTIL, width: float = WIDTH) -> list[dict[str, Any]]:
+def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dict[str, Any]]:
     """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
-    kept = Checkpoint(folder, repr((FORM, until, width, ROOM, LEFT_OUT, GRAVITY)))
-    stand = Range(until, width)
+    kept = Checkpoint(folder, repr((FORM, until, ROOM, LEFT_OUT, GRAVITY)))
+    stand = Range(until)
     paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
     return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
 
