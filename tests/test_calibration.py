@@ -48,8 +48,10 @@ def test_every_throw_is_kept_under_a_name_of_its_own():
         twin = by_key[one.key]
         assert one._replace(why="") == twin._replace(why="")
         if one.why in ("speed", "load", "width", "diameter"):
-            twin = one.twin(wanted[0])
-            assert twin.key in by_key and twin.key != one.key
+            like = one.twin(wanted[0])
+            assert like.key in by_key
+            assert {k for k in one._fields if getattr(one, k) != getattr(like, k)} == {one.why}
+            assert (one.width == wanted[0].width) == (one.why in ("speed", "load"))
 
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
@@ -98,7 +100,8 @@ def test_the_shipped_table_is_what_it_says():
     parts = {k: v for k, v in table["sigma"].items() if k not in ("beds", "total")}
     assert parts["soil"] == pytest.approx(np.sqrt(np.mean(unseen(taken, work) ** 2)), rel=1e-3)
     assert float(known.sigma) == pytest.approx(np.linalg.norm([*parts.values()]))
-    assert len(table["points"]) == len(taken) >= 32
+    assert {*parts} == {"soil", "surface", "speed", "load", "width", "diameter"}
+    assert len(table["points"]) == len(taken) >= 32 and table["soles"]["drum_m"] == soles.WIDTH
     assert {"command", "seed", "created"} <= set(table["made"])
 
 
@@ -139,14 +142,16 @@ def test_its_error_is_one_more_unknown(known):
 def test_errors_add_up():
     wanted = throws(33, 0, 3)
     work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
-    # The law with factors 1 and 2 takes half of what slow ones lose, three times what those among finer grains do.
-    times = np.array([{"speed": 2.0, "diameter": 1 / 3}.get(one.why, 1.0) for one in wanted])
+    # The law with factors 1 and 2 takes half of what slow ones lose; in the narrower drum two thirds, and three
+    # times that among finer grains, which are compared with it.
+    times = np.array([{"speed": 2.0, "width": 1.5, "diameter": 0.5}.get(one.why, 1.0) for one in wanted])
     lost = times * (work @ [1.0, 2.0, 1.0])
     found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
     parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
     assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["diameter"] == pytest.approx(np.log(3.0))
+    assert parts["width"] == pytest.approx(np.log(1.5))
     assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
-    assert parts["total"] == pytest.approx(np.hypot(np.log(2.0), np.log(3.0)), rel=1e-6)
+    assert parts["total"] == pytest.approx(np.linalg.norm(np.log([2.0, 1.5, 3.0])), rel=1e-6)
 
 
 @pytest.mark.slow

@@ -27,14 +27,13 @@ LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by t
 Rows = list[dict[str, Any]]
 
 
-def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
+def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str, Any]:
     """Throw, fit, write OUT/sole_in_grains.json, which is the table of `data/`, and OUT/factors.png.
 
-    `quick`: a narrow drum, and soles that are left with most of their speed.
+    `width`: of the drum, m. `quick`: soles that are left with half of their speed, and one repeat.
     """
-    until = 0.5 if quick else UNTIL
-    # m: a sole 5 cm off the axis both ways just fits the narrower of the quick ones
-    wanted = throws(COUNT, seed, 1, 0.48, 0.36) if quick else throws(COUNT, seed, REPEATS)
+    repeats, until = (1, 0.5) if quick else (REPEATS, UNTIL)
+    wanted = throws(COUNT, seed, repeats, width)
     found = results(wanted, CACHE / "foot", until)
     rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
     taken, work = columns(rows)
@@ -47,7 +46,7 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
             "speed_m_s": SPEED,
             "load_kg_m2": LOAD,
             "grains_m": GRAINS,
-            "drum_m": wanted[0].width,
+            "drum_m": width,
             "until_share_of_speed": until,
         },
         "unknowns": UNKNOWNS,
@@ -60,9 +59,13 @@ def run(out: Path, seed: int = 0, quick: bool = False) -> dict[str, Any]:
     write_json(out / TABLE.name, table)
     draw(out / "factors.png", points, wanted, found, factors)
     ways = np.array(
-        [[row["law_way"], _way(one, row, factors, until)] for one, row in zip(wanted, rows, strict=False)]
+        [
+            [row[k] for k in ("way", "law_way")] + [_way(one, row, factors, until)]
+            for one, row in zip(wanted, rows, strict=False)
+            if row["stands"]  # others were left above the floor, where the law goes on
+        ]
     )
-    off = np.log(ways / np.array([[row["way"]] for row in rows]))
+    off = np.log(ways[:, 1:] / ways[:, :1])
     return {
         "factors": named,
         "sigma": sigma,
@@ -89,8 +92,8 @@ def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 3
 def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) -> dict[str, float]:
     """What is not known of ln of what resists: how far the law with two factors is off a `soil` that it has not
     seen, with the scatter between `beds` and places of one soil; what counting from the mean `surface` in place
-    of the first touch changes; what half the `speed`, half the `load`, a narrower drum (`width`) and finer grains
-    (`diameter`) change; `total` but for `beds`."""
+    of the first touch changes; what half the `speed`, half the `load`, a narrower drum (`width`) and, in
+    that, finer grains (`diameter`) change; `total` but for `beds`."""
     ratio = {
         one.key: float(np.log(row["lost"] / told(np.array(row["work"]), factors)))
         for one, row in zip(wanted, found, strict=True)

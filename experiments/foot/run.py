@@ -15,6 +15,7 @@ from tqdm import tqdm
 from difsim.stepping import CourantStep, Status, advance, describe, start
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
+from experiments.foot.soles import WIDTH
 from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
@@ -46,7 +47,7 @@ class FootStudy:
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     grains: tuple[float, ...] = (0.04, 0.025)
     """Diameters of the grains, m, each a bed of its own."""
-    width: float = 1.2
+    width: float = WIDTH
     """Of the drum of grains, m."""
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
@@ -58,7 +59,7 @@ class FootStudy:
     def __post_init__(self):
         if self.quick:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
-            self.grains, self.width = (0.05,), 0.3
+            self.grains, self.width = (0.05,), 0.48  # calibrated in .36 m too: a sole 5 cm off both ways just fits
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
         if self.load <= 0:
@@ -140,8 +141,9 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
 def _calibrated(options: FootStudy) -> None:
     record(
         options.out or Path("results/foot/calibrate"),
-        partial(calibrate.run, quick=options.quick),
+        partial(calibrate.run, width=options.width, quick=options.quick),
         stage=options.stage,
+        width_m=options.width,
     )
 
 

@@ -14,7 +14,7 @@ from difsim.beds import Bed
 from difsim.contact import Regolith
 from difsim.stepping import Progress
 from difsim.typing import Scalar
-from experiments.foot.grains import above, throw
+from experiments.foot.grains import LONGEST, above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
 from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
@@ -24,8 +24,8 @@ FORM = 2  # counts the ways in which soles are thrown: an older result is not re
 SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
 UNTIL = 0.3  # of the speed: nine tenths of the energy are lost then, and the rest would take most of the time
 GRAINS, WIDTH = 0.04, 1.2  # m, of a grain and of the drum
-FINER = 0.025  # m, of grains that tell what their size does: some seven times the work
-NARROWER = 0.9  # m, of a drum that tells how much walls carry, and has room for so many finer grains
+NARROWER = 0.75  # of the width: a drum that tells how much walls carry
+FINER = 0.025  # m, of grains that tell what their size does: in one drum some seven times the work
 ROOM = 1.6  # in a list, over what it holds before the bed is pressed
 LEFT_OUT = 2.0  # grains above the floor: so few do not say what a floor does
 SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
@@ -34,7 +34,7 @@ SCATTER = 0.05  # m: how far from the drum's axis a sole may come down
 class Throw(NamedTuple):
     """One sole: into what `soil`, of what coarse grains (`diameter` m, `bed` is a seed, in a drum of `width` m),
     where, m, how fast, m/s, with what load, kg/m²; `why` it is thrown: for the "design", "again", or the field in
-    which it differs from a throw of the design."""
+    which it differs from its `twin`."""
 
     why: str
     soil: Soil
@@ -52,15 +52,15 @@ class Throw(NamedTuple):
         return "_".join(f"{x:.6g}" for x in numbers)
 
     def twin(self, design: "Throw") -> "Throw":
-        """What it is compared with: where it differs, as in the `design`."""
+        """What one that is not of the design is compared with: there its field is as in the `design`."""
         return self._replace(**{self.why: getattr(design, self.why)})
 
 
-def throws(count: int, seed: int, repeats: int, width: float = WIDTH, narrower: float = NARROWER) -> list[Throw]:
+def throws(count: int, seed: int, repeats: int, width: float = WIDTH) -> list[Throw]:
     """The design, each soil at a place of its own. Beside it, of soft grains, whose steps are long: one soil at
     `repeats` places in each of two beds; five soils of the design with half the speed and with half the load;
-    these and all that came down in the thinnest layer of the first bed in a `narrower` drum; and there, in that
-    layer, among FINER grains."""
+    these and all that came down in the thinnest layer of the first bed in a NARROWER drum; and the latter there
+    among FINER grains."""
     places = np.random.default_rng(seed).uniform(-SCATTER, SCATTER, (count + repeats, 2)).round(4).tolist()
     soils = design(count, seed)
     some = [Throw("design", soil, width=width, place=tuple(at)) for soil, at in zip(soils, places, strict=False)]
@@ -68,6 +68,7 @@ def throws(count: int, seed: int, repeats: int, width: float = WIDTH, narrower: 
     again = [
         Throw("again", OPTIMUM, bed=bed, width=width, place=tuple(at)) for bed in (0, 1) for at in places[count:]
     ]
+    narrower = round(NARROWER * width, 3)
     slow = [one._replace(why="speed", speed=0.5 * SPEED) for one in soft]
     light = [one._replace(why="load", load=0.5 * LOAD) for one in soft]
     thin = [one for one in some + again if one.bed == 0 and one.soil.thickness == THICKNESSES[0] and _is_soft(one)]
@@ -112,7 +113,7 @@ class Range:
 
 def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dict[str, Any]]:
     """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
-    kept = Checkpoint(folder, repr((FORM, until, ROOM, LEFT_OUT, GRAVITY)))
+    kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     stand = Range(until)
     paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
     return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
