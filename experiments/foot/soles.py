@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -92,7 +93,7 @@ class Range:
     def __call__(self, one: Throw) -> dict[str, np.ndarray]:
         """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
         the `unrest` m/s of its grains before; how many `steps`."""
-        bed, like = self._bed(one)
+        bed, like = self.bed(one)
         soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
         deepest = bed.figures.height - LEFT_OUT * one.diameter
         path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, like)
@@ -102,10 +103,13 @@ class Range:
             "steps": path.attrs["steps"],
         }
 
-    def _bed(self, one: Throw) -> tuple[Bed, Progress]:
+    def bed(self, one: Throw) -> tuple[Bed, Progress]:
+        """Where it comes down, and the beginning of a throw there."""
         which = one.diameter, one.soil.thickness, one.width, one.bed
         if which not in self.beds:
             bed = poured(*which)
+            # XLA takes memory maps for every program, and crashes past 65 530; those that pour serve one bed.
+            jax.clear_caches()
             soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
             self.beds[which] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
         return self.beds[which]
@@ -115,6 +119,9 @@ def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dic
     """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     stand = Range(until)
+    for one in wanted:
+        if one.key not in kept:
+            stand.bed(one)  # all beds first: pouring forgets the programs of throws
     paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
     return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
 
