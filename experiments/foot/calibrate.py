@@ -60,7 +60,7 @@ def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str
     draw(out / "factors.png", points, wanted, found, factors)
     ways = np.array(
         [
-            [row[k] for k in ("way", "law_way")] + [_way(one, row, factors, until)]
+            [row["way"], row["law_way"], _way(one, row, factors, until)]
             for one, row in zip(wanted, rows, strict=False)
             if row["stands"]  # others were left above the floor, where the law goes on
         ]

@@ -52,6 +52,11 @@ class Throw(NamedTuple):
         numbers = *self.soil, self.diameter, self.bed, self.width, *self.place, self.speed, self.load
         return "_".join(f"{x:.6g}" for x in numbers)
 
+    @property
+    def grains(self) -> tuple[float, float, float, int]:
+        """What is `poured` for it."""
+        return self.diameter, self.soil.thickness, self.width, self.bed
+
     def twin(self, design: "Throw") -> "Throw":
         """What one that is not of the design is compared with: there its field is as in the `design`."""
         return self._replace(**{self.why: getattr(design, self.why)})
@@ -93,7 +98,7 @@ class Range:
     def __call__(self, one: Throw) -> dict[str, np.ndarray]:
         """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
         the `unrest` m/s of its grains before; how many `steps`."""
-        bed, like = self.bed(one)
+        bed, like = self._bed(one)
         soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
         deepest = bed.figures.height - LEFT_OUT * one.diameter
         path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, like)
@@ -103,25 +108,22 @@ class Range:
             "steps": path.attrs["steps"],
         }
 
-    def bed(self, one: Throw) -> tuple[Bed, Progress]:
-        """Where it comes down, and the beginning of a throw there."""
-        which = one.diameter, one.soil.thickness, one.width, one.bed
-        if which not in self.beds:
-            bed = poured(*which)
-            # XLA takes memory maps for every program, and crashes past 65 530; those that pour serve one bed.
-            jax.clear_caches()
+    def _bed(self, one: Throw) -> tuple[Bed, Progress]:
+        if one.grains not in self.beds:
+            bed = poured(*one.grains)
             soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
-            self.beds[which] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
-        return self.beds[which]
+            self.beds[one.grains] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
+        return self.beds[one.grains]
 
 
 def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dict[str, Any]]:
     """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     stand = Range(until)
-    for one in wanted:
-        if one.key not in kept:
-            stand.bed(one)  # all beds first: pouring forgets the programs of throws
+    for grains in dict.fromkeys(one.grains for one in wanted if one.key not in kept):
+        poured(*grains)
+        # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
+        jax.clear_caches()
     paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
     return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
 
