@@ -35,7 +35,10 @@ class AbstractModel(eqx.Module):
     @abstractmethod
     def ledger(self, t: Scalar, state: Any) -> dict[str, Array]:
         """The accounts that must not move: `energy` as a dict of parts in J whose sum is constant, and
-        `momentum` N s and `angular_momentum` N m s [3], each less the impulses received."""
+        `momentum` N s and `angular_momentum` N m s [3], each less the impulses received.
+
+        `simulate` gives the status ENERGY where the sum of `energy` drifts; without `energy` nothing is checked.
+        """
 
     def buried(self, state: Any) -> Bool[Array, ""]:
         """Whether a body has its centre in the ground: no law of contact holds there, and it would be shot out."""

@@ -11,12 +11,13 @@ from jaxtyping import Array, Float, Int
 
 from difsim.body import RigidState
 from difsim.dynamics import AbstractImpactModel, AbstractModel
+from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import Events
 from difsim.stepping.flight import ToContact
 from difsim.stepping.methods import AbstractMethod, Sensitivities
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
-from difsim.typing import instants, is_known
+from difsim.typing import Scalar, instants, is_known
 
 
 class Solution(eqx.Module):
@@ -25,7 +26,8 @@ class Solution(eqx.Module):
     `times` [T] s of the states (with `ToContact` none is later than the contact); `states`, the model's state
     with a leading axis of T; `status` (a `Status` code); `ledger`, the model's accounts at each time; `steps`
     taken; `steps_per_contact`, the mean number of accepted steps between touch and lift-off (inf without
-    contact); `validity`, how far derivatives of this solution can be trusted.
+    contact); `validity`, how far derivatives of this solution can be trusted; `energy_error`, the largest drift of
+    the energy, as a share of what is there.
     """
 
     times: Float[Array, "T"]
@@ -35,6 +37,7 @@ class Solution(eqx.Module):
     steps: Int[Array, ""]
     steps_per_contact: Float[Array, ""]
     validity: Validity
+    energy_error: Scalar
 
     @property
     def last(self) -> Any:
@@ -121,6 +124,9 @@ def _simulate(
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
     status = jnp.where(model.buried(state), jnp.maximum(status, int(Status.INSIDE)), status)
     ledger = jax.vmap(model.ledger)(times, states)
+    error = energy_error(ledger.get("energy", {}), run.states.dtype)
+    unaccounted = error > allowed_error(getattr(method, "rtol", 0.0), error.dtype)
+    status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
@@ -132,6 +138,7 @@ def _simulate(
         steps=run.steps,
         steps_per_contact=run.steps_per_contact,
         validity=validity,
+        energy_error=error,
     )
     return solution, doubt
 

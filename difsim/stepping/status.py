@@ -27,6 +27,7 @@ class Status(IntEnum):
     NOT_FINITE = 12
     STEP_TOO_SHORT = 13
     BEYOND_LAW = 14
+    ENERGY = 15
 
 
 REMEDY = {
@@ -51,6 +52,8 @@ REMEDY = {
     "look at what jumps there",
     Status.BEYOND_LAW: "a particle is past what its law holds for: a sphere half a radius deep in another or in a "
     "wall, a soil of twice its density: look at where it began, at speeds and stiffness",
+    Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps; where that does "
+    "not help, a force of the model is wrong there",
 }
 
 
