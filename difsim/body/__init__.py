@@ -1,7 +1,7 @@
 """Bodies: rigid motion and the lander."""
 
 from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
-from difsim.body.rigid import RigidBody, RigidState
+from difsim.body.rigid import RigidBody, RigidState, rigid_scales
 from difsim.body.stone import Edges, Stone
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
+    "rigid_scales",
 ]

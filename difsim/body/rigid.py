@@ -84,3 +84,14 @@ class RigidBody(eqx.Module):
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """½ m v² + ½ ω·I ω, J."""
         return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+
+
+def rigid_scales(state: RigidState, speed: Scalar, length: Scalar, reach: Scalar) -> tuple[RigidState, RigidState]:
+    """The origin and the units of a rigid body's numbers, for `dynamics.AbstractModel.scales`.
+
+    **Arguments:** `speed` m/s and `length` m of its motion; `reach` m, its size.
+    """
+    still = jnp.zeros(3)
+    origin = RigidState(state.position, still, jnp.zeros(4), still)
+    ones = jnp.ones(3)
+    return origin, RigidState(length * ones, speed * ones, jnp.ones(4), speed / reach * ones)

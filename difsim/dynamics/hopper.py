@@ -5,10 +5,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState
+from difsim.body import RigidBody, RigidState, rigid_scales
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
-from difsim.dynamics.model import AbstractModel, Approach
+from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
@@ -112,6 +112,19 @@ class Hopper(AbstractModel):
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,
             resolution=self.resolution,
             acceleration=greatest_acceleration(self.gravity, self.omega, body.position, gap),
+        )
+
+    def scales(self, t, state):
+        reach = self.contact.outline.radius
+        units = motion_units(self.approach(t, state), reach)
+        origin, size = rigid_scales(state.body, units.speed, units.length, reach)
+        energy = 0.5 * self.body.mass * units.speed**2
+        nothing = Powers(*jnp.zeros(3))
+        return (
+            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory), nothing),
+            HopperState(
+                size, jnp.ones(4), jnp.full_like(state.memory, units.length), Powers(energy, energy, energy)
+            ),
         )
 
     def buried(self, state):

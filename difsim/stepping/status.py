@@ -34,7 +34,8 @@ REMEDY = {
     Status.UNDER_RESOLVED: "too few steps per contact for a derivative: tighten the tolerance or the step",
     Status.PAST_VALIDITY: "contacts magnify a small change so much that the derivative says nothing: end earlier, "
     "fit arc by arc, or smooth it (inversion.smoothed_gradient)",
-    Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
+    Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance "
+    "(float32 holds none below 1e-6)",
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` or `collide(contacts=...)` allow: raise it, or "
     "end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
