@@ -29,7 +29,7 @@ def warn_of_single(method: Any, state: Any) -> None:
 
 @functools.cache
 def _warn_once() -> None:
-    least = finest_tolerance(jnp.float32)
+    least = finest_tolerance(jnp.dtype(jnp.float32))
     warnings.warn(
         f"simulate: the state is float32, in which no relative tolerance below {least:.1g} can be met; that is "
         "used instead of the method's, and derivatives through contact are good to some 1e-2 (`validity.error`); "
