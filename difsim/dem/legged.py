@@ -52,6 +52,7 @@ class LeggedClump(AbstractClump):
     **Raises:** ValueError for seats that do not match, or numbers that are not positive.
     """
 
+    tag = "legged-clump"
     body: Clump
     legs: tuple[Clump, ...]
     seat: Float[Array, "n 3"] = number()

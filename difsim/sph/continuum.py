@@ -45,6 +45,7 @@ class Continuum(AbstractEstimating):
     **Raises:** ValueError for masses that are not positive, and negative damping.
     """
 
+    tag = "continuum"
     material: AbstractMaterial
     kernel: AbstractKernel
     viscosity: Viscosity

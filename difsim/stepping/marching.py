@@ -25,6 +25,7 @@ class AbstractStep(eqx.Module):
 class ConstantStep(AbstractStep):
     """Always `dt` s. **Raises:** ValueError for dt ≤ 0."""
 
+    tag = "constant-step"
     dt: Scalar = number()
 
     def __check_init__(self):
@@ -37,6 +38,7 @@ class ConstantStep(AbstractStep):
 class CourantStep(AbstractStep):
     """`courant` times the model's longest stable step. **Raises:** ValueError for courant outside (0, 1]."""
 
+    tag = "courant-step"
     courant: Scalar = number(default=0.5)
 
     def __check_init__(self):
@@ -71,7 +73,11 @@ def start(
     that it lasts for some steps; `slack`: how much more room it has than it needs now.
     **Raises:** ValueError as the list's `allocate`.
     """
-    neighbours = model.allocate(state, skin, slack)
+    return begun(model, state, time, model.allocate(state, skin, slack))
+
+
+def begun(model: AbstractParticles, state: Any, time: float, neighbours: Any) -> Progress:
+    """`start` with a list that is there."""
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
     return Progress(motion, neighbours, zero, zero, zero - 1, jnp.full_like(motion.time, jnp.inf))
