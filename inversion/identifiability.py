@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.stats import chi2
 
 from .branch import Node
 from .leastsq import Fit, Stops, covariance, levenberg_marquardt
@@ -21,6 +20,7 @@ FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
 NOT_FIXED = "not fixed: the prior came back"
 MISSED = "no verdict: the model misses the data"
+LOCAL = "no verdict: a profile found a better fit"
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
 
@@ -29,8 +29,8 @@ class Profile:
     """Misfit along one parameter, all others fitted again at each value.
 
     `grid` in the parameter's unit, `misfit` (infinite where nothing was valid), `best`: the lowest misfit
-    known; `interval`: the least that holds all values with misfit - best < 3.84; an end is
-    None where the grid or the simulator stops before it is reached.
+    known, below the fit's own where that was a local minimum; `interval`: the least that holds all values with
+    misfit - best < 3.84; an end is None where the grid or the simulator stops before it is reached.
     """
 
     name: str
@@ -72,8 +72,9 @@ def identify(
 
     A verdict comes from the parameter's profile where one is given, else from the linearised interval
     s -+ 1.96 sigma of the data alone: both ends inside the prior's range fix it, one end bounds it. A
-    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that `misses` its data
-    no interval means anything, and no verdict is given.
+    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that does not explain its
+    data (`Fit.explains_data`) no interval means anything, nor of one that is 3.84 or more above the misfit that a
+    profile found: no verdict is given.
 
     **Arguments:** `fit`: of the same problem, held in the same way; `threshold`: see `Identifiability`
     (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
@@ -107,7 +108,10 @@ def identify(
             ends = sum(end is not None for end in profiles[name].interval)
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
-        verdicts[name] = MISSED if misses(problem, fit) else (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+        verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+    best = min((found.best for found in (profiles or {}).values()), default=np.inf)
+    if not fit.explains_data or best < fit.misfit - THRESHOLD:
+        verdicts = dict.fromkeys(verdicts, LOCAL if fit.explains_data else MISSED)
     smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
     return Identifiability(
         names=fit.names,
@@ -122,15 +126,6 @@ def identify(
         shrinkage=dict(zip(fit.names, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
     )
-
-
-def misses(problem: Problem, fit: Fit) -> bool:
-    """Whether the fitted model gives data as far off as these less than once in 1000 (χ² of the data rows).
-
-    The rows are all counted as degrees of freedom, none taken off for the fitted parameters: a generous test.
-    """
-    data = fit.residual[: problem.data.size]
-    return bool(data @ data > chi2.isf(1e-3, problem.data.size))
 
 
 def profile(

@@ -1,5 +1,7 @@
 """Fisher information and profiles against closed forms, and verdicts on what cannot be known."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import toys
 
 import inversion
 from inversion import Bounded, Gaussian, Observation, Observations, Problem
-from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED
 
 
 def test_fisher_information_of_a_linear_problem(key):
@@ -147,10 +149,22 @@ def test_refused(key):
 
 def test_no_verdict_where_the_model_misses_the_data(key):
     fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
-    assert not inversion.misses(toys.linear(), fit)
+    assert fit.explains_data
     # Three data for two parameters, .2 apart from what any of them can give, at sigma .01.
     data = Observations({"y": Observation(toys.MEASURED + np.array([0.0, 0.0, 0.2]), 0.01)})
     far = Problem(toys.linear().parameters, toys.line, data)
     fit = inversion.fit(far, key=key, starts=8, keep=2)
-    assert inversion.misses(far, fit)
+    assert not fit.explains_data
     assert set(inversion.identify(far, fit).verdicts.values()) == {MISSED}
+
+
+def test_no_verdict_at_a_local_minimum_that_a_profile_shows(key):
+    """Intervals about a minimum that is 3.84 or more above another one are those of no likelihood."""
+    problem = toys.multimodal()
+    local = inversion.fit(problem, key=key, starts=0, keep=1, guesses=[{"x": -0.4}])
+    assert local.status.converged and local.explains_data and local.misfit > 0.3
+    found = inversion.profile(problem, local, "x", np.linspace(-4.0, 5.0, 200))
+    assert found.best < local.misfit - 0.3
+    deeper = dataclasses.replace(found, best=local.misfit - 4.0)
+    assert inversion.identify(problem, local, {"x": found}).verdicts["x"] != LOCAL
+    assert inversion.identify(problem, local, {"x": deeper}).verdicts["x"] == LOCAL
