@@ -117,6 +117,38 @@ def block(position, spacing=0.1):
 field = eqx.filter_jit(lambda model, state, neighbours: model.field(state, neighbours))
 
 
+def strained(d, kernel, support):
+    """The relative error of a uniform expansion's stress rate in the middle of a lattice, whatever the support."""
+    cells = {2: 11, 3: 9}[d]
+    model, state, _ = block(grid(d, 1.0, cells) - (cells - 1) / 2, 1.0)
+    model = eqx.tree_at(lambda m: m.kernel, model, kernel(support))
+    state = eqx.tree_at(lambda s: s.velocity, state, state.position)
+    rate = field(model, state, Neighbours.allocate(state.position, support, 0.0)).stress[
+        0, 0, state.density.size // 2
+    ]
+    expansion = jnp.diag(jnp.array([1.0, 1.0, float(d == 3)]))
+    return float(rate / SOIL.rate(jnp.zeros((3, 3)), expansion)[0, 0]) - 1
+
+
+@pytest.mark.parametrize("kernel", [CubicSpline, WendlandC2])
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_support_of_too_few_spacings_is_refused(d, kernel):
+    """One of 1.5 spacings made stresses 29 % too large, and nothing said so."""
+    assert -0.35 < strained(d, kernel, 1.5) < -0.25
+    assert all(abs(strained(d, kernel, support)) < 0.035 for support in (2.0, 2.2, 2.5, 3.0))
+    model, _, _ = block(grid(d))
+    given = model.material, model.viscosity, model.gravity, model.mass
+    for support in (2.0, 2.5):
+        Continuum(given[0], kernel(support * 0.1), *given[1:])
+    with pytest.raises(ValueError, match=r"0\.15 m is 1\.5 spacings, .* = 0\.1 m .*: give 2 spacings or more"):
+        Continuum(given[0], kernel(0.15), *given[1:])
+    heavier = model.mass.at[3].multiply(2.0**d)
+    with pytest.raises(ValueError, match=r"is 1\.25"):
+        Continuum(given[0], kernel(0.25), *given[1:3], heavier)
+    with pytest.raises(ValueError, match=r"gravity has shape \(1,\)"):
+        Continuum(given[0], kernel(0.25), given[1], jnp.zeros(1), model.mass)
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_pairs_keep_momentum_and_angular_momentum(d):
     rng = np.random.default_rng(1)
