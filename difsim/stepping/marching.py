@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.body import require_attitude
 from difsim.particles import SLACK, AbstractParticles
 from difsim.stepping.status import Status
 from difsim.typing import Scalar, number, require
@@ -71,8 +72,9 @@ def start(
 
     **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
     that it lasts for some steps; `slack`: how much more room it has than it needs now.
-    **Raises:** ValueError as the list's `allocate`.
+    **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
+    require_attitude("a run of particles", state)
     return begun(model, state, time, model.allocate(state, skin, slack))
 
 
