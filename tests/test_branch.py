@@ -1,5 +1,6 @@
 """Branch and bound against full enumeration, and differential evolution on the same problems."""
 
+import dataclasses
 import functools
 from types import SimpleNamespace
 
@@ -163,6 +164,9 @@ def test_compatible_values(leaves):
     assert 1e8 in found["E"] and 0.6 in found["c"] and 2.0 in found["s"]
     assert found["E"] == (1e8,)
     assert inversion.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
+    failed = [dataclasses.replace(leaf, misfit=np.inf) for leaf in leaves]
+    with pytest.raises(ValueError, match="none of 18 leaves has a valid simulation"):
+        inversion.compatible_values(failed)  # all of them were: each is as good as the best
 
 
 def test_branch_and_bound_refuses(solve):

@@ -13,6 +13,7 @@ from difsim.sph import (
     CubicSpline,
     DruckerPrager,
     PlaneStrain,
+    Tool,
     Viscosity,
     WendlandC2,
 )
@@ -115,6 +116,26 @@ def block(position, spacing=0.1):
 
 
 field = eqx.filter_jit(lambda model, state, neighbours: model.field(state, neighbours))
+
+
+def test_a_tool_of_no_particles_is_refused():
+    """One with members beyond the last particle never moved, and nothing said so."""
+    model, _, _ = block(grid(2))
+    parts = model.material, model.kernel, model.viscosity, model.gravity, model.mass
+    n = model.mass.size
+    for members, reference, message in (
+        ([n], np.zeros((2, 1)), r"tools\[1\]: members \[81\] are not all particles: give integers from 0 to 80"),
+        ([-1], np.zeros((2, 1)), "not all particles"),
+        ([0.0], np.zeros((2, 1)), "not all particles"),
+        ([3, 3], np.zeros((2, 2)), "a member twice"),
+        ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\): give \[2, 3\]"),
+        ([0], np.zeros((3, 1)), r"give \[2, 1\]"),
+    ):
+        tools = Tool(np.array([5, 6]), np.zeros((2, 2))), Tool(np.array(members), reference)
+        with pytest.raises(ValueError, match=message):
+            Continuum(*parts, tools=tools)
+    with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
+        Continuum(*parts[:3], jnp.array([0.0, jnp.nan]), model.mass)
 
 
 def strained(d, kernel, support):

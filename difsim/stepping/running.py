@@ -66,13 +66,14 @@ def evolve(
     `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
     `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
     whether that is enough, and the run ends there.
-    **Raises:** ValueError for times that are not rising from 0, or begin before the `Progress` does, or a
-    checkpoint that is damaged, of another run or of another `keep`; RuntimeError for a failure, with its time,
+    **Raises:** ValueError for times that are not finite and rising from 0, or begin before the `Progress` does, or
+    a checkpoint that is damaged, of another run or of another `keep`; RuntimeError for a failure, with its time,
     particle and remedy.
     """
     times = np.asarray(times, float)
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
-        raise ValueError(f"evolve: times {times} s must rise, from 0 on")
+    rising = times.ndim == 1 and times.size > 0 and times[0] >= 0 and (np.diff(times) > 0).all()
+    if not (rising and np.isfinite(times).all()):
+        raise ValueError(f"evolve: times {times} s must be finite and rise, from 0 on")
     step = CourantStep() if step is None else step
     store = None if checkpoint is None else _Store(checkpoint, digest((model, state, times, step, skin)))
     found = None if store is None else store.read(lambda: _outline(model, state, skin, slack), len(times), keep)

@@ -17,7 +17,7 @@ from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
 from experiments.records import provenance, write_json
 from inversion import Discrete, Gaussian, Log, Node, compatible_values
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
 AXES = ("x", "y", "z")
 
@@ -94,7 +94,7 @@ def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
         else:
             verdict = answer.identifiability.verdicts[name]
             lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
-            if verdict in (NOT_FIXED, LOCAL):
+            if verdict in (NOT_FIXED, LOCAL, UNENDED):
                 lo = hi = None
         if not answer.fit.explains_data:
             verdict, lo, hi = MISSED, None, None
@@ -305,7 +305,7 @@ def table(summary: dict[str, Any]) -> str:
     paper = summary["baseline"]["intervals_eq_46"]
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL) else f"{ends[0]} ... {ends[1]}"
+        interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED) else f"{ends[0]} ... {ends[1]}"
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
