@@ -33,7 +33,7 @@ class Smoothed(eqx.Module):
     @property
     def failed(self) -> Scalar:
         """The share of the samples that failed."""
-        return 1 - jnp.mean(self.ok)
+        return jnp.mean(jnp.where(self.ok, 0.0, 1.0))
 
 
 def smoothed_gradient(
