@@ -141,6 +141,9 @@ def test_states_of_another_time_or_run_are_refused(tmp_path):
         (tmp_path / "one" / "state_00000").write_bytes(foreign.read_bytes())
         with pytest.raises(ValueError, match="state_00000 is of another run: remove the folder"):
             two_grains(tmp_path / "one")
+    (tmp_path / "one" / "state_00000").unlink()
+    with pytest.raises(ValueError, match="state_00000 is missing: remove the folder"):
+        two_grains(tmp_path / "one")
     (tmp_path / "one" / "state_00000").write_bytes(state)
     two_grains(tmp_path / "one")
     (tmp_path / "file").touch()

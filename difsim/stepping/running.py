@@ -178,6 +178,9 @@ class _Store:
         if not sound or bytes.fromhex(digest(progress)) != whole.tobytes():
             raise ValueError(f"{self.folder / 'run'} holds no progress of this run: {self.remedy}")
         what = _what(keep, progress)
+        missing = [i for i in range(len(steps)) if not (self.folder / self._state(i)).exists()]
+        if missing:
+            raise ValueError(f"{self.folder / self._state(missing[0])} is missing: {self.remedy}")
         states = [self._read(self._state(i), what) for i in range(len(steps))]
         # A function has no hash that lasts; but what it keeps of the newest state is there.
         if digest(states[-1]) != digest(what):
