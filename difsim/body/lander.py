@@ -48,6 +48,7 @@ class CentralDamper(AbstractGear):
     **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
 
+    tag = "central-damper"
     damping: Scalar = number()
     stroke: Scalar = number()
     stop_stiffness: Scalar = number(default=1e7)
@@ -81,6 +82,7 @@ class MaxwellLegs(AbstractGear):
     and does not return, so no rebound is stored.
     """
 
+    tag = "maxwell-legs"
     damping: Scalar = number()
 
     def __check_init__(self):

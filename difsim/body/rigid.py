@@ -6,17 +6,18 @@ import numpy as np
 
 from difsim import rotation
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, require, require_last
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
 
 
 class RigidState(eqx.Module):
     """Position m and velocity m/s of the centre of mass in the frame, attitude (unit quaternion, body to
     frame), spin rad/s in the body frame. **Raises** `ValueError` for vectors that are not [3], an attitude
-    that is not [4]."""
+    that is not [4]. A rate has this structure too; so that an attitude has the length 1 is asked for where a run
+    begins (`require_attitude`)."""
 
     position: Vec3 = number()
     velocity: Vec3 = number()
-    attitude: Quat = number()
+    attitude: Quat = quaternion()
     spin: Vec3 = number()
 
     def __check_init__(self):

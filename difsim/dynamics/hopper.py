@@ -5,14 +5,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState, rigid_scales
+from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number
+from difsim.typing import Quat, Scalar, Vec3, number, quaternion
 
 
 class HopperState(eqx.Module):
@@ -24,7 +24,7 @@ class HopperState(eqx.Module):
     """
 
     body: RigidState
-    target: Quat = number()
+    target: Quat = quaternion()
     memory: Float[Array, "M 3"] = number()
     lost: Powers
 
@@ -55,10 +55,15 @@ class Hopper(AbstractModel):
         check_flight(self)
 
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
-        """The state before any contact, from the motion in the target's frame."""
+        """The state before any contact, from the motion in the target's frame.
+
+        **Raises** `ValueError` for an attitude that is no unit quaternion.
+        """
         zero = jnp.zeros(())
         memory = self.contact.grip.memory(self.contact.outline.count)
-        return HopperState(body, target, memory, Powers(zero, zero, zero))
+        state = HopperState(body, target, memory, Powers(zero, zero, zero))
+        require_attitude("Hopper.start", state)
+        return state
 
     def wrench(self, state: HopperState) -> Wrench:
         """What the surface does to the body."""

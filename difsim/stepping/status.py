@@ -28,6 +28,7 @@ class Status(IntEnum):
     STEP_TOO_SHORT = 13
     BEYOND_LAW = 14
     ENERGY = 15
+    INVALID_STATE = 16
 
 
 REMEDY = {
@@ -55,6 +56,7 @@ REMEDY = {
     "wall, a soil of twice its density: look at where it began, at speeds and stiffness",
     Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps; where that does "
     "not help, a force of the model is wrong there",
+    Status.INVALID_STATE: "an attitude is no unit quaternion: divide it by its length",
 }
 
 
