@@ -1,5 +1,6 @@
 """Bodies: rigid motion and the lander."""
 
+from difsim.body.hull import Hull
 from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
 from difsim.body.stone import Edges, Stone
@@ -9,6 +10,7 @@ __all__ = [
     "CentralDamper",
     "Edges",
     "Flywheel",
+    "Hull",
     "Lander",
     "MaxwellLegs",
     "RigidBody",

@@ -48,6 +48,9 @@ LANDER_KEYS = {
         "hips_m": list,
         "sole_radius_m": _NUMBERS,
         "leg_stiffness_N_per_m": _NUMBERS,
+        "hull_m": list,
+        "hull_stiffness_N_per_m": _NUMBERS,
+        "hull_restitution": _NUMBERS,
     },
     "gear": {"kind": _TEXT, "damping_N_s_per_m": _NUMBERS},
     "obstacle": {
@@ -78,7 +81,7 @@ LANDER_KEYS = {
     },
     "regolith": {"porosity": _NUMBERS, "surface_energy_J_per_m2": _NUMBERS},
 }
-PEBBLE_KEYS = {"body_size_m": list, "leg_mass_kg": _NUMBERS, "strut_radius_m": _NUMBERS}
+PEBBLE_KEYS = {"leg_mass_kg": _NUMBERS, "strut_radius_m": _NUMBERS}
 OPTIONAL = {"gear": {"stroke_m": _NUMBERS}, "site": {"gravity_m_per_s2": list}}
 INITIAL_KEYS = {
     "spin_rad_per_s": _NUMBERS,

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe, units
-from difsim.body import CentralDamper, Flywheel, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, Regolith
+from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.contact import Boulder, LinearClipped, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping import AbstractMethod, Sensitivities, Solution, simulate
@@ -22,6 +22,7 @@ from experiments.agilkia.worlds import World
 from experiments.foot.calibration import Calibration
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
 
+HULL_ONSET = 2e-3  # m, smooth onset of the hull's contact
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
 
 # Least squares needs a derivative to 1e-3 and a misfit to 1e-4; the tables use the stricter one.
@@ -196,6 +197,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             body["leg_stiffness_N_per_m"],
             damper,
             Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"]),
+            hull_of(body),
         ),
         frame=frame,
         gravity=local_gravity(site, frame),
@@ -212,6 +214,13 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
         surface_energy=lander["regolith"]["surface_energy_J_per_m2"],
         leg=obstacle["leg"],
     )
+
+
+def hull_of(body: dict[str, Any]) -> Hull:
+    """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
+    restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
+    law = LinearClipped.from_restitution(restitution, stiffness, body["mass_kg"], HULL_ONSET)
+    return Hull(np.asarray(body["hull_m"], float), law)
 
 
 def local_gravity(site: dict[str, Any], frame: rotation.SurfaceFrame) -> Uniform:
