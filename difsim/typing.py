@@ -31,6 +31,15 @@ def number(**kwargs: Any) -> Any:
     return eqx.field(converter=as_float, **kwargs)
 
 
+ATTITUDE = "attitude"  # in the metadata of a field
+
+
+def quaternion(**kwargs: Any) -> Any:
+    """A Module field that holds an attitude, a unit quaternion, converted by `as_float`: runs refuse a state with
+    one of another length (`difsim.body.require_attitude`)."""
+    return eqx.field(converter=as_float, metadata={ATTITUDE: True}, **kwargs)
+
+
 def as_scalar(x: Any) -> Array:
     """`as_float` of one number; raises `ValueError` for several."""
     x = as_float(x)

@@ -12,7 +12,6 @@ from .identifiability import Profile as Profile
 from .identifiability import compatible_values as compatible_values
 from .identifiability import envelope as envelope
 from .identifiability import identify as identify
-from .identifiability import misses as misses
 from .identifiability import profile as profile
 from .identifiability import profiles as profiles
 from .leastsq import Fit as Fit

@@ -47,14 +47,35 @@ class Node:
 class Tree:
     """All nodes in the order they were solved, and the best leaf.
 
-    `bound_gap`: incumbent misfit minus the lowest bound of what was not solved (0 when closed);
-    `violations`: nodes whose misfit is below their parent's, each a proof that the parent's was no bound.
+    `bound_gap`: incumbent misfit minus the lowest bound of what was not solved (0: it is closed). It is NaN where
+    a bound was violated, since the bounds that the tree was pruned by may be as wrong, and infinite without an
+    incumbent. `violations`: nodes whose misfit is below their parent's, each a proof that the parent's was no
+    bound, by `worst_violation` at the most; `tolerance`: up to which gap a tree is closed.
     """
 
     nodes: tuple[Node, ...]
     incumbent: Node | None
     bound_gap: float
     violations: int
+    worst_violation: float
+    tolerance: float
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no gap is left beyond the tolerance, and no bound was violated. The bounds are then not known to
+        be wrong; `enumerate_leaves` is the proof that needs none."""
+        return self.bound_gap <= self.tolerance
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is closed, in words."""
+        if self.incumbent is None:
+            return "not closed: no leaf with a valid simulation"
+        if self.violations:
+            return (
+                f"not closed: {self.violations} bound(s) violated, by up to {self.worst_violation:.2g} of misfit"
+            )
+        return "closed" if self.is_closed else f"not closed: a gap of {self.bound_gap:.2g} of misfit"
 
     @property
     def leaves(self) -> tuple[Node, ...]:
@@ -90,8 +111,8 @@ def branch_and_bound(
 
     A subproblem is solved when its turn comes, by the bound of its parent; of equal bounds the deeper first.
     A relaxed minimum is a lower bound of all leaves below it: min over the hull <= min over the values. It is
-    only as good as the solver: a local minimum is no bound. So count `violations`, and where the leaves
-    are affordable prove the answer with `enumerate_leaves`.
+    only as good as the solver: a local minimum is no bound. So look at `is_closed`, which no tree with a violated
+    bound is, and where the leaves are affordable prove the answer with `enumerate_leaves`.
 
     **Arguments:** `solve`: (problem of the node, guess) -> what has misfit, values, calls; the guess is the
     parent's solution moved to the node's values, None at the root; it must not raise where every simulation
@@ -106,7 +127,7 @@ def branch_and_bound(
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
     nodes: list[Node] = []
     incumbent: Node | None = None
-    violations = 0
+    violations, worst = 0, 0.0
     # Subproblems not yet solved, by their parent's bound, then the deeper first, then the value nearest to the
     # parent's relaxed one. So a dive to a first leaf costs one solve a level; what it prunes is never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
@@ -125,7 +146,7 @@ def branch_and_bound(
             node = replace(node, parent=above, bound=node.misfit if np.isfinite(node.misfit) else bound)
             # Tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
             if node.misfit < bound * (1.0 - 1e-6) - 1e-9:
-                violations += 1
+                violations, worst = violations + 1, max(worst, bound - node.misfit)
             nodes.append(node)
             bar.update()
             if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
@@ -145,7 +166,8 @@ def branch_and_bound(
         elif node.status == "open" and node.bound >= best - tolerance:
             nodes[i] = replace(node, status="pruned")
     gap = max(0.0, best - heap[0][0]) if heap else 0.0
-    return Tree(tuple(nodes), incumbent, gap, violations)
+    gap = np.inf if incumbent is None else np.nan if violations else gap
+    return Tree(tuple(nodes), incumbent, gap, violations, worst, tolerance)
 
 
 def enumerate_leaves(

@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.stats import chi2
 
 from .branch import Node
 from .leastsq import Fit, Stops, covariance, levenberg_marquardt
-from .outcome import Calls
+from .outcome import Calls, Status
 from .problem import Problem, strong
 from .sweeps import map_batched
 
@@ -21,6 +20,8 @@ FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
 NOT_FIXED = "not fixed: the prior came back"
 MISSED = "no verdict: the model misses the data"
+LOCAL = "no verdict: a profile found a better fit"
+UNENDED = "no verdict: the search did not converge"
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
 
@@ -29,8 +30,10 @@ class Profile:
     """Misfit along one parameter, all others fitted again at each value.
 
     `grid` in the parameter's unit, `misfit` (infinite where nothing was valid), `best`: the lowest misfit
-    known; `interval`: the least that holds all values with misfit - best < 3.84; an end is
-    None where the grid or the simulator stops before it is reached.
+    known, below the fit's own where that was a local minimum; `interval`: the least that holds all values with
+    misfit - best < 3.84; an end is None where the grid or the simulator stops before it is reached;
+    `converged`: whether the search at each value did. Where it did not, the misfit is an upper bound, and the
+    interval may be too narrow.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Profile:
     best: float
     interval: tuple[float | None, float | None]
     calls: Calls
+    converged: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,9 @@ def identify(
 
     A verdict comes from the parameter's profile where one is given, else from the linearised interval
     s -+ 1.96 sigma of the data alone: both ends inside the prior's range fix it, one end bounds it. A
-    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that `misses` its data
-    no interval means anything, and no verdict is given.
+    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that does not explain its
+    data (`Fit.explains_data`) no interval means anything, nor of one whose search did not end by itself, or which
+    is 3.84 or more above the misfit that a profile found: no verdict is given.
 
     **Arguments:** `fit`: of the same problem, held in the same way; `threshold`: see `Identifiability`
     (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
@@ -107,7 +112,14 @@ def identify(
             ends = sum(end is not None for end in profiles[name].interval)
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
-        verdicts[name] = MISSED if misses(problem, fit) else (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+        verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+    best = min((found.best for found in (profiles or {}).values()), default=np.inf)
+    faults = {
+        MISSED: not fit.explains_data,
+        UNENDED: not (fit.status.converged or fit.status == Status.TARGET),
+        LOCAL: best < fit.misfit - THRESHOLD,
+    }
+    verdicts = dict.fromkeys(verdicts, fault) if (fault := next(filter(faults.get, faults), None)) else verdicts
     smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
     return Identifiability(
         names=fit.names,
@@ -122,15 +134,6 @@ def identify(
         shrinkage=dict(zip(fit.names, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
     )
-
-
-def misses(problem: Problem, fit: Fit) -> bool:
-    """Whether the fitted model gives data as far off as these less than once in 1000 (χ² of the data rows).
-
-    The rows are all counted as degrees of freedom, none taken off for the fitted parameters: a generous test.
-    """
-    data = fit.residual[: problem.data.size]
-    return bool(data @ data > chi2.isf(1e-3, problem.data.size))
 
 
 def profile(
@@ -183,9 +186,9 @@ def profiles(
     walked = _walk(
         problem, x, jnp.asarray(chains[order], x.dtype), jnp.asarray(index)[order], strong(stops or Stops())
     )
-    misfit, counts = (np.asarray(a)[np.argsort(order)] for a in walked)
+    walked = [np.asarray(a)[np.argsort(order)] for a in walked]
     return {
-        name: _report(problem, fit, name, v, misfit[2 * i : 2 * i + 2], counts[2 * i : 2 * i + 2])
+        name: _report(problem, fit, name, v, *(of[2 * i : 2 * i + 2] for of in walked))
         for i, (name, v) in enumerate(values.items())
     }
 
@@ -210,10 +213,12 @@ def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarra
     return values
 
 
-def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, counts) -> Profile:
+def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, counts, converged) -> Profile:
     """The profile from the misfits [2, points] of its chains, upwards and downwards."""
     low = int(np.sum(values < fit.values[name]))
-    misfit = np.concatenate([misfit[1][:low][::-1], misfit[0][: values.size - low]])
+    misfit, converged = (
+        np.concatenate([of[1][:low][::-1], of[0][: values.size - low]]) for of in (misfit, converged)
+    )
     best = min(fit.misfit, misfit.min())
     q = problem.parameters[name]
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
@@ -221,7 +226,7 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, c
     own = float(q.scaled(jnp.asarray(fit.values[name], float)))
     there = np.searchsorted(s, own)
     interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
-    return Profile(name, values, misfit, float(best), interval, Calls(*counts.sum(axis=0).tolist()))
+    return Profile(name, values, misfit, float(best), interval, Calls(*counts.sum(axis=0).tolist()), converged)
 
 
 def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
@@ -233,11 +238,16 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
     first = profiles[0]
     if any(p.name != first.name or not np.array_equal(p.grid, first.grid) for p in profiles):
         raise ValueError("envelope: profiles of different parameters or on different grids")
-    misfit, best = np.min([p.misfit for p in profiles], axis=0), min(p.best for p in profiles)
+    least = np.argmin([p.misfit for p in profiles], axis=0), np.arange(first.grid.size)
+    misfit, converged = (
+        np.array(of)[least] for of in zip(*((p.misfit, p.converged) for p in profiles), strict=True)
+    )
+    best = min(p.best for p in profiles)
     q = problem.parameters[first.name]
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
     interval = _interval(q, s, misfit - best)
-    return Profile(first.name, first.grid, misfit, best, interval, sum((p.calls for p in profiles), Calls()))
+    calls = sum((p.calls for p in profiles), Calls())
+    return Profile(first.name, first.grid, misfit, best, interval, calls, converged)
 
 
 @eqx.filter_jit
@@ -248,7 +258,8 @@ def _walk(
     index: Int[Array, " chains"],
     stops: Stops,
 ):
-    """Misfit [chains, points] along chains of held values of parameters by their index, and calls [chains, 3].
+    """Misfit [chains, points] along chains of held values of parameters by their index, calls [chains, 3], and
+    whether the searches converged [chains, points].
 
     A chain begins at `x[0]`; the other rows are candidates.
     """
@@ -267,17 +278,19 @@ def _walk(
             found = jax.tree.map(lambda a: a[jnp.argmin(searches.misfit)], searches)
             found = eqx.tree_at(lambda f: f.calls, found, searches.calls.sum(axis=0))
             # A failed neighbour is no place to start from: keep the last valid one.
-            return jnp.where(jnp.isfinite(found.misfit), found.x, carry), (found.misfit, found.calls + screened)
+            ended = jnp.isin(found.status, jnp.array([int(s) for s in Status if s.converged]))
+            onward = jnp.where(jnp.isfinite(found.misfit), found.x, carry)
+            return onward, (found.misfit, found.calls + screened, ended)
 
         def skip():
-            return carry, (jnp.array(jnp.inf, x.dtype), jnp.zeros(3, int))
+            return carry, (jnp.array(jnp.inf, x.dtype), jnp.zeros(3, int), jnp.array(False))
 
         return jax.lax.cond(jnp.isfinite(value), solve, skip)
 
     def chain(row):
         values, i = row
-        _, (misfit, calls) = jax.lax.scan(partial(point, i), x[0], values)
-        return misfit, calls.sum(axis=0)
+        _, (misfit, calls, ended) = jax.lax.scan(partial(point, i), x[0], values)
+        return misfit, calls.sum(axis=0), ended
 
     return map_batched(chain, (chains, index))
 
@@ -287,8 +300,13 @@ def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> d
 
     **Arguments:** `leaves`: all of them (`enumerate_leaves`); of a Tree, only values above the threshold that
     were solved are known to be excluded. **Returns:** name -> values, ascending.
+    **Raises:** ValueError where no leaf had a valid simulation: then none is compatible.
     """
-    best = min(leaf.misfit for leaf in leaves)
+    best = min((leaf.misfit for leaf in leaves), default=np.inf)
+    if not np.isfinite(best):
+        raise ValueError(
+            f"compatible_values: none of {len(leaves)} leaves has a valid simulation: widen the priors"
+        )
     near = [leaf.assignment for leaf in leaves if leaf.misfit <= best + threshold]
     return {name: tuple(sorted({leaf[name] for leaf in near})) for name in leaves[0].assignment}
 

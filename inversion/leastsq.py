@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+from scipy.stats import chi2
 
 from difsim.typing import Scalar, number
 
@@ -158,13 +159,21 @@ def polish(problem: Problem, x: Float[Array, "starts n"], stops: Stops) -> Searc
     return map_batched(lambda row: levenberg_marquardt(problem, row, stops), x)
 
 
+RARE = 1e-3  # a misfit that chance has less often than this is not taken for chance
+
+
 @dataclass(frozen=True)
 class Fit:
     """The best of the starts, with its covariance; arrays of numpy, in physical units.
 
     `values`: all parameters; `names`: the free ones, in the order of `covariance` [k, k] and `jacobian`
-    [rows, k] = dr/dp; `misfit` = sum of `residual`^2; `calls`: all starts and the screening together;
-    `history`: misfit after each iteration of the best start; `starts`: misfit and status of each start.
+    [rows, k] = dr/dp; `misfit` = sum of `residual`^2, of `data` numbers and then the Gaussian priors;
+    `determined`: the effective number of parameters, the trace of the resolution matrix, to which a parameter that
+    the data determine adds 1 and one whose uniform prior came back 0; `calls`: all starts and the screening
+    together; `history`: misfit after each iteration of the best start; `starts`: misfit and status of each start.
+
+    A search that converged has found a minimum, not the right one: `explains_data` is the test of that, and `ok`
+    both together. `print(fit)` says all of it.
     """
 
     values: dict[str, float]
@@ -178,6 +187,49 @@ class Fit:
     status: Status
     history: np.ndarray
     starts: tuple[tuple[float, Status], ...]
+    data: int
+    determined: float
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Rows of the residual less the parameters that they determine; 1 at the least."""
+        return max(1.0, self.residual.size - self.determined)
+
+    @property
+    def p_value(self) -> float:
+        """How often the right model with the right standard deviations has such a misfit or a larger one: that of
+        chi-squared with these `degrees_of_freedom`. 0 where nothing was valid."""
+        return float(chi2.sf(self.misfit, self.degrees_of_freedom)) if np.isfinite(self.misfit) else 0.0
+
+    @property
+    def explains_data(self) -> bool:
+        """Whether the misfit is as chance may have it: a `p_value` of 1e-3 or more. It is not in a local minimum,
+        with a wrong model, or with standard deviations that are too small."""
+        return self.p_value >= RARE
+
+    @property
+    def ok(self) -> bool:
+        """Whether the search converged, and the model explains the data."""
+        return self.status.converged and self.explains_data
+
+    @property
+    def verdict(self) -> str:
+        """How the search ended, and whether the model explains the data, in words."""
+        if not np.isfinite(self.misfit):
+            return "failed: no start gave a valid simulation"
+        ended = "converged" if self.status.converged else "did not converge"
+        numbers = (
+            f"misfit {self.misfit:.4g} for {self.data} data, {self.degrees_of_freedom:.3g} degrees of freedom, "
+            f"p = {self.p_value:.2g}"
+        )
+        wrong = "the model does NOT explain the data (a local minimum, a wrong model, or too small sigmas)"
+        said = "the model explains the data" if self.explains_data else wrong
+        return f"{ended} ({self.status.name}); {said}: {numbers}"
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.names), default=0)
+        rows = [f"  {name:{width}s}  {self.values[name]:.6g} +- {self.sigma[name]:.2g}" for name in self.names]
+        return "\n".join([f"fit: {self.verdict}", *rows])
 
     @property
     def sigma(self) -> dict[str, float]:
@@ -221,7 +273,8 @@ def fit(
     and then from the best screened points that lie apart; `candidates`: values that are screened with them, the
     last `starts` // 2 in place of as many points (solutions of like problems); `stops`: Stops; `throw`: raise
     when nothing worked.
-    **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite when nothing worked.
+    **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite when nothing worked. Look at
+    `fit.ok`: a search may converge to a minimum that does not explain the data, which raises nothing.
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range;
     RuntimeError when no start gave a valid simulation.
     """
@@ -277,7 +330,19 @@ def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: 
         status=Status(int(best.status)),
         history=best.history[np.isfinite(best.history)],
         starts=tuple((m, Status(s)) for m, s in zip(misfits, statuses, strict=True)),
+        data=problem.data.size,
+        determined=np.nan if failed else _determined(problem, scaled),
     )
+
+
+def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> float:
+    """The trace of (F + P)^-1 F, F = J^T J of all rows in prior scales, P the information of uniform priors, which
+    have no rows of their own."""
+    free = [problem.parameters[name] for name in problem.free]
+    uniform = [q.prior_residual(jnp.zeros(())).size == 0 for q in free]
+    prior = np.diag([q.prior_width**-2 if alone else 0.0 for q, alone in zip(free, uniform, strict=True)])
+    fisher = jacobian.T @ jacobian
+    return float(np.trace(np.linalg.solve(fisher + prior, fisher)))
 
 
 def latin_hypercube(key: Array, count: int, dimension: int) -> Float[Array, "count dimension"]:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.typing import as_float, require
+from difsim.typing import Scalar, as_float, require
 
 from .sweeps import map_batched
 
@@ -20,14 +20,20 @@ from .sweeps import map_batched
 class Smoothed(eqx.Module):
     """An estimate of ∂E[f(p + σ ξ)]/∂p and its standard error.
 
-    `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, how many of the
-    samples had finite results. What failed is left out, which biases the mean towards the rest.
+    `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, which of the
+    samples had finite results. What failed is left out, which biases the mean towards the rest, and no error bar
+    knows of it: look at `failed`. Both are NaN where too few are left.
     """
 
     gradient: Float[Array, "m n"]
     error: Float[Array, "m n"]
     value: Float[Array, "m"]
     ok: Bool[Array, " samples"]
+
+    @property
+    def failed(self) -> Scalar:
+        """The share of the samples that failed."""
+        return jnp.mean(jnp.where(self.ok, 0.0, 1.0))
 
 
 def smoothed_gradient(
@@ -64,9 +70,12 @@ def smoothed_gradient(
     xi = jnp.where(both[:, None], xi, 0.0)
     half = jnp.where(both[:, None], 0.5 * (plus - minus), 0.0)
     slope, error = regression(xi, half)
+    # As many pairs as the samples must have at the least: of fewer the regression leaves no scatter to tell.
+    enough = jnp.sum(both) >= 2 * n
+    slope, error = (jnp.where(enough, x / spread[None], jnp.nan) for x in (slope, error))
     return Smoothed(
-        gradient=slope / spread[None],
-        error=error / spread[None],
+        gradient=slope,
+        error=error,
         value=_mean(values, ok),
         ok=ok,
     )

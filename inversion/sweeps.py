@@ -1,6 +1,5 @@
 """Batches: many simulations in one compiled call, on all devices; stores that survive being killed."""
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ import xarray as xr
 from jax.sharding import Mesh, PartitionSpec
 from tqdm import tqdm
 
-from difsim.saving import save_whole
+from difsim.saving import digest, read_table, write_table
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
@@ -60,24 +59,29 @@ _map_compiled = eqx.filter_jit(map_batched)
 class Checkpoint:
     """Finished pieces of long work, kept in a folder: killed at any time, nothing finished is lost.
 
-    Each piece is one file, which is whole or absent.
+    Each piece is one file of arrays (`difsim.saving`), which is whole or absent.
 
-    **Arguments:** `folder`; `fingerprint`: a text that changes with whatever the results depend on (model,
-    data, settings): each has its own subfolder, so a changed one starts afresh and deletes nothing.
+    **Arguments:** `folder`; `fingerprint`: what the results depend on (model, data, settings), as text, numbers,
+    arrays, dicts, tuples, or Modules of such: each has its own subfolder, so a changed one starts afresh and
+    deletes nothing. The `repr` of a Module is no such text: it does not show the numbers.
+    **Raises:** ValueError for what has no lasting hash, such as a function.
     """
 
-    def __init__(self, folder: str | Path, fingerprint: str):
-        self.folder = Path(folder) / hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+    def __init__(self, folder: str | Path, fingerprint: Any):
+        self.mark = digest(fingerprint)
+        self.folder = Path(folder) / self.mark[:16]
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def get_or(self, key: str, compute: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """The arrays stored under `key`, or those that `compute()` returns, once they are stored."""
+        """The arrays stored under `key`, or those that `compute()` returns, once they are stored.
+
+        **Raises:** ValueError for a key that names no file, and for a file that is damaged or of another piece.
+        """
         path = self._path(key)
         if not path.exists():
             arrays = {name: np.asarray(value) for name, value in compute().items()}
-            save_whole(path, lambda file: np.savez(file, **arrays))
-        with np.load(path, allow_pickle=False) as stored:
-            return dict(stored)
+            write_table(path, "piece", f"{self.mark} {key}", arrays)
+        return read_table(path, "piece", f"{self.mark} {key}")[1]
 
     def __contains__(self, key: str) -> bool:
         return self._path(key).exists()
@@ -85,7 +89,7 @@ class Checkpoint:
     def _path(self, key: str) -> Path:
         if not re.fullmatch(r"[\w.=,+-]+", key):
             raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
-        return self.folder / f"{key}.npz"
+        return self.folder / f"{key}.arrays"
 
 
 def sweep(
@@ -102,8 +106,8 @@ def sweep(
     [cases, ...]; `chunk`: cases a call, and what is lost at most when killed; `checkpoint`: where finished
     chunks are kept, together with the cases they belong to; `batch_size`: see `map_batched`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an
-    output `y` are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, or an
-    output with the name of an input.
+    output `y` are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, an
+    output with the name of an input, or a checkpoint with other outputs than `function` has.
     """
     inputs = {name: np.asarray(value) for name, value in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
@@ -121,7 +125,14 @@ def sweep(
         def compute(part=part):
             return _map_compiled(function, part, batch_size)
 
-        result = compute() if checkpoint is None else checkpoint.get_or(_chunk_key(part), compute)
+        if checkpoint is None:
+            result = compute()
+        else:
+            key = _chunk_key(part)
+            stored = key in checkpoint
+            result = checkpoint.get_or(key, compute)
+            if stored:
+                _check_outputs(function, part, result, checkpoint)
         parts.append({name: np.asarray(value) for name, value in result.items()})
     outputs = {name: np.concatenate([part[name] for part in parts])[:count] for name in parts[0]}
     if clash := sorted(outputs.keys() & inputs.keys()):
@@ -130,10 +141,19 @@ def sweep(
     return xr.Dataset({k: (("case", *(f"{k}_{i}" for i in range(v.ndim - 1))), v) for k, v in table.items()})
 
 
+def _check_outputs(function: Callable, part: Mapping, stored: Mapping, checkpoint: Checkpoint) -> None:
+    """A function that has changed would be answered by the outputs of the old one."""
+    row = jax.eval_shape(function, {name: value[0] for name, value in part.items()})
+    rows = len(next(iter(part.values())))
+    due = {name: ((rows, *np.shape(value)), np.dtype(jnp.result_type(value))) for name, value in row.items()}
+    found = {name: (value.shape, value.dtype) for name, value in stored.items()}
+    if found != due:
+        raise ValueError(
+            f"sweep: {checkpoint.folder} holds outputs {sorted(found)} of another function than this, which has "
+            f"{sorted(due)}, or of other shapes: change the checkpoint's fingerprint, or remove the folder"
+        )
+
+
 def _chunk_key(part: Mapping[str, np.ndarray]) -> str:
     """A name for the cases themselves: other cases under the same fingerprint are never mixed up."""
-    digest = hashlib.sha256()
-    for name in sorted(part):
-        digest.update(f"{name}{part[name].dtype}{part[name].shape}".encode())
-        digest.update(np.ascontiguousarray(part[name]).tobytes())
-    return f"chunk-{digest.hexdigest()[:24]}"
+    return f"chunk-{digest(part)[:24]}"

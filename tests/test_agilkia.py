@@ -187,12 +187,12 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     del environment["XLA_FLAGS"]  # those of this session: the command sets its own
     first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not list(tmp_path.glob("checkpoint/*/node-*.npz")):
+    while not list(tmp_path.glob("checkpoint/*/node-*.arrays")):
         assert first.poll() is None, "it ended before its first node"
         time.sleep(0.5)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint/*/node-*.npz")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint/*/node-*.arrays")}
     subprocess.run([*command, "--keep-checkpoint"], env=environment, check=True, capture_output=True)
     assert kept and all(path.stat().st_mtime_ns == written for path, written in kept.items()), "done again"
 

@@ -9,7 +9,7 @@ import pytest
 from difsim.beds import Bin, Drum, Figures, GaussianSizes, Recipe, coarse_grained
 from difsim.beds.loose import scattered
 from difsim.dem import HertzMindlin
-from difsim.stepping import digest
+from difsim.saving import digest
 
 LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
 SIZES = GaussianSizes(0.018, 0.003)

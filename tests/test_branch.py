@@ -1,5 +1,6 @@
 """Branch and bound against full enumeration, and differential evolution on the same problems."""
 
+import dataclasses
 import functools
 from types import SimpleNamespace
 
@@ -33,7 +34,7 @@ def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
     tree = inversion.branch_and_bound(problem, solve)
     assert len(leaves) == 18 > tree.nodes_visited
     assert tree.agrees(leaves)
-    assert tree.bound_gap == 0.0 and tree.violations == 0
+    assert tree.bound_gap == 0.0 and tree.violations == 0 and tree.is_closed and tree.verdict == "closed"
     assert tree.incumbent.assignment == {k: truth[k] for k in ("E", "c", "s")}
     assert tree.calls.forward < sum(leaf.calls.forward for leaf in leaves)
     for node in tree.nodes[1:]:
@@ -63,6 +64,51 @@ def test_stopped_early_leaves_a_gap(solve):
     tree = inversion.branch_and_bound(toys.mixed()[0], solve, max_nodes=1)
     assert tree.incumbent is None and tree.bound_gap == np.inf
     assert not tree.agrees(tree.nodes)
+    assert not tree.is_closed and "no leaf" in tree.verdict
+
+
+def told(misfits):
+    """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere."""
+
+    def solve(node, guess):
+        held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
+        found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
+        values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
+        return SimpleNamespace(misfit=found, values=values, calls=inversion.Calls(1, 0, 0))
+
+    return solve
+
+
+def test_what_is_left_unsolved_is_a_gap():
+    problem = toys.mixed()[0].hold({"s": 1.0})
+    solve = told({(): 1.0, (1e8,): 1.0, (1e8, 0.2): 5.0})
+    tree = inversion.branch_and_bound(problem, solve, order=("E", "c"), max_nodes=3)
+    assert tree.incumbent.misfit == 5.0 and tree.bound_gap == 4.0
+    assert not tree.is_closed and tree.verdict == "not closed: a gap of 4 of misfit"
+
+
+def test_a_tree_with_a_violated_bound_is_not_closed():
+    """Such a tree had a gap of 0: the leaf that its wrong bound had pruned is the better one."""
+    solve = told({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 3.5, (1e8, 0.2): 0.5})
+    problem = toys.mixed()[0].hold({"s": 1.0})
+    tree = inversion.branch_and_bound(problem, solve, order=("E", "c"))
+    assert tree.incumbent.misfit == 0.5 and tree.violations == 1 and tree.worst_violation == 2.5
+    assert np.isnan(tree.bound_gap) and not tree.is_closed
+    assert tree.verdict == "not closed: 1 bound(s) violated, by up to 2.5 of misfit"
+
+
+def test_a_tree_is_closed_within_its_tolerance(solve):
+    tree = inversion.branch_and_bound(toys.mixed()[0], solve, tolerance=1e3)
+    assert tree.is_closed and tree.bound_gap <= 1e3
+
+
+def test_a_tree_without_a_valid_leaf_is_not_closed():
+    def solve(node, guess):
+        values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
+        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.Calls(1, 0, 1))
+
+    tree = inversion.branch_and_bound(toys.mixed()[0].hold({"E": 1e8, "s": 1.0}), solve)
+    assert tree.incumbent is None and tree.bound_gap == np.inf and not tree.is_closed
 
 
 def test_finished_nodes_are_not_solved_again(solve, tmp_path):
@@ -118,6 +164,9 @@ def test_compatible_values(leaves):
     assert 1e8 in found["E"] and 0.6 in found["c"] and 2.0 in found["s"]
     assert found["E"] == (1e8,)
     assert inversion.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
+    failed = [dataclasses.replace(leaf, misfit=np.inf) for leaf in leaves]
+    with pytest.raises(ValueError, match="none of 18 leaves has a valid simulation"):
+        inversion.compatible_values(failed)  # all of them were: each is as good as the best
 
 
 def test_branch_and_bound_refuses(solve):

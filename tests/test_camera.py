@@ -219,3 +219,13 @@ def test_json_files_without_cameras(tmp_path):
     path.write_text(json.dumps({"cameras": {"A": entry}}))
     with pytest.raises(ValueError, match=r"missing \['cx'\]"):
         read_json(path)
+
+
+def test_files_that_are_no_calibration_are_refused_by_name(tmp_path):
+    """A picture as calibration was an error that named no file; deep JSON ended the run with a traceback."""
+    path = tmp_path / "cameras"
+    for content in (b"\xff\xd8\xff\xe0 a picture", b"[" * 100_000):
+        path.write_bytes(content)
+        for read in (read_json, read_opencv):
+            with pytest.raises(ValueError, match=f"^{path}: no "):
+                read(path)

@@ -82,7 +82,7 @@ def rebounds(impacts: Impact):
             jnp.stack([zero, at.spin, zero]),
         )
         times = jnp.linspace(0.0, 1.0, SAMPLES) * 2 * at.duration
-        solution = simulate(model, model.start(start), times, method=Sensitivities(1e-9, 1e-13), throw=False)
+        solution = simulate(model, model.start(start), times, method=Sensitivities(1e-9, 1e-11), throw=False)
         body = solution.states.body
         depths = at.radius - body.position[:, 2]
         forces = jnp.gradient(-body.velocity[:, 2], times[1]) * -at.mass

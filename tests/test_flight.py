@@ -6,12 +6,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from difsim import units
-from difsim.dynamics import Backward, Flight, FlightState, InertialFlight, to_body, to_inertial
-from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
+from difsim.dynamics import (
+    Backward,
+    Bouncer,
+    Flight,
+    FlightState,
+    InertialFlight,
+    PointState,
+    to_body,
+    to_inertial,
+)
+from difsim.gravity import Mascons, PointMass, Rotating, Scaled, Uniform, lobes_67p
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
-from difsim.stepping import Coast, Status, ToContact, simulate, transition
+from difsim.stepping import Coast, Events, Sensitivities, Status, ToContact, simulate, transition
 from tests.helpers import approx
 
 GM, SPIN = units.GM_67P, (0.0, 0.0, units.SPIN_67P)
@@ -264,3 +274,42 @@ def test_the_landing_time_has_its_derivative_on_a_union():
     alone, united = (jax.jacfwd(landing)(velocity, s) for s in (ball, Union((far, ball))))
     np.testing.assert_allclose(united, alone, rtol=1e-8)
     assert jnp.abs(alone[0]) > 1e4
+
+
+@pytest.mark.parametrize("method", [Coast(), Sensitivities(1e-10, 1e-10)], ids=lambda m: type(m).__name__)
+def test_the_derivative_of_a_flyby_is_as_good_as_its_value(method):
+    """Past a point mass that is scaled by s, at s = 0: the value is a straight line, whatever the steps; dx/ds is
+    what the mass would do along it, (T - t) g(t) dt summed up."""
+    start, times = FlightState((-1e4, 500.0, 0.0), (1.0, 0.0, 0.0)), jnp.array([0.0, 2e4])
+    nowhere = Sphere((0.0, 0.0, -1e6), 1.0)
+
+    def end(s):
+        solution = simulate(
+            Flight(Scaled(PointMass(GM, STILL), s), STILL, nowhere), start, times, method=method, throw=False
+        )
+        return solution.last.position, solution.status
+
+    found, status = jax.jit(jax.jacfwd(end, has_aux=True))(jnp.array(0.0))
+    assert status == Status.OK
+
+    def pull(t, axis):
+        x = np.array([t - 1e4, 500.0])
+        return -(2e4 - t) * GM * x[axis] / np.linalg.norm(x) ** 3
+
+    exact = [quad(pull, 0, 2e4, (axis,), points=[1e4], epsabs=1e-9, epsrel=1e-13)[0] for axis in (0, 1)]
+    np.testing.assert_allclose(found[:2], exact, rtol=1e-8 if isinstance(method, Sensitivities) else 1e-10)
+
+
+def test_the_origin_of_the_frame_changes_nothing():
+    """Tolerances count from where a motion starts: 2 km from the frame's origin the same steps are taken."""
+    model, slope = Uniform((0.0, 0.0, -1e-4)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    far = jnp.array([2e3, -1e3, 5e2])
+
+    def hop(shift):
+        ball = Bouncer(model, Posed(slope, shift, jnp.eye(3)), 0.7)
+        state = PointState(shift + jnp.array([0.0, 0.0, 1.0]), (0.01, 0.0, 0.0))
+        return simulate(ball, state, jnp.array([0.0, 200.0]), method=Events(3))
+
+    near, away = hop(0 * far), hop(far)
+    assert near.steps == away.steps
+    np.testing.assert_allclose(away.last.position - far, near.last.position, atol=1e-10)

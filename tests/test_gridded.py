@@ -155,8 +155,11 @@ def test_linear_in_the_density(fast):
 
 
 def test_save_and_load(fast, tmp_path):
-    fast.save(tmp_path / "field.npz")
-    again = Gridded.load(tmp_path / "field.npz")
+    fast.save(tmp_path / "field.arrays")
+    again = Gridded.load(tmp_path / "field.arrays")
+    assert eqx.tree_equal(Gridded.load(tmp_path / "field.arrays", fast.made_of), fast)
+    with pytest.raises(ValueError, match="is of another gravity field: remove it"):
+        Gridded.load(tmp_path / "field.arrays", fingerprint(BODY, mesh(), 2 * SPACING))
     assert eqx.tree_equal(again, fast)
     assert again.made_of == fingerprint(BODY, mesh(), SPACING) != fingerprint(BODY, mesh(), 2 * SPACING)
     assert again.made_of != fingerprint(BODY, mesh(2), SPACING)

@@ -1,13 +1,15 @@
 """Fisher information and profiles against closed forms, and verdicts on what cannot be known."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import toys
 
 import inversion
-from inversion import Bounded, Gaussian, Observation, Observations, Problem
-from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
+from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
 
 def test_fisher_information_of_a_linear_problem(key):
@@ -111,11 +113,13 @@ def test_an_interval_holds_every_valley_of_its_profile():
     problem, grid = rank_deficient(), np.linspace(0.0, 1.0, 101)
     valleys = [((grid - middle) / 0.05) ** 2 + floor for middle, floor in ((0.25, 0.0), (0.75, 1.0))]
     profiles = [
-        inversion.Profile("c", grid, misfit, misfit.min(), (None, None), inversion.Calls()) for misfit in valleys
+        inversion.Profile("c", grid, misfit, misfit.min(), (None, None), inversion.Calls(), np.full(101, i == 0))
+        for i, misfit in enumerate(valleys)
     ]
     found = inversion.envelope(problem, profiles)
     ends = [0.25 - 0.05 * np.sqrt(3.84), 0.75 + 0.05 * np.sqrt(2.84)]
     np.testing.assert_allclose(found.interval, ends, rtol=1e-3)
+    np.testing.assert_array_equal(found.converged, valleys[0] <= valleys[1])
 
 
 def test_profiles_do_not_compile_again(key):
@@ -147,10 +151,38 @@ def test_refused(key):
 
 def test_no_verdict_where_the_model_misses_the_data(key):
     fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
-    assert not inversion.misses(toys.linear(), fit)
+    assert fit.explains_data
     # Three data for two parameters, .2 apart from what any of them can give, at sigma .01.
     data = Observations({"y": Observation(toys.MEASURED + np.array([0.0, 0.0, 0.2]), 0.01)})
     far = Problem(toys.linear().parameters, toys.line, data)
     fit = inversion.fit(far, key=key, starts=8, keep=2)
-    assert inversion.misses(far, fit)
+    assert not fit.explains_data
     assert set(inversion.identify(far, fit).verdicts.values()) == {MISSED}
+
+
+def test_no_verdict_where_the_search_did_not_converge(key):
+    """The slopes at a place where a search was cut off say nothing of the minimum."""
+    problem = toys.rosenbrock()
+    cut = inversion.fit(
+        problem, key=key, starts=0, keep=1, guesses=[{"x": 0.6, "y": 0.3}], stops=Stops(iterations=2)
+    )
+    assert cut.status == inversion.Status.LIMIT and cut.explains_data and not cut.ok
+    assert set(inversion.identify(problem, cut).verdicts.values()) == {UNENDED}
+    fit = inversion.fit(problem, key=key)
+    walked = inversion.profile(problem, fit, "x", np.linspace(-1.0, 1.5, 9), stops=Stops(iterations=1))
+    assert (
+        not walked.converged.all()
+        and inversion.profile(problem, fit, "x", np.linspace(0.8, 1.2, 5)).converged.all()
+    )
+
+
+def test_no_verdict_at_a_local_minimum_that_a_profile_shows(key):
+    """Intervals about a minimum that is 3.84 or more above another one are those of no likelihood."""
+    problem = toys.multimodal()
+    local = inversion.fit(problem, key=key, starts=0, keep=1, guesses=[{"x": -0.4}])
+    assert local.status.converged and local.explains_data and local.misfit > 0.3
+    found = inversion.profile(problem, local, "x", np.linspace(-4.0, 5.0, 200))
+    assert found.best < local.misfit - 0.3
+    deeper = dataclasses.replace(found, best=local.misfit - 4.0)
+    assert inversion.identify(problem, local, {"x": found}).verdicts["x"] != LOCAL
+    assert inversion.identify(problem, local, {"x": deeper}).verdicts["x"] == LOCAL

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import toys
+from scipy.stats import chi2
 
 import inversion
 from inversion import Bounded, Gaussian, Log, Observation, Observations, Problem
@@ -71,6 +72,40 @@ def test_screened_starts_find_the_global_minimum(key):
         assert inversion.fit(toys.multimodal(), key=k, starts=32, keep=4).misfit < 1e-10
 
 
+def test_a_local_minimum_converges_but_does_not_explain_the_data(key):
+    """A search that converged at a misfit of 400 for 25 data read as success."""
+    t = np.linspace(0.0, 10.0, 25)
+
+    def wave(p):
+        return {"y": p["a"] * jnp.sin(p["w"] * t)}, jnp.array(True)
+
+    noise = 0.3 * np.random.default_rng(0).normal(size=25)
+    data = Observations({"y": Observation(2.0 * np.sin(3.0 * t) + noise, 0.3)})
+    problem = Problem({"w": Bounded(0.5, 6.0), "a": Bounded(0.5, 3.0)}, wave, data)
+    wrong = inversion.fit(problem, key=key, starts=0, keep=1, guesses=[{"w": 1.0, "a": 1.0}])
+    right = inversion.fit(problem, key=key)
+    assert wrong.status.converged and wrong.misfit > 394 and wrong.data == 25
+    assert not wrong.explains_data and not wrong.ok and wrong.p_value < 1e-50
+    assert "converged" in str(wrong) and "does NOT explain the data" in str(wrong) and "for 25 data" in str(wrong)
+    assert right.ok and right.p_value == pytest.approx(chi2.sf(right.misfit, 23), rel=1e-3)
+    assert "the model explains the data" in str(right) and "w  3.00" in str(right)
+    stopped = inversion.fit(problem, key=key, stops=inversion.Stops(iterations=1))
+    assert not stopped.ok and "did not converge" in stopped.verdict
+
+
+def test_degrees_of_freedom_count_what_the_data_determine(key):
+    """Rows less parameters where data tell them; a prior that came back takes none away."""
+    assert inversion.fit(toys.linear(), key=key).degrees_of_freedom == pytest.approx(1.0, abs=0.01)
+
+    def both(p):
+        return {"y": jnp.stack([p["a"]] * 6) + 1e-9 * p["b"]}, jnp.array(True)
+
+    data = Observations({"y": Observation(np.linspace(0.4, 0.6, 6), 0.1)})
+    for b, rows in ((Bounded(-1.0, 1.0), 6), (Gaussian(0.0, 1.0), 7)):
+        fit = inversion.fit(Problem({"a": Bounded(0.0, 1.0), "b": b}, both, data), key=key)
+        assert fit.residual.size == rows and fit.degrees_of_freedom == pytest.approx(5.0, abs=0.05)
+
+
 def test_failed_simulations_are_counted_and_never_returned(key):
     fit = inversion.fit(toys.truncated(), key=key, starts=16, keep=4)
     np.testing.assert_allclose(fit.values["p"], 0.8, rtol=1e-6)
@@ -88,6 +123,7 @@ def test_only_failed_simulations_raise_or_are_reported(key):
     fit = inversion.fit(problem, key=key, starts=4, keep=2, throw=False)
     assert fit.status == inversion.Status.FAILED and fit.misfit == np.inf
     assert np.isnan(list(fit.values.values())).all()
+    assert not fit.ok and fit.p_value == 0.0 and "no start gave a valid simulation" in str(fit)
 
 
 def test_calls_are_those_that_reach_the_simulator(key):

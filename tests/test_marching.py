@@ -86,8 +86,10 @@ def test_what_stops_a_run():
     assert ended.status == Status.NOT_FINITE and ended.steps == 0
     limited = evolve(model, state, [0.1], max_steps=10, throw=False)
     assert limited.status == Status.STEP_LIMIT and limited.end.steps == 10
-    with pytest.raises(ValueError, match="must rise"):
-        evolve(model, state, [0.1, 0.1])
+    # A time that is none was reached at once, with the status OK.
+    for times in ([0.1, 0.1], [0.001, np.nan], [np.nan], [0.001, np.inf], [], [-0.1]):
+        with pytest.raises(ValueError, match="finite and rise"):
+            evolve(model, state, times)
     with pytest.raises(ValueError, match=r"begin before 0\.2 s"):
         evolve(model, start(model, state, 0.2), [0.1, 0.3])
     with pytest.raises(ValueError, match="courant = 2"):

@@ -1,12 +1,22 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, arrays in them, and hashes that name them."""
 
+import json
+import time
+import tracemalloc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from difsim.saving import save_whole
+from difsim.saving import digest, read_arrays, read_table, save_whole, write_arrays, write_table
+from difsim.typing import Scalar, number
+from tests.crafted import HARM, Harmful, planted
 
 
 def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
-    path = tmp_path / "folder" / "piece.npz"
+    path = tmp_path / "folder" / "piece.arrays"
 
     def half(file):
         file.write(b"ne")
@@ -14,10 +24,167 @@ def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         save_whole(path, half)
-    assert not path.exists()
+    assert not list(path.parent.iterdir())
     save_whole(path, lambda file: file.write(b"old"))
     with pytest.raises(KeyboardInterrupt):
         save_whole(path, half)
     assert path.read_bytes() == b"old"
     save_whole(path, lambda file: file.write(b"new"))
     assert path.read_bytes() == b"new"
+
+
+class Sized(eqx.Module):
+    """What a run may consist of."""
+
+    number: Scalar = number()
+    arrays: dict
+    name: str = eqx.field(static=True, default="kept by the template")
+
+
+def sized():
+    arrays = {
+        "float": jnp.arange(6.0).reshape(2, 3),
+        "single": jnp.ones(3, jnp.float32),
+        "integer": jnp.arange(4, dtype=jnp.int32),
+        "flags": jnp.array([True, False]),
+        "empty": jnp.zeros((0, 3)),
+        "weak": jnp.full(3, 2.0),
+        "of numpy": np.arange(12).reshape(3, 4).T,  # not in C order
+        "complex": jnp.array(1 + 2j),
+        "extremes": jnp.array([jnp.nan, -jnp.inf, -0.0, 5e-324]),
+    }
+    return Sized(0.25, arrays), (None, [jnp.asarray(3)])
+
+
+def test_arrays_come_back_to_the_same_bits_types_and_structure(tmp_path):
+    tree, path = sized(), tmp_path / "tree"
+    write_arrays(path, "tree", "mark", tree)
+    back = read_arrays(path, "tree", "mark", tree)
+    assert jax.tree.structure(back) == jax.tree.structure(tree)
+    for new, old in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
+        assert new.dtype == old.dtype and new.shape == old.shape
+        assert np.asarray(new).tobytes() == np.asarray(old).tobytes()
+        assert isinstance(new, jax.Array) == isinstance(old, jax.Array)
+        assert getattr(new, "weak_type", False) == getattr(old, "weak_type", False)
+    assert back[0].number.weak_type and back[0].arrays["weak"].weak_type  # or float32 would become float64
+    # Of a template without values too.
+    outline = jax.eval_shape(lambda x: x, tree[0].arrays["float"])
+    write_arrays(path, "tree", "mark", tree[0].arrays["float"])
+    np.testing.assert_array_equal(read_arrays(path, "tree", "mark", outline), tree[0].arrays["float"])
+
+
+def test_a_table_is_read_by_the_format_alone(tmp_path):
+    """The layout that the module's page promises."""
+    path = tmp_path / "table"
+    write_table(path, "table", "made of this", {"x": np.arange(3.0), "n": 7})
+    first, line, rest = path.read_bytes().split(b"\n", 2)
+    header = json.loads(line)
+    assert first == b"difsim arrays 1" and header["kind"] == "table" and header["mark"] == "made of this"
+    assert header["arrays"][0] == {"name": "x", "dtype": "<f8", "shape": [3], "weak": False}
+    np.testing.assert_array_equal(np.frombuffer(rest[:24], "<f8"), np.arange(3.0))
+    mark, table = read_table(path, "table", None, ("n", "x"))
+    assert mark == "made of this" and int(table["n"]) == 7
+
+
+def test_what_may_have_grown_may_grow_along_one_axis(tmp_path):
+    path = tmp_path / "list"
+    write_arrays(path, "list", "1", jnp.ones((3, 50)))
+    assert read_arrays(path, "list", "1", jnp.zeros((3, 1)), grown=True).shape == (3, 50)
+    for other in (jnp.zeros((2, 1)), jnp.zeros(3), jnp.zeros((3, 1), jnp.int32)):
+        with pytest.raises(ValueError, match="something else than is asked for"):
+            read_arrays(path, "list", "1", other, grown=True)
+    with pytest.raises(ValueError, match=r"of shape \[3, 50\] and float64, where \[3, 1\] and float64"):
+        read_arrays(path, "list", "1", jnp.zeros((3, 1)))
+    write_arrays(path, "list", "1", jnp.ones((1, 2000)))
+    with pytest.raises(ValueError, match="many times more than the 8 bytes"):
+        read_arrays(path, "list", "1", jnp.zeros((1, 1)), grown=True)
+
+
+def test_no_objects_are_written(tmp_path):
+    for what in (np.array([Harmful()]), np.array(["text"])):
+        with pytest.raises(ValueError, match="give numbers"):
+            write_table(tmp_path / "table", "table", "", {"x": what})
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_file_of_arrays_is_refused_at_once_and_never_executed(tmp_path, monkeypatch):
+    monkeypatch.setenv(HARM, str(tmp_path / "harm"))
+    path, tree = tmp_path / "tree", {"x": jnp.arange(1000.0), "y": jnp.arange(5)}
+    write_arrays(path, "tree", "mark", tree)
+    for read in (
+        lambda: read_arrays(path, "tree", "mark", tree),
+        lambda: read_arrays(path, "tree", "mark", tree, grown=True),
+        lambda: read_table(path, "tree", "mark"),
+    ):
+        for what in planted(path):
+            tracemalloc.start()
+            began = time.perf_counter()
+            with pytest.raises(ValueError, match=r"tree .*: remove it") as error:
+                read()
+            took, (_, most) = time.perf_counter() - began, tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert error.value.__class__ is ValueError and took < 2.0 and most < 2e7, what
+        read()
+    assert not (tmp_path / "harm").exists()
+
+
+class AbstractLaw(eqx.Module):
+    """One of several."""
+
+
+class Hooke(AbstractLaw):
+    tag = "hooke"
+    stiffness: Scalar = number()
+    order: int = eqx.field(static=True, default=1)
+
+
+class Spring(AbstractLaw):
+    """`Hooke` renamed, with its fields."""
+
+    tag = "hooke"
+    k: Scalar = number()
+    n: int = eqx.field(static=True, default=1)
+
+
+class Dashpot(AbstractLaw):
+    """Another kind with the same numbers."""
+
+    damping: Scalar = number()
+    order: int = eqx.field(static=True, default=1)
+
+
+class Before(eqx.Module):
+    law: AbstractLaw
+    size: Scalar = number()
+
+
+class After(eqx.Module):
+    """`Before` renamed: there is no other of its kind."""
+
+    friction: AbstractLaw
+    length: Scalar = number()
+
+
+def test_a_hash_outlives_new_names_of_classes_and_fields():
+    """Beds that took hours to pour are named by it."""
+    assert digest(Before(Hooke(2.0), 3.0)) == digest(After(Spring(2.0), 3.0))
+    assert digest(Hooke(2.0)) != digest(Dashpot(2.0))
+
+
+def test_a_hash_tells_all_values_apart():
+    alike = [
+        *(Hooke(2.0), Hooke(3.0), Hooke(2.0, order=2), Hooke(jnp.float32(2.0)), Dashpot(2.0)),
+        *(None, 2.0, 2, True, "2.0", (2.0,), (2.0, None), ((2.0,), None), {"a": 2.0}, {"b": 2.0}, [], {}),
+        *(np.zeros(4), np.zeros((2, 2)), np.zeros((4, 1)), np.zeros(4, np.float32), np.zeros(4, int)),
+        *(("ab", "c"), ("a", "bc"), "abc"),
+    ]
+    assert len({digest(x) for x in alike}) == len(alike)
+    assert digest((1.5, [2, 3])) == digest([np.float64(1.5), (jnp.asarray(2), 3)])
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    assert digest(np.arange(3.0)) == digest(np.arange(3.0, dtype=">f8"))
+
+
+def test_what_has_no_lasting_hash_is_refused():
+    for what in (print, lambda x: x, object(), np.array([print]), {"a": {1, 2}}):
+        with pytest.raises(ValueError, match="no lasting hash"):
+            digest(what)

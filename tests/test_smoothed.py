@@ -59,8 +59,18 @@ def test_failed_samples_are_marked_and_left_out():
 
     for estimate in (smoothed_gradient, pathwise_gradient):
         found = estimate(fails, jnp.array([0.3]), jnp.array([0.5]), 200, jax.random.PRNGKey(3))
-        assert 0 < (~found.ok).sum() < 60
+        assert 0 < (~found.ok).sum() < 60 and found.failed == pytest.approx(np.mean(~np.asarray(found.ok)))
         np.testing.assert_allclose(found.gradient, [[2.0]], rtol=1e-12)
+
+
+def test_too_few_pairs_that_did_not_fail_are_no_gradient():
+    """Two pairs fit two slopes without any scatter, and the error bar of that is none."""
+
+    def fails(x):
+        return jnp.where(jnp.abs(x[:1] - POINT[0]) > 0.07, jnp.nan, x[:1] ** 3 + x[1:])
+
+    found = smoothed_gradient(fails, POINT, jnp.array([0.5, 0.5]), 40, jax.random.PRNGKey(0))
+    assert found.failed > 0.8 and np.isnan(found.gradient).all() and np.isnan(found.error).all()
 
 
 def test_wrong_input_is_refused():

@@ -13,6 +13,7 @@ from difsim.sph import (
     CubicSpline,
     DruckerPrager,
     PlaneStrain,
+    Tool,
     Viscosity,
     WendlandC2,
 )
@@ -115,6 +116,58 @@ def block(position, spacing=0.1):
 
 
 field = eqx.filter_jit(lambda model, state, neighbours: model.field(state, neighbours))
+
+
+def test_a_tool_of_no_particles_is_refused():
+    """One with members beyond the last particle never moved, and nothing said so."""
+    model, _, _ = block(grid(2))
+    parts = model.material, model.kernel, model.viscosity, model.gravity, model.mass
+    n = model.mass.size
+    for members, reference, message in (
+        ([n], np.zeros((2, 1)), r"tools\[1\]: members \[81\] are not all particles: give integers from 0 to 80"),
+        ([-1], np.zeros((2, 1)), "not all particles"),
+        ([0.0], np.zeros((2, 1)), "not all particles"),
+        ([3, 3], np.zeros((2, 2)), "a member twice"),
+        ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\): give \[2, 3\]"),
+        ([0], np.zeros((3, 1)), r"give \[2, 1\]"),
+    ):
+        tools = Tool(np.array([5, 6]), np.zeros((2, 2))), Tool(np.array(members), reference)
+        with pytest.raises(ValueError, match=message):
+            Continuum(*parts, tools=tools)
+    with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
+        Continuum(*parts[:3], jnp.array([0.0, jnp.nan]), model.mass)
+
+
+def strained(d, kernel, support):
+    """The relative error of a uniform expansion's stress rate in the middle of a lattice, whatever the support."""
+    cells = {2: 11, 3: 9}[d]
+    model, state, _ = block(grid(d, 1.0, cells) - (cells - 1) / 2, 1.0)
+    model = eqx.tree_at(lambda m: m.kernel, model, kernel(support))
+    state = eqx.tree_at(lambda s: s.velocity, state, state.position)
+    rate = field(model, state, Neighbours.allocate(state.position, support, 0.0)).stress[
+        0, 0, state.density.size // 2
+    ]
+    expansion = jnp.diag(jnp.array([1.0, 1.0, float(d == 3)]))
+    return float(rate / SOIL.rate(jnp.zeros((3, 3)), expansion)[0, 0]) - 1
+
+
+@pytest.mark.parametrize("kernel", [CubicSpline, WendlandC2])
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_support_of_too_few_spacings_is_refused(d, kernel):
+    """One of 1.5 spacings made stresses 29 % too large, and nothing said so."""
+    assert -0.35 < strained(d, kernel, 1.5) < -0.25
+    assert all(abs(strained(d, kernel, support)) < 0.035 for support in (2.0, 2.2, 2.5, 3.0))
+    model, _, _ = block(grid(d))
+    given = model.material, model.viscosity, model.gravity, model.mass
+    for support in (2.0, 2.5):
+        Continuum(given[0], kernel(support * 0.1), *given[1:])
+    with pytest.raises(ValueError, match=r"0\.15 m is 1\.5 spacings, .* = 0\.1 m .*: give 2 spacings or more"):
+        Continuum(given[0], kernel(0.15), *given[1:])
+    heavier = model.mass.at[3].multiply(2.0**d)
+    with pytest.raises(ValueError, match=r"is 1\.25"):
+        Continuum(given[0], kernel(0.25), *given[1:3], heavier)
+    with pytest.raises(ValueError, match=r"gravity has shape \(1,\)"):
+        Continuum(given[0], kernel(0.25), given[1], jnp.zeros(1), model.mass)
 
 
 @pytest.mark.parametrize("d", [2, 3])

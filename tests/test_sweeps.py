@@ -123,7 +123,7 @@ def test_killed_sweep_resumes_where_it_was(tmp_path):
     deadline = time.monotonic() + 60
 
     def finished():
-        return list(tmp_path.glob("store/*/chunk-*.npz"))
+        return list(tmp_path.glob("store/*/chunk-*.arrays"))
 
     while len(finished()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)

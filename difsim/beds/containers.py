@@ -48,6 +48,7 @@ def _nearest(sides, position):
 class Drum(AbstractContainer):
     """A round drum. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
 
+    tag = "drum"
     diameter: Scalar = scalar()
 
     def __check_init__(self):
@@ -69,6 +70,7 @@ class Drum(AbstractContainer):
 class Bin(AbstractContainer):
     """A box. **Arguments:** `width` [2] along x and y, m, positive. **Raises:** ValueError otherwise."""
 
+    tag = "bin"
     width: Float[Array, "2"] = number()
 
     def __check_init__(self):

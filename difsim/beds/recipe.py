@@ -5,7 +5,6 @@ from os import PathLike
 from pathlib import Path
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,11 +14,10 @@ from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.dem import AbstractGrainLaw, Grains, GrainsState
-from difsim.saving import save_whole
-from difsim.stepping import digest
+from difsim.saving import digest, read_arrays, write_arrays
 from difsim.typing import Scalar, require, scalar
 
-FORM = 2  # counts the ways in which beds are made and written: an older file is not read as one of this
+FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
 LESS = 10.0  # by which gravity falls at a time: a bed that is relieved springs up
 
@@ -69,15 +67,15 @@ class Recipe(eqx.Module):
 
         A run that was interrupted goes on from its last look. `watch(gravity, unrest)` is called at each look:
         the kinetic energy over M g d. **Raises:** RuntimeError where it does not come to rest, or a step fails;
-        ValueError where grains do not fit or the bed is too small to be measured.
+        ValueError where grains do not fit or the bed is too small to be measured, or for a damaged file.
         """
-        path = None if cache is None else Path(cache) / f"bed_{digest((FORM, self))[:24]}.npz"
+        file = None if cache is None else _File(Path(cache), digest((FORM, self)))
         radius = self.sizes.radii(self.count, self.seed)
         grains = Grains(self.law, radius, self.density, (0.0, 0.0, -self.gravity), self.container.walls)
-        rested, state = _read(path, grains)
         gravities = self._gravities()
+        rested, state = (0, None) if file is None else file.read(grains, len(gravities))
         if rested < len(gravities):
-            state = self._settled(grains, state, gravities, rested, path, watch)
+            state = self._settled(grains, state, gravities, rested, file, watch)
         figures = Figures.of(np.asarray(state.position), radius, float(self.density), self.container)
         return Bed(grains, state, figures)
 
@@ -85,7 +83,7 @@ class Recipe(eqx.Module):
         tens = np.log(float(self.pour / self.gravity)) / np.log(LESS)
         return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
 
-    def _settled(self, grains, state, gravities, rested, path, watch) -> GrainsState:
+    def _settled(self, grains, state, gravities, rested, file, watch) -> GrainsState:
         if state is None:
             place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
             run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
@@ -96,27 +94,34 @@ class Recipe(eqx.Module):
         for stage in range(rested, len(gravities)):
 
             def seen(unrest, rested=stage, gravity=float(gravities[stage])):
-                _write(path, rested, run.state)
+                if file is not None:
+                    file.write(rested, run.state)
                 if watch is not None:
                     watch(gravity, unrest)
 
             run.under(gravities[stage])
             run.rest(float(self.sizes.mean), seen)
-            _write(path, stage + 1, run.state)
+            if file is not None:
+                file.write(stage + 1, run.state)
         return run.state
 
 
-def _read(path: Path | None, grains: Grains) -> tuple[int, GrainsState | None]:
-    """Under how many gravities the bed in a file has come to rest, and its state."""
-    if path is None or not path.is_file():
-        return 0, None
-    form = jax.tree.structure(grains.at_rest(jnp.zeros((3, grains.radius.shape[0]))))
-    with np.load(path) as file:
-        leaves = [jnp.asarray(file[f"arr_{i}"]) for i in range(form.num_leaves)]
-        return int(file["rested"]), jax.tree.unflatten(form, leaves)
+class _File:
+    """A bed in a file: under how many gravities it has come to rest, and its state."""
 
+    def __init__(self, folder: Path, mark: str):
+        self.path, self.mark = folder / f"bed_{mark[:24]}.arrays", mark
 
-def _write(path: Path | None, rested: int, state: GrainsState) -> None:
-    if path is None:
-        return
-    save_whole(path, lambda file: np.savez(file, *jax.tree.leaves(state), rested=rested))
+    def write(self, rested: int, state: GrainsState) -> None:
+        write_arrays(self.path, "bed", self.mark, (np.asarray(rested), state))
+
+    def read(self, grains: Grains, gravities: int) -> tuple[int, GrainsState | None]:
+        """None where there is none."""
+        if not self.path.exists():
+            return 0, None
+        like = np.asarray(0), grains.at_rest(jnp.zeros((3, grains.radius.shape[0]), grains.radius.dtype))
+        # What contacts remember is as long as the list of the last run was.
+        rested, state = read_arrays(self.path, "bed", self.mark, like, grown=True)
+        if not 0 <= rested <= gravities:
+            raise ValueError(f"{self.path} has rested under {rested} of {gravities} gravities: remove it")
+        return int(rested), state

@@ -1,8 +1,9 @@
 """Bodies: rigid motion and the lander."""
 
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.body.hull import Hull
 from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
-from difsim.body.rigid import RigidBody, RigidState
+from difsim.body.rigid import RigidBody, RigidState, rigid_scales
 from difsim.body.stone import Edges, Stone
 
 __all__ = [
@@ -16,4 +17,7 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
+    "attitude_is_unit",
+    "require_attitude",
+    "rigid_scales",
 ]

@@ -49,6 +49,7 @@ class CentralDamper(AbstractGear):
     **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
 
+    tag = "central-damper"
     damping: Scalar = number()
     stroke: Scalar = number()
     stop_stiffness: Scalar = number(default=1e7)
@@ -85,6 +86,7 @@ class MaxwellLegs(AbstractGear):
     **Arguments:** `damping` D N s/m, `stop_stiffness` κ N/m².
     """
 
+    tag = "maxwell-legs"
     damping: Scalar = number()
     stop_stiffness: Scalar = number(default=1e7)
 

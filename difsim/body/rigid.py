@@ -6,17 +6,18 @@ import numpy as np
 
 from difsim import rotation
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, require, require_last
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
 
 
 class RigidState(eqx.Module):
     """Position m and velocity m/s of the centre of mass in the frame, attitude (unit quaternion, body to
     frame), spin rad/s in the body frame. **Raises** `ValueError` for vectors that are not [3], an attitude
-    that is not [4]."""
+    that is not [4]. A rate has this structure too; so that an attitude has the length 1 is asked for where a run
+    begins (`require_attitude`)."""
 
     position: Vec3 = number()
     velocity: Vec3 = number()
-    attitude: Quat = number()
+    attitude: Quat = quaternion()
     spin: Vec3 = number()
 
     def __check_init__(self):
@@ -84,3 +85,14 @@ class RigidBody(eqx.Module):
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """½ m v² + ½ ω·I ω, J."""
         return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+
+
+def rigid_scales(state: RigidState, speed: Scalar, length: Scalar, reach: Scalar) -> tuple[RigidState, RigidState]:
+    """The origin and the units of a rigid body's numbers, for `dynamics.AbstractModel.scales`.
+
+    **Arguments:** `speed` m/s and `length` m of its motion; `reach` m, its size.
+    """
+    still = jnp.zeros(3)
+    origin = RigidState(state.position, still, jnp.zeros(4), still)
+    ones = jnp.ones(3)
+    return origin, RigidState(length * ones, speed * ones, jnp.ones(4), speed / reach * ones)

@@ -40,12 +40,12 @@ def read_opencv(path: str | PathLike) -> Camera:
     **Raises:** ValueError for missing or misshapen entries, for skew, and for distortion that `Camera` does not
     have (tangential, rational, thin prism); FileNotFoundError.
     """
-    text = Path(path).read_text()
+    text = _text(path)
     # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
     text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
     try:
         content = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{path}: no YAML: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}: no calibration: give camera_matrix, distortion and size of the image")
@@ -89,9 +89,11 @@ def read_json(path: str | PathLike) -> dict[str, Camera]:
     **Raises:** ValueError for missing, unknown, misshapen or non-finite entries; FileNotFoundError.
     """
     try:
-        content = json.loads(Path(path).read_text())
+        content = json.loads(_text(path))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: no calibration: its JSON is nested too deep") from None
     table = content.get("cameras") if isinstance(content, dict) else None
     if not isinstance(table, dict) or not table:
         raise ValueError(f'{path}: no cameras: give {{"cameras": {{NAME: {{"fx": ...}}}}}}')
@@ -114,6 +116,13 @@ def write_json(path: str | PathLike, cameras: Mapping[str, Camera], **further: A
         for key, camera in cameras.items()
     }
     Path(path).write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
+
+
+def _text(path: str | PathLike) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: no text in UTF-8: give the calibration as text") from None
 
 
 def _camera(entry: Mapping[str, Any]) -> Camera:

@@ -34,6 +34,7 @@ class ConstantCohesion(AbstractCohesion):
     **Arguments:** `pull_off` F_c, N; `range`, m.
     """
 
+    tag = "constant-cohesion"
     pull_off: Scalar = scalar()
     range: Scalar = scalar()
 
@@ -54,6 +55,7 @@ class LinearCohesion(AbstractCohesion):
     **Source:** the form is that of Gilabert, Roux & Castellanos, Phys. Rev. E 75 (2007) 011303.
     """
 
+    tag = "linear-cohesion"
     pull_off: Scalar = scalar()
     range: Scalar = scalar()
 

@@ -46,6 +46,7 @@ class Smooth(AbstractOnset):
     solver exact to 1e-4 and better. **Raises:** `ValueError` for w ≤ 0 (use `Sharp`).
     """
 
+    tag = "smooth"
     width: Scalar = scalar()
 
     def __check_init__(self):
@@ -65,6 +66,8 @@ class Smooth(AbstractOnset):
 
 class Sharp(AbstractOnset):
     """δ = max(0, d): contact begins at zero depth, as in the closed forms. In d = 0 itself nothing acts."""
+
+    tag = "sharp"
 
     @property
     def is_smooth(self) -> bool:

@@ -34,6 +34,7 @@ class RollingTorque(AbstractRolling):
     **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
 
+    tag = "rolling-torque"
     length: Scalar = scalar()
     speed: Scalar = scalar()
 
@@ -60,6 +61,7 @@ class RollingPaper003(AbstractRolling):
     **Source:** hopper model of paper 003, sec. 4.3.
     """
 
+    tag = "rolling-paper003"
     length: Scalar = scalar()
     speed: Scalar = scalar()
 
@@ -81,6 +83,7 @@ class SpinningResistance(AbstractRolling):
     `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
 
+    tag = "spinning-resistance"
     length: Scalar = scalar()
     speed: Scalar = scalar()
 

@@ -83,6 +83,7 @@ class Clump(AbstractClump):
     **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
     """
 
+    tag = "clump"
     body: RigidBody
     centre: Float[Array, "p 3"] = number()
     radius: Float[Array, " p"] = number()

@@ -45,6 +45,7 @@ class Grains(AbstractParticles):
     are not a tuple of such.
     """
 
+    tag = "grains"
     law: AbstractGrainLaw
     radius: Float[Array, " n"] = number()
     density: Scalar = scalar()

@@ -85,6 +85,7 @@ class HertzMindlin(AbstractGrainLaw):
     is the usual one of DEM codes, of the same ζ.
     """
 
+    tag = "hertz-mindlin"
     modulus: Scalar = scalar()
     poisson: Scalar = scalar()
     restitution: Scalar = scalar()
@@ -144,6 +145,7 @@ class LinearSprings(AbstractGrainLaw):
     **Source:** `LinearClipped` and `TangentialSpring` of `difsim.contact`.
     """
 
+    tag = "linear-springs"
     stiffness: Scalar = scalar()
     ratio: Scalar = scalar()
     restitution: Scalar = scalar()

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
-from difsim.body import AbstractGear, Lander, RigidBody, RigidState
+from difsim.body import AbstractGear, Lander, RigidBody, RigidState, require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder
@@ -52,6 +52,7 @@ class LeggedClump(AbstractClump):
     **Raises:** ValueError for seats that do not match, or numbers that are not positive.
     """
 
+    tag = "legged-clump"
     body: Clump
     legs: tuple[Clump, ...]
     seat: Float[Array, "n 3"] = number()
@@ -124,7 +125,9 @@ class LeggedClump(AbstractClump):
 
     def moving(self, state: RigidState) -> LeggedState:
         """All as one rigid body, gear and springs unloaded; `state` is that of the body's frame of `from_lander`,
-        whose origin is in the centre of mass of all."""
+        whose origin is in the centre of mass of all. **Raises** ValueError for an attitude that is no unit
+        quaternion."""
+        require_attitude("LeggedClump.moving", state)
         masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.held
         offset = -(masses @ middle) / self.mass  # of the body from the centre of all
 

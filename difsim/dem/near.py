@@ -20,6 +20,7 @@ class Fence(AbstractSDF):
     **Arguments:** `sdf`: the solid.
     """
 
+    tag = "fence"
     sdf: AbstractSDF
 
     def distance(self, x: Vec3) -> Scalar:

@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState
+from difsim.body import RigidBody, RigidState, rigid_scales
 from difsim.contact import AbstractImpact, AbstractOutline, Moving, Newton
 from difsim.dynamics.hard import AbstractHardModel, Meeting
-from difsim.dynamics.model import Approach
+from difsim.dynamics.model import Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
@@ -50,7 +50,11 @@ class Bouncer(AbstractHardModel):
             f"Bouncer: restitution = {self.restitution} must lie between 0 and 1",
         )
         require(self.friction >= 0, f"Bouncer: friction = {self.friction} must not be negative")
-        require(self.rest_height >= 0, f"Bouncer: rest_height = {self.rest_height} m must not be negative")
+        require(
+            self.rest_height > 0,
+            f"Bouncer: rest_height = {self.rest_height} m must be positive: lower hops count as none, or bounces "
+            "and slides would never end",
+        )
 
     @property
     def law(self) -> Newton:
@@ -72,6 +76,7 @@ class Bouncer(AbstractHardModel):
             normal=self.surface.normal(state.position),
             velocity=state.velocity,
             response=jnp.eye(3),
+            speed=jnp.zeros_like(state.phase),
         )
 
     def pushed(self, state, rate, force):
@@ -89,8 +94,22 @@ class Bouncer(AbstractHardModel):
         return hard_approach(
             state.phase,
             self.meet(state),
+            safe.norm(state.position),
             safe.norm(state.velocity),
             safe.norm(self.gravity.acceleration(state.position)),
+            self.longest_slide(t, state),
+        )
+
+    def scales(self, t, state):
+        units = motion_units(self.approach(t, state))
+        still, ones = jnp.zeros(3), jnp.ones(3)
+        return PointState(state.position, still), PointState(
+            position=units.length * ones,
+            velocity=units.speed * ones,
+            lost=0.5 * units.speed**2,
+            kicks=units.speed * ones,
+            phase=1.0,
+            heading=ones,
         )
 
     def ledger(self, t, state):
@@ -133,7 +152,11 @@ class HardBody(AbstractHardModel):
     rest_height: Scalar = number(default=1e-6)
 
     def __check_init__(self):
-        require(self.rest_height >= 0, f"HardBody: rest_height = {self.rest_height} m must not be negative")
+        require(
+            self.rest_height > 0,
+            f"HardBody: rest_height = {self.rest_height} m must be positive: lower hops count as none, or bounces "
+            "and slides would never end",
+        )
         require(not isinstance(self.gravity, Rotating), "HardBody: the frame must not rotate; take Hopper")
 
     def flight(self, t, state):
@@ -155,6 +178,7 @@ class HardBody(AbstractHardModel):
             normal=self.surface.normal(body.position + arm),
             velocity=moving.velocity_at(arm),
             response=moving.response(arm),
+            speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.outline.radius,
         )
 
     def pushed(self, state, rate, force):
@@ -178,9 +202,17 @@ class HardBody(AbstractHardModel):
         return hard_approach(
             state.phase,
             self.meet(state),
+            safe.norm(body.position) + reach,
             safe.norm(body.velocity) + spin * reach,
             safe.norm(self.gravity.acceleration(body.position)) + spin**2 * reach,
+            self.longest_slide(t, state),
         )
+
+    def scales(self, t, state):
+        reach = self.outline.radius
+        units = motion_units(self.approach(t, state), reach)
+        origin, size = rigid_scales(state.body, units.speed, units.length, reach)
+        return HardState(origin), HardState(size, 0.5 * self.body.mass * units.speed**2, 1.0, jnp.ones(3))
 
     def ledger(self, t, state):
         return {
@@ -209,16 +241,21 @@ class HardBody(AbstractHardModel):
         return impulse / self.body.mass, solve3(self.body.inertia, jnp.cross(arm, impulse) @ turn)
 
 
-def hard_approach(phase: Scalar, meeting: Meeting, speed: Scalar, acceleration: Scalar) -> Approach:
-    """What the step guard needs of a hard contact: on the ground nothing; in flight no step from an impact goes
-    past the top of the next hop, where the gap could close again unseen."""
+def hard_approach(
+    phase: Scalar, meeting: Meeting, place: Scalar, speed: Scalar, acceleration: Scalar, longest: Scalar
+) -> Approach:
+    """What the step guard needs of a hard contact: of a slide, how long a step may be; in flight no step from an
+    impact goes past the top of the next hop, where the gap could close again unseen."""
     rise = jnp.abs(jnp.dot(meeting.normal, meeting.velocity))
-    # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below.
-    above = jnp.where(jnp.abs(meeting.gap) < 1e-9, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
+    # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below. The gap
+    # is known to the rounding of the place.
+    unknown = jnp.maximum(1e-9, 4 * jnp.finfo(meeting.gap.dtype).eps * place)
+    above = jnp.where(jnp.abs(meeting.gap) < unknown, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
     return Approach(
         gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
         speed=speed,
         # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
         resolution=jnp.maximum(safe.divide(rise, acceleration), 1e-9),
         acceleration=acceleration,
+        longest=longest,
     )

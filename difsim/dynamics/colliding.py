@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact import AbstractImpact
-from difsim.dynamics.model import AbstractImpactModel, Approach
+from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
 from difsim.typing import Scalar, number, require
 
 
@@ -45,6 +45,10 @@ class TwoBalls(AbstractImpactModel):
     def boundary(self, t, state):
         return safe.norm(state.position[1] - state.position[0]) - jnp.sum(self.radius)
 
+    def lies(self, t, state):
+        apart = jnp.sum((state.position[1] - state.position[0]) * (state.velocity[1] - state.velocity[0]))
+        return (self.boundary(t, state) <= 0) & (apart <= 0)
+
     def impact(self, t, state):
         # From ball 0 to ball 1, which takes the part of the body; ball 0 is its ground.
         n = safe.unit(state.position[1] - state.position[0])
@@ -62,6 +66,13 @@ class TwoBalls(AbstractImpactModel):
             spin=state.spin + jnp.cross(arms, both) / inertia[:, None],
             lost=state.lost - jnp.dot(impulse, u + 0.5 * response @ impulse),
         )
+
+    def scales(self, t, state):
+        units, ones = motion_units(self.approach(t, state)), jnp.ones((2, 3))
+        origin = TwoBallState(state.position, jnp.zeros((2, 3)))
+        spin = units.speed / jnp.min(self.radius)
+        energy = 0.5 * jnp.min(self.mass) * units.speed**2
+        return origin, TwoBallState(units.length * ones, units.speed * ones, spin * ones, energy)
 
     def ledger(self, t, state):
         inertia = 0.4 * self.mass * self.radius**2

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
-from difsim.dynamics.model import AbstractModel, Approach
+from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3, number, require, require_finite, require_last
@@ -61,6 +61,9 @@ class Flight(AbstractModel):
             acceleration=greatest_acceleration(self.gravity, self.omega, state.position, gap),
         )
 
+    def scales(self, t, state):
+        return flight_scales(self.approach(t, state), state)
+
     def ledger(self, t, state):
         swept = jnp.cross(self.omega, state.position)
         return {
@@ -70,6 +73,12 @@ class Flight(AbstractModel):
                 "centrifugal": -0.5 * swept @ swept,
             }
         }
+
+
+def flight_scales(near: Approach, state: FlightState) -> tuple[FlightState, FlightState]:
+    """`AbstractModel.scales` of a point in flight."""
+    units, ones = motion_units(near), jnp.ones(3)
+    return FlightState(state.position), FlightState(units.length * ones, units.speed * ones)
 
 
 def check_flight(model: AbstractModel) -> None:
@@ -118,6 +127,9 @@ class InertialFlight(AbstractModel):
     def approach(self, t, state):
         return self.body.approach(t, to_body(self.body.omega, t, state))
 
+    def scales(self, t, state):
+        return flight_scales(self.approach(t, state), state)
+
     def ledger(self, t, state):
         return self.body.ledger(t, to_body(self.body.omega, t, state))
 
@@ -135,6 +147,9 @@ class Backward(AbstractModel):
 
     def approach(self, t, state):
         return self.model.approach(-t, state)
+
+    def scales(self, t, state):
+        return self.model.scales(-t, state)
 
     def ledger(self, t, state):
         return self.model.ledger(-t, state)

@@ -11,6 +11,10 @@ phase, where `boundary` falls through zero; there `impact` makes the next state.
 
 Bounces that get smaller accumulate. An impact whose next hop would be lower than `rest_height` ends without a
 rebound (e = 0), and the motion goes on along the ground.
+
+A slide slows down, and turns the faster the slower it is: with a force across the slip its direction has a rate of
+1/|slip|, and goes as a power of the time that is left. Steps shrink with that time (`longest_slide`), and a slip
+that has become negligible (`least_slip`) has stopped.
 """
 
 from abc import abstractmethod
@@ -20,7 +24,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.contact import AbstractImpact, hold
@@ -37,14 +41,22 @@ class Phase(IntEnum):
     STICKING = 2
 
 
+# Of the speed from which a body rises to its rest height: what slip of that size can still do is a share of 1e-10
+# of that height. And of the speeds whose difference the slip is: its direction is known to their rounding only.
+SLOW, LOST = 1e-3, 1.0  # the latter times the root of the precision
+SHRINK = 0.25  # of the time in which slip would stop or turn round: how long a step is
+
+
 class Meeting(eqx.Module):
     """Where body and ground are nearest: `gap` m, `normal` n̂ out of the ground, `velocity` u m/s of the body's
-    material there over the ground's, `response` W 1/kg of u to an impulse there."""
+    material there over the ground's, `response` W 1/kg of u to an impulse there, and `speed` m/s, how large the
+    speeds are whose difference u is (0 where it is none)."""
 
     gap: Scalar
     normal: Vec3
     velocity: Vec3
     response: Mat3
+    speed: Scalar
 
 
 class AbstractHardModel(AbstractImpactModel):
@@ -82,9 +94,10 @@ class AbstractHardModel(AbstractImpactModel):
         free = self.flight(t, state)
         here = self._here(state, free)
         sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
-        force = jnp.where(sliding, here.slides(state.heading, self.law.friction), 0.0)
+        # Of the unit length: else a rounding of the heading's length would grow as the slip's to the power -2.
+        h, u = safe.unit(state.heading), here.velocity
+        force = jnp.where(sliding, here.slides(h, self.law.friction), 0.0)
         force = jnp.where(sticking, here.sticks(), force)
-        h, u = state.heading, here.velocity
         # Along the ground the force leaves n̂·u = 0: what is left of u' beside ĥ turns the slip.
         change = here.acceleration + here.response @ force
         turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
@@ -96,7 +109,7 @@ class AbstractHardModel(AbstractImpactModel):
 
     def boundary(self, t, state):
         here = self._here(state, self.flight(t, state))
-        left = safe.least(here.left(state.heading))
+        left = safe.least(here.left(state.heading, self.rest_height))
         # As an acceleration: a boundary is found to 1e-12, whatever the mass.
         margin = here.margin(self.law.friction) * jnp.trace(here.response)
         grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
@@ -108,15 +121,17 @@ class AbstractHardModel(AbstractImpactModel):
         flying, sliding, sticking = (state.phase == phase for phase in Phase)
 
         # An impact, without a rebound where the next hop would be too low to count.
-        rebound = self.law.restitution * jnp.dot(n, u)
-        low = (before.away < 0) & (rebound**2 <= -2 * before.away * self.rest_height)
+        closing = jnp.dot(n, u)
+        low = self._is_low(before, jnp.where(closing > 0, closing, self.law.restitution * closing))
         law = eqx.tree_at(lambda law: law.restitution, self.law, jnp.where(low, 0.0, self.law.restitution))
         hit = law.impulse(W, n, u)
         after = u + W @ hit.total
         slip = after - jnp.dot(n, after) * n
 
         # Where slip has stopped, its round-off is taken out.
-        stops = (flying & low & hit.stopped) | (sliding & (jnp.argmin(before.left(state.heading)) == 0))
+        stops = (flying & low & hit.stopped) | (
+            sliding & (jnp.argmin(before.left(state.heading, self.rest_height)) == 0)
+        )
         impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))
         # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
         state = self.shifted(self.struck(state, impulse), -before.gap * n)
@@ -138,13 +153,32 @@ class AbstractHardModel(AbstractImpactModel):
             ),
         )
 
+    def lies(self, t, state):
+        here = self._here(state, self.flight(t, state))
+        rise = jnp.dot(here.normal, here.velocity)
+        # On a slope a velocity along the ground leaves it by a rounding: so low a hop is none.
+        landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
+        return landed | ((state.phase == Phase.STICKING) & (here.margin(self.law.friction) < 0))
+
+    def _is_low(self, here: "_Here", rise: Scalar) -> Bool[Array, ""]:
+        """Whether a hop with the speed `rise` m/s off the ground stays below the rest height."""
+        return (here.away < 0) & (rise**2 <= -2 * here.away * self.rest_height)
+
     def _here(self, state: Any, free: Any) -> "_Here":
         def motion(state):
             meeting = self.meet(state)
             return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
 
         _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
-        return _Here(met.gap, met.normal, met.velocity, met.response, acceleration, away)
+        return _Here(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
+
+    def longest_slide(self, t: Scalar, state: Any) -> Scalar:
+        """The longest step s of a slide, inf in the other phases."""
+        here = self._here(state, self.flight(t, state))
+        change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
+        slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
+        longest = jnp.where(change > 0, SHRINK * safe.divide(slip, change), jnp.inf)
+        return jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf)
 
 
 class _Here(Meeting):
@@ -163,9 +197,15 @@ class _Here(Meeting):
         """The force N on a point that sticks."""
         return -solve3(self.response, self.acceleration)
 
-    def left(self, heading: Vec3) -> Float[Array, "2"]:
-        """Of sliding: the slip along the heading, m/s, and the pull to the ground, m/s²."""
-        return jnp.stack([jnp.dot(heading, self.velocity), -self.away])
+    def least_slip(self, rest_height: Scalar) -> Scalar:
+        """The slip m/s that counts as none; without derivative, as the end of a slide does not hang on it."""
+        rise = safe.sqrt(-2 * self.away * rest_height)
+        lost = LOST * jnp.finfo(self.speed.dtype).eps ** 0.5 * self.speed
+        return jax.lax.stop_gradient(jnp.maximum(SLOW * rise, lost))
+
+    def left(self, heading: Vec3, rest_height: Scalar) -> Float[Array, "2"]:
+        """Of sliding: the slip along the heading that is to be used up, m/s, and the pull to the ground, m/s²."""
+        return jnp.stack([jnp.dot(heading, self.velocity) - self.least_slip(rest_height), -self.away])
 
     def margin(self, friction: Scalar) -> Scalar:
         """Of sticking: μ N - |F_t|, N."""

@@ -5,14 +5,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState
+from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
-from difsim.dynamics.model import AbstractModel, Approach
+from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number
+from difsim.typing import Quat, Scalar, Vec3, number, quaternion
 
 
 class HopperState(eqx.Module):
@@ -24,7 +24,7 @@ class HopperState(eqx.Module):
     """
 
     body: RigidState
-    target: Quat = number()
+    target: Quat = quaternion()
     memory: Float[Array, "M 3"] = number()
     lost: Powers
 
@@ -55,10 +55,15 @@ class Hopper(AbstractModel):
         check_flight(self)
 
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
-        """The state before any contact, from the motion in the target's frame."""
+        """The state before any contact, from the motion in the target's frame.
+
+        **Raises** `ValueError` for an attitude that is no unit quaternion.
+        """
         zero = jnp.zeros(())
         memory = self.contact.grip.memory(self.contact.outline.count)
-        return HopperState(body, target, memory, Powers(zero, zero, zero))
+        state = HopperState(body, target, memory, Powers(zero, zero, zero))
+        require_attitude("Hopper.start", state)
+        return state
 
     def wrench(self, state: HopperState) -> Wrench:
         """What the surface does to the body."""
@@ -112,6 +117,19 @@ class Hopper(AbstractModel):
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,
             resolution=self.resolution,
             acceleration=greatest_acceleration(self.gravity, self.omega, body.position, gap),
+        )
+
+    def scales(self, t, state):
+        reach = self.contact.outline.radius
+        units = motion_units(self.approach(t, state), reach)
+        origin, size = rigid_scales(state.body, units.speed, units.length, reach)
+        energy = 0.5 * self.body.mass * units.speed**2
+        nothing = Powers(*jnp.zeros(3))
+        return (
+            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory), nothing),
+            HopperState(
+                size, jnp.ones(4), jnp.full_like(state.memory, units.length), Powers(energy, energy, energy)
+            ),
         )
 
     def buried(self, state):

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import Lander, RigidState
+from difsim.body import Lander, RigidState, rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
-from difsim.dynamics.model import AbstractModel, Approach
+from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -271,6 +271,24 @@ class Touchdown(AbstractModel):
     def buried(self, state):
         """Whether the body's centre is in the ground, where neither legs nor hull have a law."""
         return state.body.position[2] < 0
+
+    def scales(self, t, state):
+        reach = jnp.max(safe.norm(self.lander.feet))
+        units = motion_units(self.approach(t, state), reach)
+        time = units.length / units.speed
+        origin, size = rigid_scales(state.body, units.speed, units.length, reach)
+        mass, ones = self.lander.body.mass, jnp.ones(3)
+        energy, push = 0.5 * mass * units.speed**2, mass * units.speed
+        accounts = Accounts(*(energy,) * 4, push * ones, push * reach * ones, push, push, *(time,) * 3)
+        return (
+            TouchdownState(origin, jnp.zeros_like(state.gear), jnp.zeros_like(state.penetration), Accounts()),
+            TouchdownState(
+                size,
+                jnp.full_like(state.gear, units.length),
+                jnp.full_like(state.penetration, units.length),
+                accounts,
+            ),
+        )
 
     def ledger(self, t, state):
         lander, body, accounts = self.lander, state.body, state.accounts

@@ -82,6 +82,14 @@ class Wheeled(AbstractModel):
     def approach(self, t, state):
         return self.hopper.approach(t, state.hopper)
 
+    def scales(self, t, state):
+        origin, size = self.hopper.scales(t, state.hopper)
+        turned = self.hopper.body.mass * self.hopper.contact.outline.radius * size.body.velocity
+        return (
+            WheeledState(origin, jnp.zeros(3), jnp.zeros(())),
+            WheeledState(size, turned, size.lost.damping),
+        )
+
     def buried(self, state):
         return self.hopper.buried(state.hopper)
 

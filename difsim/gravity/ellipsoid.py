@@ -26,6 +26,7 @@ class Ellipsoid(AbstractField):
     **Source:** Chandrasekhar, Ellipsoidal figures of equilibrium (1969), ch. 3; Carlson (1995).
     """
 
+    tag = "ellipsoid"
     centre: Vec3 = number()
     axes: Mat3 = number()
     semi_axes: Vec3 = number()

@@ -46,6 +46,7 @@ class Sum(AbstractField):
     **Arguments:** `fields`, a tuple of at least one field. **Raises:** `ValueError` when it is empty.
     """
 
+    tag = "sum"
     fields: tuple[AbstractField, ...] = eqx.field(converter=tuple)
 
     def __check_init__(self):
@@ -58,6 +59,7 @@ class Sum(AbstractField):
 class Scaled(AbstractField):
     """A field times a number, U = s U₀, as when all densities are scaled by s; `s * field` makes one."""
 
+    tag = "scaled"
     field: AbstractField
     factor: Scalar = number()
 
@@ -71,6 +73,7 @@ class Uniform(AbstractField):
     **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape, or not finite.
     """
 
+    tag = "uniform"
     vector: Vec3 = number()
 
     def __check_init__(self):
@@ -91,6 +94,7 @@ class Rotating(AbstractField):
     `omega` that is not [3] or not finite.
     """
 
+    tag = "rotating"
     field: AbstractField
     omega: Vec3 = number()
 
@@ -112,6 +116,7 @@ class PointMass(AbstractField):
     negative or not finite.
     """
 
+    tag = "point-mass"
     GM: Scalar = number()
     position: Vec3 = number()
 

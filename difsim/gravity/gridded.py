@@ -1,10 +1,8 @@
 """The fast field for long runs and big ensembles: one potential, read from tables."""
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
-from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -15,7 +13,7 @@ from jaxtyping import Array, Float
 from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
-from difsim.saving import save_whole
+from difsim.saving import digest, read_table, write_table
 from difsim.spline import GridSpline
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -45,6 +43,7 @@ class Gridded(AbstractField):
     **Source:** the image by Kelvin's inversion, Kellogg, Foundations of potential theory (1929), ch. IX.
     """
 
+    tag = "gridded"
     near: GridSpline
     far: GridSpline
     centre: Vec3 = number()
@@ -125,32 +124,33 @@ class Gridded(AbstractField):
         return cls(near, far, centre, inner, outer, fingerprint(field, mesh, spacing))
 
     def save(self, path: str | PathLike) -> None:
-        """Write the tables to a NumPy file (.npz), with `made_of`."""
+        """Write the tables to a file of arrays (`difsim.saving`), with `made_of`."""
         tables = {
             f"{name}_{part}": getattr(table, part)
             for name, table in (("near", self.near), ("far", self.far))
             for part in ("origin", "spacing", "coefficients")
         }
-        numbers = {name: getattr(self, name) for name in ("centre", "inner", "outer", "made_of")}
-        save_whole(Path(path), lambda file: np.savez_compressed(file, **tables, **numbers))
+        numbers = {name: getattr(self, name) for name in ("centre", "inner", "outer")}
+        write_table(path, "gravity field", self.made_of, tables | numbers)
 
     @classmethod
-    def load(cls, path: str | PathLike) -> "Gridded":
-        """Read what `save` wrote; compare `made_of` with `fingerprint` where the file may be an old one."""
-        with np.load(path) as file:
-            near, far = (
-                GridSpline(*(file[f"{name}_{part}"] for part in ("origin", "spacing", "coefficients")))
-                for name in ("near", "far")
-            )
-            return cls(near, far, file["centre"], file["inner"], file["outer"], str(file["made_of"]))
+    def load(cls, path: str | PathLike, made_of: str | None = None) -> "Gridded":
+        """Read what `save` wrote, of a field that was `made_of` this: its `fingerprint` (None: any).
+
+        **Raises:** `ValueError` for a file that is damaged, no such field, or made of something else.
+        """
+        parts = [f"{name}_{part}" for name in ("near", "far") for part in ("origin", "spacing", "coefficients")]
+        made_of, file = read_table(path, "gravity field", made_of, (*parts, "centre", "inner", "outer"))
+        try:
+            near, far = (GridSpline(*(file[part] for part in three)) for three in (parts[:3], parts[3:]))
+            return cls(near, far, file["centre"], file["inner"], file["outer"], made_of)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no gravity field ({error}): remove it, and make it again") from error
 
 
 def fingerprint(field: AbstractField, mesh: TriMesh, spacing: float) -> str:
     """A hash of all that a `Gridded` is fitted to: the field with its numbers, the mesh and the spacing."""
-    parts = hashlib.sha256(f"{FIT} {jax.tree.structure(field)} {float(spacing)}".encode())
-    for array in (mesh.vertices, mesh.faces, *jax.tree.leaves(field)):
-        parts.update(np.ascontiguousarray(array).tobytes())
-    return parts.hexdigest()
+    return digest((FIT, field, mesh.vertices, mesh.faces, float(spacing)))
 
 
 def _rise(t: Scalar) -> Scalar:

@@ -23,6 +23,7 @@ class Mascons(AbstractField):
     default 0: points. **Raises:** `ValueError` for a negative GM or radius, or unequal numbers of them.
     """
 
+    tag = "mascons"
     GM: Float[Array, " n"] = number()
     position: Float[Array, "n 3"] = number()
     radius: Float[Array, "*n"] = number(default=0.0)

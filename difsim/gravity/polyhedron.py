@@ -50,6 +50,7 @@ class Polyhedron(AbstractField):
     Strackee, IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
     """
 
+    tag = "polyhedron"
     vertices: Float[Array, "V 3"] = number()
     faces: Int[Array, "F 3"]
     edges: Int[Array, "E 4"]  # from, to, the third vertex of the facet on its left, and of the one on its right

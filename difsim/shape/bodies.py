@@ -29,6 +29,7 @@ CENTROID_67P = (12.7, -28.8, 4.1)  # m, of SHAP5 at uniform density, from the or
 class _Blend(AbstractSDF):
     """Solids united with rounded joints: -w log Σ exp(-dᵢ/w), not above the least distance."""
 
+    tag = "blend"
     solids: tuple[AbstractSDF, ...]
     width: Scalar = number()
 

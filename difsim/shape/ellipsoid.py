@@ -22,6 +22,7 @@ class Ellipsoid(AbstractSDF):
     equation and its bracket; Newton's method is on 1/√Σ here, which is almost straight in t.
     """
 
+    tag = "ellipsoid"
     semi_axes: Vec3 = number()
 
     def __check_init__(self):

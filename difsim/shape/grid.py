@@ -36,6 +36,7 @@ class GridSDF(AbstractSDF):
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
     """
 
+    tag = "grid-sdf"
     spline: GridSpline
 
     def distance(self, x: Vec3) -> Scalar:

@@ -43,6 +43,7 @@ class AbstractAmplitude(eqx.Module):
 class Constant(AbstractAmplitude):
     """The same amplitude everywhere, m, not negative."""
 
+    tag = "constant"
     value: Scalar = number()
 
     def __check_init__(self):
@@ -64,6 +65,7 @@ class Patch(AbstractAmplitude):
     **Raises:** `ValueError` otherwise.
     """
 
+    tag = "patch"
     centre: Vec3 = number()
     radius: Scalar = number()
     inside: Scalar = number()
@@ -108,6 +110,7 @@ class Rough(AbstractSDF):
     In float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
     """
 
+    tag = "rough"
     sdf: AbstractSDF
     amplitude: AbstractAmplitude = eqx.field(converter=_as_amplitude)
     wavelength: Scalar = number()

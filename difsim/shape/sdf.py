@@ -35,6 +35,7 @@ class Plane(AbstractSDF):
     **Raises:** `ValueError` when `direction` is zero, or one of them not finite.
     """
 
+    tag = "plane"
     point: Vec3 = number()
     direction: Vec3 = number()
 
@@ -54,6 +55,7 @@ class Sphere(AbstractSDF):
     **Arguments:** `centre` c [3], m; `radius` R, m, positive. **Raises:** `ValueError` for R ≤ 0.
     """
 
+    tag = "sphere"
     centre: Vec3 = number()
     radius: Scalar = number()
 
@@ -70,6 +72,7 @@ class Box(AbstractSDF):
     **Arguments:** `half_size` [3], m, positive: half of each edge. **Raises:** `ValueError` otherwise.
     """
 
+    tag = "box"
     half_size: Vec3 = number()
 
     def __check_init__(self):
@@ -85,6 +88,7 @@ class Cylinder(AbstractSDF):
     **Arguments:** `radius` R, m, positive. **Raises:** `ValueError` otherwise.
     """
 
+    tag = "cylinder"
     radius: Scalar = number()
 
     def __check_init__(self):
@@ -103,6 +107,7 @@ class Prism(AbstractSDF):
     **Arguments:** `edge`, m, of the base; `height`, m; both positive. **Raises:** `ValueError` otherwise.
     """
 
+    tag = "prism"
     edge: Scalar = number()
     height: Scalar = number()
 
@@ -148,6 +153,7 @@ class Posed(AbstractSDF):
     **Raises:** `ValueError` when R is no rotation.
     """
 
+    tag = "posed"
     sdf: AbstractSDF
     position: Vec3 = number()
     rotation: Mat3 = number()
@@ -167,6 +173,7 @@ class Union(AbstractSDF):
     **Arguments:** `solids`, at least one. **Raises:** `ValueError` when there is none.
     """
 
+    tag = "union"
     solids: tuple[AbstractSDF, ...] = eqx.field(converter=tuple)
 
     def __check_init__(self):
@@ -182,6 +189,7 @@ class Offset(AbstractSDF):
     **Arguments:** `sdf`; `margin`, m.
     """
 
+    tag = "offset"
     sdf: AbstractSDF
     margin: Scalar = number()
 
@@ -195,6 +203,7 @@ class Outside(AbstractSDF):
     **Arguments:** `sdf`.
     """
 
+    tag = "outside"
     sdf: AbstractSDF
 
     def distance(self, x: Vec3) -> Scalar:

@@ -1,33 +1,31 @@
 """Tables of distances kept between runs, by a hash of what made them."""
 
-import hashlib
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from difsim.mesh import TriMesh
-from difsim.saving import save_whole
+from difsim.saving import digest, read_table, write_table
 from difsim.spline import GridSpline
 
-FORM = 1  # counts the forms of the files, so that one of an older form is not read as one of this
+FORM = 2  # counts the forms of the files, so that one of an older form is not read as one of this
+PARTS = ("origin", "spacing", "coefficients", "degree")
 
 
 def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
     """`make()`, or the same table as an earlier run left it in the folder `cache` (None: nothing is kept).
 
-    `kind`, `numbers` and the mesh tell one table from another.
+    `kind`, `numbers` and the mesh tell one table from another. **Raises:** `ValueError` for a damaged file.
     """
     if cache is None:
         return make()
-    digest = hashlib.sha256(repr((FORM, numbers)).encode())
-    digest.update(np.ascontiguousarray(mesh.vertices).tobytes())
-    digest.update(np.ascontiguousarray(mesh.faces, np.int64).tobytes())
-    path = Path(cache) / f"{kind}_{digest.hexdigest()[:24]}.npz"
-    if not path.is_file():
+    mark = digest((FORM, numbers, mesh.vertices, mesh.faces))
+    path = Path(cache) / f"{kind}_{mark[:24]}.arrays"
+    if not path.exists():
         table = make()
-        parts = {name: getattr(table, name) for name in ("origin", "spacing", "coefficients", "degree")}
-        save_whole(path, lambda file: np.savez(file, **parts))
-    with np.load(path) as table:
-        return GridSpline(table["origin"], table["spacing"], table["coefficients"], int(table["degree"]))
+        write_table(path, kind, mark, {name: getattr(table, name) for name in PARTS})
+    _, table = read_table(path, kind, mark, PARTS)
+    try:
+        return GridSpline(*(table[name] for name in PARTS[:3]), int(table["degree"]))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds no table ({error}): remove it, and it is made again") from error

@@ -27,6 +27,7 @@ class Window(AbstractSDF):
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh`.
     """
 
+    tag = "window"
     spline: GridSpline
 
     def distance(self, x: Vec3) -> Scalar:

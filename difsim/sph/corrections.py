@@ -40,6 +40,7 @@ class XSPH(AbstractCorrection):
     Phys. 82, 1.
     """
 
+    tag = "xsph"
     share: Scalar = number(default=0.5)
 
     def __check_init__(self):
@@ -67,6 +68,7 @@ class GradientCorrection(AbstractCorrection):
     **Source:** Randles and Libersky (1996), Comput. Methods Appl. Mech. Eng. 139, 375; Bonet and Lok (1999).
     """
 
+    tag = "gradient-correction"
     least: Scalar = number(default=0.05)
 
     def __check_init__(self):
@@ -98,6 +100,7 @@ class ArtificialStress(AbstractCorrection):
     Phys. 159, 290; Gray, Monaghan and Swift (2001), sec. 3; values of Bui et al. (2008), sec. 3.5.
     """
 
+    tag = "artificial-stress"
     spacing: Scalar = number()
     strength: Scalar = number(default=0.5)
     exponent: Scalar = number(default=2.55)

@@ -19,6 +19,8 @@ class AbstractDensity(eqx.Module):
 class Continuity(AbstractDensity):
     """Mass is kept: dρ/dt = -ρ ∇·v. **Source:** paper 002 Eq 29."""
 
+    tag = "continuity"
+
     def rate(self, density, divergence):
         return -density * divergence
 
@@ -29,6 +31,8 @@ class FixedDensity(AbstractDensity):
     Plastic flow without dilatancy has a divergence in the noise of the particles' order only, which continuity
     adds up. Not for `Murnaghan`, whose pressure is one of the density.
     """
+
+    tag = "fixed-density"
 
     def rate(self, density, divergence):
         return jnp.zeros_like(density)

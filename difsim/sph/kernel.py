@@ -55,6 +55,7 @@ class CubicSpline(AbstractKernel):
     **Arguments:** `h`, m, the support (twice the smoothing length of other texts). **Source:** paper 002 Eq 30.
     """
 
+    tag = "cubic-spline"
     h: Scalar = number()
 
     def __check_init__(self):
@@ -76,6 +77,7 @@ class WendlandC2(AbstractKernel):
     **Arguments:** `h`, m, the support. **Source:** Dehnen and Aly (2012), MNRAS 425, 1068, Table 1.
     """
 
+    tag = "wendland-c2"
     h: Scalar = number()
 
     def __check_init__(self):

@@ -56,6 +56,7 @@ class Murnaghan(AbstractMaterial):
     **Source:** paper 002 Eq 28, whose bracket is misprinted; Melosh (1996).
     """
 
+    tag = "murnaghan"
     young: Scalar = number()
     poisson: Scalar = number()
     density: Scalar = number()

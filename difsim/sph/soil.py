@@ -30,6 +30,8 @@ class AbstractCone(eqx.Module):
 class PlaneStrain(AbstractCone):
     """a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ): equal to Coulomb's in plane strain (paper 002 Eq 13)."""
 
+    tag = "plane-strain"
+
     def match(self, friction, cohesion):
         root = jnp.sqrt(9.0 + 12.0 * jnp.tan(friction) ** 2)
         return jnp.tan(friction) / root, 3.0 * cohesion / root
@@ -37,6 +39,8 @@ class PlaneStrain(AbstractCone):
 
 class Compression(AbstractCone):
     """a = 2 sin φ/(√3 (3 - sin φ)), k = 6 c cos φ/(√3 (3 - sin φ)): Coulomb's edges of triaxial compression."""
+
+    tag = "compression"
 
     def match(self, friction, cohesion):
         below = jnp.sqrt(3.0) * (3.0 - jnp.sin(friction))
@@ -56,6 +60,7 @@ class DruckerPrager(AbstractMaterial):
     dilatancy outside [0, friction], density ≤ 0. **Source:** paper 002 sec. 2.
     """
 
+    tag = "drucker-prager"
     young: Scalar = number()
     poisson: Scalar = number()
     friction: Scalar = number()

@@ -21,6 +21,8 @@ class AbstractPath(eqx.Module):
 class Fixed(AbstractPath):
     """No motion."""
 
+    tag = "fixed"
+
     def place(self, reference, time):
         return reference
 
@@ -28,6 +30,7 @@ class Fixed(AbstractPath):
 class Sliding(AbstractPath):
     """Uniform motion. **Arguments:** `velocity` [d], m/s."""
 
+    tag = "sliding"
     velocity: Float[Array, " d"] = number()
 
     def place(self, reference, time):
@@ -37,6 +40,7 @@ class Sliding(AbstractPath):
 class Turning(AbstractPath):
     """A turn in the plane of x and y. **Arguments:** `centre` [2], m; `rate`, rad/s, positive from x to y."""
 
+    tag = "turning"
     centre: Vec2 = number()
     rate: Scalar = number()
 
@@ -50,6 +54,7 @@ class Turning(AbstractPath):
 class Stopping(AbstractPath):
     """Uniform motion until a time. **Arguments:** `velocity` [d], m/s; `until`, s."""
 
+    tag = "stopping"
     velocity: Float[Array, " d"] = number()
     until: Scalar = number()
 
@@ -60,6 +65,7 @@ class Stopping(AbstractPath):
 class Carried(AbstractPath):
     """A motion within what moves itself: a brush that turns in a tool that is lowered."""
 
+    tag = "carried"
     path: AbstractPath
     by: AbstractPath
 

@@ -8,7 +8,7 @@ from difsim.stepping.flight import Coast, ToContact
 from difsim.stepping.marching import AbstractStep, ConstantStep, CourantStep, Progress, advance, march, start
 from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
 from difsim.stepping.rest import Settled, Still, settle
-from difsim.stepping.running import Evolution, describe, digest, evolve, onward
+from difsim.stepping.running import Evolution, describe, evolve, onward
 from difsim.stepping.solve import Solution, simulate
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.stepping.validity import Validity
@@ -37,7 +37,6 @@ __all__ = [
     "advance",
     "collide",
     "describe",
-    "digest",
     "evolve",
     "march",
     "onward",

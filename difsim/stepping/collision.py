@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
+from difsim.body import attitude_is_unit, require_attitude
 from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, instants, is_known
@@ -80,13 +81,16 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
     IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
-    many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, NOT_FINITE.
+    many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, INVALID_STATE for an attitude
+    that is no unit quaternion (inside `jit`, where it cannot be refused), NOT_FINITE.
 
     **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
     the status is not OK (inside `jit` nothing can be raised: read the status).
-    **Raises:** `ValueError` for times that do not increase, no contacts, and bodies that overlap at the start.
+    **Raises:** `ValueError` for times that do not increase, no contacts, attitudes that are no unit quaternions,
+    and bodies that overlap at the start.
     """
     times = instants(times, "collide")
+    require_attitude("collide", state)
     if contacts < 1:
         raise ValueError(f"collide: contacts = {contacts} must be at least 1")
     # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
@@ -164,6 +168,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     states = _sampled(pair, times, starts, arcs)
     states = jnp.where(during[:, None], recorded, states)
     status = jnp.where(jnp.all(jnp.isfinite(states)), status, int(Status.NOT_FINITE))
+    status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
 
     first = jax.tree.map(lambda x: x[0], (touched, bouts))
     before = first[0]

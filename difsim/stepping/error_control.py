@@ -23,6 +23,7 @@ class ErrorControlledStep(AbstractStep):
     **Source:** paper 002 sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner (1993), sec. II.4.
     """
 
+    tag = "error-controlled-step"
     rtol: Scalar = number(default=1e-6)
 
     def __check_init__(self):

@@ -6,21 +6,24 @@ an impact, the end of a slide, the lift from the ground. Bounces that accumulate
 which the model's state shows.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optimistix
+from jaxtyping import Array
 
 from difsim.dynamics import AbstractImpactModel
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
-from difsim.stepping.methods import AbstractMethod, Run, flat_field, status_of
+from difsim.stepping.methods import AbstractMethod, along, approach, solved, status_of, stepped
 from difsim.stepping.status import Status
+from difsim.stepping.variational import Variational
 from difsim.typing import Scalar, number
 
-SLACK = 1e-6  # m: how deep a point may be in the ground. Roots are 1e-12, drift along curved ground some 1e-9.
+# How deep a point may be in the ground: in m (drift along curved ground is some 1e-9), and in roundings of a
+# place.
+SLACK, ROUNDINGS = 1e-6, 30
 
 
 class Events(AbstractMethod):
@@ -36,88 +39,65 @@ class Events(AbstractMethod):
     impacts: int = eqx.field(static=True)
     rtol: Scalar = number(default=1e-10)
     atol: Scalar = number(default=1e-10)
-    max_steps: int = eqx.field(static=True, default=4096)
+    max_steps: int = eqx.field(static=True, default=1_000_000)
+    order: int = eqx.field(static=True, default=8)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
-
-    @property
-    def tangent_tolerance(self):
-        return self.rtol if isinstance(self.adjoint, diffrax.ForwardMode) else None
 
     def __check_init__(self):
         if self.impacts < 1:
             raise ValueError(f"Events: impacts = {self.impacts} must be at least 1")
 
-    def solve(self, model, state, unravel: Callable, times):
+    def solve(self, problem):
+        model = problem.model
         if not isinstance(model, AbstractImpactModel):
             raise ValueError(
                 f"Events: {type(model).__name__} has no impacts; use Sensitivities() for regularised contact"
             )
-        field = flat_field(unravel)
-        controller = adaptive(self.rtol, self.atol, times, FiniteNorm())
-        guard = ContactGuard(controller, lambda t, y, model: model.approach(t, unravel(y)))
-        # direction=False: the gap falls through zero. A ball that just left the ground has a gap of round-off
-        # size, of either sign, that rises: it does not count.
-        event = diffrax.Event(
-            lambda t, y, args, **_: args.boundary(t, unravel(y)),  # diffrax names its arguments
-            optimistix.Newton(rtol=1e-12, atol=1e-12),
-            direction=False,
-        )
+        return solved(_arcs, self, problem)
 
-        def arc(carry, _):
-            t, y, hit, states, status, steps, count = carry
-            y = jnp.where(hit, jax.flatten_util.ravel_pytree(model.impact(t, unravel(y)))[0], y)
-            later = jnp.clip(times, t, times[-1])
-            solution = diffrax.diffeqsolve(
-                diffrax.ODETerm(field),
-                diffrax.Tsit5(),
-                t0=t,
-                t1=times[-1],
-                dt0=None,
-                y0=y,
-                args=model,
-                # Two records: in one, the end of an arc would follow the last time reached, not stand last.
-                saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=later), diffrax.SubSaveAt(t1=True)]),
-                stepsize_controller=guard,
-                event=event,
-                adjoint=self.adjoint,
-                max_steps=self.max_steps,
-                throw=False,
-            )
-            reached, (last,) = solution.ys
-            end = solution.ts[1][0]
-            hit = solution.event_mask
-            inside = (times >= t) & (times <= end)
-            states = jnp.where(inside[:, None], reached, states)
-            sunk = model.approach(end, unravel(last)).gap < -SLACK
-            status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
-            status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
-            steps = steps + solution.stats["num_accepted_steps"]
-            return (end, last, hit, states, status, steps, count + hit), None
 
-        states = jnp.broadcast_to(state, (times.shape[0], *state.shape))
-        depth, sinking = jax.jvp(
-            lambda t, y: -model.boundary(t, unravel(y)),
-            (times[0], state),
-            (jnp.ones_like(times[0]), field(times[0], state, model)),
-        )
-        lies = (depth >= 0) & (sinking >= 0)
-        inside = model.approach(times[0], unravel(state)).gap < -SLACK
-        start = (
-            times[0],
-            state,
-            lies & ~inside,
-            states,
-            jnp.asarray(int(Status.OK)),
-            jnp.asarray(0),
-            jnp.asarray(0),
-        )
-        (end, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=self.impacts + 1)
-        unfinished = (count > self.impacts) & (end < times[-1])
-        status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
-        return Run(
-            states=states,
-            status=jnp.where(inside, int(Status.INSIDE), status),
-            steps=steps,
-            steps_per_contact=jnp.asarray(jnp.inf),
-            contacts=count,
-        )
+def _boundary(model: AbstractImpactModel, t: Scalar, state: Any) -> Scalar:
+    return model.boundary(t, state)
+
+
+def _arcs(system: Variational, method: Events, z: Array, times: Array, shifts: Array) -> Any:
+    """Arc by arc from event to event: `run` of `methods.solved`."""
+    slack = jnp.maximum(SLACK, ROUNDINGS * system.scales.rounding)
+    guard = ContactGuard(adaptive(method.rtol, method.atol, times, FiniteNorm()), approach)
+    boundary = eqx.filter_jit(lambda t, z, system: system.model.boundary(t, system.state(z)))
+
+    def arc(carry, _):
+        t, z, shift, hit, states, status, steps, count = carry
+        z = jnp.where(hit, system.jumped(t, z, shift), z)
+        solution = stepped(system, method, z, t, jnp.clip(times, t, times[-1]), guard, boundary)
+        reached, (last,) = solution.ys
+        hit = solution.controller_state.landed
+        t_hit, z_hit, shift = system.landed(solution.ts[1][0], last, _boundary)
+        end, last = jnp.where(hit, t_hit, solution.ts[1][0]), jnp.where(hit, z_hit, last)
+        inside = (times >= t) & (times <= end)
+        states = jnp.where(inside[:, None, None], reached, states)
+        sunk = system.model.approach(end, system.state(last)).gap < -slack
+        status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
+        status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
+        steps = steps + solution.stats["num_accepted_steps"]
+        return (end, last, shift, hit, states, status, steps, count + hit), None
+
+    model, first = system.model, system.state(z)
+    inside = model.approach(times[0], first).gap < -slack
+    lies = model.lies(times[0], first) & ~inside
+    start = (
+        times[0],
+        z,
+        jnp.zeros_like(shifts[:, 0]),
+        lies,
+        jnp.broadcast_to(z, (times.shape[0], *z.shape)),
+        jnp.asarray(int(Status.OK)),
+        jnp.asarray(0),
+        lies.astype(int),
+    )
+    (end, _, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=method.impacts + 1)
+    unfinished = (count > method.impacts + lies) & (end < times[-1])
+    status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
+    status = jnp.where(inside, int(Status.INSIDE), status)
+    rest = (status, steps, jnp.asarray(jnp.inf), count)
+    return along(system, times, states, shifts), times, shifts, rest

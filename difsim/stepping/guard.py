@@ -3,7 +3,8 @@
 An adaptive step after a long flight passes through the ground with zero reported error. Conservative
 advancement cures it: nothing closes the gap d sooner than speed v and acceleration a allow, v t + a t²/2 = d
 (without a, a step from the top of a flight, where v is small, would pass the landing). The next step is not
-longer than that t, or than the resolution that a contact needs, whichever is more.
+longer than that t, or than the resolution that a contact needs, whichever is more. Nor is it longer than the model
+says that a step can be (a slide turns and stops the sooner the slower it is).
 """
 
 from collections.abc import Callable
@@ -29,6 +30,11 @@ def adaptive(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Cal
     """
     finest = 8 * jnp.finfo(times.dtype).eps * jnp.max(jnp.abs(times))
     return diffrax.PIDController(rtol=rtol, atol=atol, norm=norm, dtmin=jax.lax.stop_gradient(finest))
+
+
+CLOSE = (
+    1e-8  # of a step that passes a zero: how near to it a step must end, that a first-order correction is exact
+)
 
 
 class GuardState(eqx.Module):
@@ -70,7 +76,8 @@ class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
         gap = jnp.maximum(near.gap, 0.0)
         fastest = near.speed + safe.sqrt(near.speed**2 + 2 * near.acceleration * gap)
         soonest = jnp.where(fastest > 0, safe.divide(2 * gap, fastest), jnp.inf)
-        return jnp.where(near.gap > 0, jnp.maximum(soonest, near.resolution), jnp.inf)
+        until_touch = jnp.where(near.gap > 0, jnp.maximum(soonest, near.resolution), jnp.inf)
+        return jnp.minimum(until_touch, near.longest)
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
@@ -95,11 +102,97 @@ class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
         return keep, next_t0, jnp.minimum(next_t1, next_t0 + self._cap(near)), made_jump, state, result
 
 
+class LandingState(eqx.Module):
+    """The inner controller's state; the `clearance` at the start of the step; while a zero is looked for the end
+    `beyond` of the last step that was too long, s (inf otherwise), and how long the first of them was, its `span`
+    s; and whether the zero is reached."""
+
+    inner: Any
+    clearance: Scalar
+    beyond: Scalar
+    span: Scalar
+    landed: Bool[Array, ""]
+
+
+class Landing(diffrax.AbstractAdaptiveStepSizeController):
+    """Wraps a controller; ends the solve where `clearance(t, y, args)` falls through zero.
+
+    A step that passes the zero is made again, as long as a secant says, until it ends there: so the state at the
+    end is as good as any other at the end of a step, where their interpolant is known less well. What is left is
+    for a first-order correction (`Variational.landed`), below rounding in value, which makes the time of the zero
+    an implicit function for derivatives.
+    """
+
+    controller: diffrax.AbstractAdaptiveStepSizeController
+    clearance: Callable[..., Scalar] = eqx.field(static=True)
+
+    @property
+    def rtol(self):
+        return self.controller.rtol
+
+    @property
+    def atol(self):
+        return self.controller.atol
+
+    @property
+    def norm(self):
+        return self.controller.norm
+
+    def wrap(self, direction):
+        return Landing(self.controller.wrap(direction), self.clearance)
+
+    def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
+        next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
+        beyond = jnp.full_like(t0, jnp.inf)
+        return next_t1, LandingState(
+            inner, self._at(t0, y0, args), beyond, jnp.zeros_like(t0), jnp.zeros((), bool)
+        )
+
+    def _at(self, t, y, args):
+        return jax.lax.stop_gradient(self.clearance(t, y, args))
+
+    def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
+        old = controller_state
+        keep, next_t0, next_t1, made_jump, inner, result = self.controller.adapt_step_size(
+            t0, t1, y0, y1_candidate, args, y_error, error_order, old.inner
+        )
+        value = self._at(t1, y1_candidate, args)
+        # How late the end is by the secant of this step. Steps that end before the zero are kept, so both ends of
+        # the next are nearer to it.
+        late = safe.divide(value * (t1 - t0), value - old.clearance)
+        looking = jnp.isfinite(old.beyond)
+        span = jnp.where(looking, old.span, t1 - t0)
+        close = jnp.abs(late) <= CLOSE * span + 4 * jnp.finfo(t1.dtype).eps * jnp.abs(t1)
+        falls = keep & (old.clearance > 0)
+        landed = falls & (looking | (value <= 0)) & close
+        passed = falls & (value <= 0) & ~landed
+        short = falls & (value > 0) & looking & ~landed
+        first, last = jnp.where(passed, t0, t1), jnp.where(passed, t1, old.beyond)
+        # The secant of a bend may lead anywhere: then half of what is left.
+        target = t1 - late
+        target = jnp.where((target > first) & (target < last), target, 0.5 * (first + last))
+        new = LandingState(
+            jax.tree.map(lambda new, old: jnp.where(passed, old, new), inner, old.inner),
+            clearance=jnp.where(keep & ~passed, value, old.clearance),
+            beyond=jnp.where(passed | short | ~keep, last, jnp.inf),
+            span=span,
+            landed=landed,
+        )
+        return (
+            keep & ~passed,
+            jnp.where(passed, t0, next_t0),
+            jnp.where(passed | short, target, next_t1),
+            made_jump,
+            new,
+            diffrax.RESULTS.where(landed, diffrax.RESULTS.event_occurred, result),
+        )
+
+
 class FiniteNorm(eqx.Module):
     """Size of a scaled error: the root mean square of the state [n], or the largest of the rows [1 + p, n].
 
-    Rows (the state, then each sensitivity times `weight`) do not dilute each other. Not finite counts as 1e8:
-    a trial step that plunges deep overflows, and a NaN error makes the controller reject for ever with the
+    Rows (the state, then each sensitivity times `weight`) do not dilute each other. Not finite counts as
+    1e8: a trial step that plunges deep overflows, and a NaN error makes the controller reject for ever with the
     same step, where a large one makes it shrink.
     """
 

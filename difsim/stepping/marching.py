@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.body import require_attitude
 from difsim.particles import SLACK, AbstractParticles
 from difsim.stepping.status import Status
 from difsim.typing import Scalar, number, require
@@ -25,6 +26,7 @@ class AbstractStep(eqx.Module):
 class ConstantStep(AbstractStep):
     """Always `dt` s. **Raises:** ValueError for dt ≤ 0."""
 
+    tag = "constant-step"
     dt: Scalar = number()
 
     def __check_init__(self):
@@ -37,6 +39,7 @@ class ConstantStep(AbstractStep):
 class CourantStep(AbstractStep):
     """`courant` times the model's longest stable step. **Raises:** ValueError for courant outside (0, 1]."""
 
+    tag = "courant-step"
     courant: Scalar = number(default=0.5)
 
     def __check_init__(self):
@@ -69,9 +72,14 @@ def start(
 
     **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
     that it lasts for some steps; `slack`: how much more room it has than it needs now.
-    **Raises:** ValueError as the list's `allocate`.
+    **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
-    neighbours = model.allocate(state, skin, slack)
+    require_attitude("a run of particles", state)
+    return begun(model, state, time, model.allocate(state, skin, slack))
+
+
+def begun(model: AbstractParticles, state: Any, time: float, neighbours: Any) -> Progress:
+    """`start` with a list that is there."""
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero = jnp.asarray(0, jnp.int32)
     return Progress(motion, neighbours, zero, zero, zero - 1, jnp.full_like(motion.time, jnp.inf))

@@ -12,7 +12,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import diffrax
 import equinox as eqx
@@ -21,24 +21,33 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.dynamics import AbstractModel
-from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
-from difsim.stepping.sensitivity import forward_sensitivities
+from difsim.dynamics import AbstractModel, Approach
+from difsim.stepping.guard import ContactGuard, FiniteNorm, Landing, adaptive
+from difsim.stepping.precision import finest_tolerance
 from difsim.stepping.status import Status
+from difsim.stepping.variational import Scales, Variational, forward, plain
 from difsim.typing import Scalar, number, require
 
 
 class Run(eqx.Module):
-    """States [T, n] at the wanted times ([T, 1 + p, n] with sensitivities as rows), status, accepted steps,
-    mean steps per contact, contacts begun, and the states' own `times` where the motion ended before the wanted
-    ones."""
+    """What a method makes of a problem: `states` [T, n] at `times` [T] (the wanted ones, or that of a contact
+    which ended the motion before them), status, accepted steps, mean steps per contact, contacts begun."""
 
-    states: Float[Array, "T *rows n"]
+    states: Float[Array, "T n"]
+    times: Float[Array, "T"]
     status: Int[Array, ""]
     steps: Int[Array, ""]
     steps_per_contact: Float[Array, ""]
-    contacts: Int[Array, ""] | int = 0
-    times: Float[Array, "T"] | None = None
+    contacts: Int[Array, ""]
+
+
+class Problem(eqx.Module):
+    """A `model` from its `state` [n] in its `scales` on, to be looked at at `times` [T]."""
+
+    model: AbstractModel
+    scales: Scales
+    state: Float[Array, "n"]
+    times: Float[Array, "T"]
 
 
 class AbstractMethod(eqx.Module):
@@ -52,9 +61,16 @@ class AbstractMethod(eqx.Module):
             value = getattr(self, name, 1)
             require(value > 0, f"{type(self).__name__}: {name} = {value} must be positive")
 
+    def within(self, dtype: jnp.dtype) -> "AbstractMethod":
+        """The same method with tolerances that the precision can hold."""
+        if not hasattr(self, "rtol"):
+            return self
+        held = [jnp.maximum(x, finest_tolerance(dtype)).astype(dtype) for x in (self.rtol, self.atol)]
+        return eqx.tree_at(lambda m: (m.rtol, m.atol), self, tuple(held))
+
     @abstractmethod
-    def solve(self, model: AbstractModel, state: Array, unravel: Callable, times: Array) -> Run:
-        """States of `model` at `times` from the flat `state` at `times[0]`."""
+    def solve(self, problem: Problem) -> Run:
+        """The states at the problem's times."""
 
     @property
     def tangent_tolerance(self) -> Scalar | None:
@@ -62,17 +78,7 @@ class AbstractMethod(eqx.Module):
 
         None for one that offers reverse mode: there no tangent exists while the solution is made.
         """
-        return None
-
-
-def flat_field(unravel: Callable) -> Callable:
-    """The model's field over the flat state, as diffrax wants it."""
-
-    @eqx.filter_jit  # diffrax traces it a dozen times, for its steps, rules and shapes: once is enough
-    def field(t, y, model):
-        return jax.flatten_util.ravel_pytree(model.field(t, unravel(y)))[0]
-
-    return field
+        return self.rtol if isinstance(getattr(self, "adjoint", None), diffrax.ForwardMode) else None
 
 
 def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: Scalar | float) -> Array:
@@ -86,49 +92,81 @@ def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: Scalar
     return code
 
 
-def integrate(
-    field: Callable,
-    approach: Callable,
-    args: Any,
-    y0: Array,
+def solved(run: Callable, method: AbstractMethod, problem: Problem) -> Run:
+    """The run of a method, with forward derivatives as rows of it, unless its `adjoint` is another than diffrax's
+    `ForwardMode`: then it is differentiated through the steps.
+
+    **Arguments:** `run` as in `variational.forward`, whose rest is (status, steps, steps per contact, contacts).
+    """
+    if isinstance(method.adjoint, diffrax.ForwardMode):
+        given = (problem.model, problem.scales, method)
+        states, times, rest = forward(run, given, problem.state, problem.times)
+    else:
+        system = plain(problem.model, problem.scales)
+        nothing = jnp.zeros((0, *problem.times.shape))
+        states, times, _, rest = run(system, method, problem.state[None], problem.times, nothing)
+        states = states[:, 0]
+    return Run(states, times, *rest)
+
+
+def along(system: Variational, times: Array, states: Array, shifts: Array) -> Array:
+    """`states` [T, 1 + p, n], whose tangents are those at fixed times, with tangents at times that move."""
+    return jax.vmap(system.carried, in_axes=(0, 0, 1))(times, states, shifts) if len(shifts) else states
+
+
+def approach(t: Scalar, z: Array, system: Variational) -> Approach:
+    """How near the next contact is, for the guard."""
+    return system.model.approach(t, system.state(z))
+
+
+def stepped(
+    system: Variational,
+    method: Any,
+    z: Array,
+    t0: Scalar,
     times: Array,
-    *,
-    rtol: Scalar,
-    atol: Scalar,
-    max_steps: int,
-    resolve: Scalar,
-    adjoint: diffrax.AbstractAdjoint,
-    norm: FiniteNorm,
-) -> Run:
-    """Adaptive Tsit5 behind the contact guard; `y0` may carry sensitivities as further rows."""
-    controller = adaptive(rtol, atol, times, norm)
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(field),
-        diffrax.Tsit5(),
-        t0=times[0],
+    controller: Any,
+    landing: Callable | None = None,
+) -> diffrax.Solution:
+    """Adaptive steps of the method's `order` from `t0` to the last of the `times`, which are looked at on the way,
+    or to where `landing(t, z, system)` falls through zero: `landed` of the controller's state tells."""
+    if method.order == 8:
+        # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
+        controller = diffrax.ClipStepSizeController(controller, step_ts=times)
+    if landing is not None:
+        controller = Landing(controller, landing)
+    return diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, z, system: system.field(t, z)),
+        diffrax.Dopri8() if method.order == 8 else diffrax.Tsit5(),
+        t0=t0,
         t1=times[-1],
         dt0=None,
-        y0=y0,
-        args=args,
+        y0=z,
+        args=system,
+        # Two records: in one, an end before the last time would follow the last that is reached, not stand last.
         saveat=diffrax.SaveAt(
             subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)], controller_state=True
         ),
-        stepsize_controller=ContactGuard(controller, eqx.filter_jit(approach)),
-        adjoint=adjoint,
-        max_steps=max_steps,
+        stepsize_controller=controller,
+        adjoint=method.adjoint,
+        max_steps=method.max_steps,
         throw=False,
     )
-    per_contact = solution.controller_state.steps_per_contact
+
+
+def integrate(system: Variational, method: Any, z: Array, times: Array, shifts: Array) -> Any:
+    """Adaptive steps behind the contact guard: `run` of `solved`."""
+    controller = adaptive(method.rtol, method.atol, times, FiniteNorm(method.weight))
+    solution = stepped(system, method, z, times[0], times, ContactGuard(controller, eqx.filter_jit(approach)))
+    guard = solution.controller_state
     states, (last,) = solution.ys
     # A force that is NaN makes the steps shrink until they are taken all the same, up to the last one allowed.
-    broken = jnp.any(jnp.isnan(jnp.atleast_2d(last)[0]))
-    return Run(
-        states=states,
-        status=jnp.where(broken, int(Status.NOT_FINITE), status_of(solution.result, per_contact, resolve)),
-        steps=solution.stats["num_accepted_steps"],
-        steps_per_contact=per_contact,
-        contacts=solution.controller_state.contacts,
-    )
+    broken = jnp.any(jnp.isnan(last[0]))
+    status = status_of(solution.result, guard.steps_per_contact, method.resolve)
+    status = jnp.where(broken, int(Status.NOT_FINITE), status)
+    steps = solution.stats["num_accepted_steps"]
+    rest = (status, steps, guard.steps_per_contact, guard.contacts)
+    return along(system, times, states, shifts), times, shifts, rest
 
 
 class Sensitivities(AbstractMethod):
@@ -148,33 +186,11 @@ class Sensitivities(AbstractMethod):
     weight: Scalar = number(default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
     resolve: Scalar = number(default=10.0)
+    order: ClassVar = 5
+    adjoint: ClassVar = diffrax.ForwardMode()
 
-    @property
-    def tangent_tolerance(self):
-        return self.rtol
-
-    def solve(self, model, state, unravel, times):
-        field = flat_field(unravel)
-
-        def run(rows_field, first_row, args, y0, times):
-            method = first_row(args)[1]
-            return integrate(
-                rows_field,
-                lambda t, y, args: first_row(args)[0].approach(t, unravel(y if y.ndim == 1 else y[0])),
-                args,
-                y0,
-                times,
-                rtol=method.rtol,
-                atol=method.atol,
-                max_steps=method.max_steps,
-                resolve=method.resolve,
-                adjoint=diffrax.ForwardMode(),
-                norm=FiniteNorm(method.weight),
-            )
-
-        # The tolerances go in beside the model: a custom rule must not close over what jit traces.
-        both = (model, jax.lax.stop_gradient(self))
-        return forward_sensitivities(lambda t, y, both: field(t, y, both[0]), run, both, state, times)
+    def solve(self, problem):
+        return solved(integrate, self, problem)
 
 
 class Checkpointed(AbstractMethod):
@@ -188,21 +204,12 @@ class Checkpointed(AbstractMethod):
     atol: Scalar = number(default=1e-8)
     max_steps: int = eqx.field(static=True, default=4096)
     resolve: Scalar = number(default=10.0)
+    order: ClassVar = 5
+    weight: ClassVar = 1.0
+    adjoint: ClassVar = diffrax.RecursiveCheckpointAdjoint()
 
-    def solve(self, model, state, unravel, times):
-        return integrate(
-            flat_field(unravel),
-            lambda t, y, model: model.approach(t, unravel(y)),
-            model,
-            state,
-            times,
-            rtol=self.rtol,
-            atol=self.atol,
-            max_steps=self.max_steps,
-            resolve=self.resolve,
-            adjoint=diffrax.RecursiveCheckpointAdjoint(),
-            norm=FiniteNorm(),
-        )
+    def solve(self, problem):
+        return solved(integrate, self, problem)
 
 
 class FixedSteps(AbstractMethod):
@@ -215,8 +222,9 @@ class FixedSteps(AbstractMethod):
         if self.steps < 1:
             raise ValueError(f"FixedSteps: steps = {self.steps} must be at least 1")
 
-    def solve(self, model, state, unravel, times):
-        field, tableau = flat_field(unravel), diffrax.Tsit5.tableau
+    def solve(self, problem):
+        model, state, times, tableau = problem.model, problem.state, problem.times, diffrax.Tsit5.tableau
+        system = plain(model, problem.scales)
         # Six stages as a loop of ours: diffrax's own refuses one of the two modes, or compiles for long. The
         # seventh only serves the error estimate.
         weights = np.zeros((6, 6))
@@ -233,11 +241,11 @@ class FixedSteps(AbstractMethod):
 
             def stage(slopes, row):
                 i, a, c = row
-                return slopes.at[i].set(field(t0 + c * (t1 - t0), y + dt * (a @ slopes), model)), None
+                return slopes.at[i].set(system.field(t0 + c * (t1 - t0), (y + dt * (a @ slopes))[None])[0]), None
 
             slopes, _ = jax.lax.scan(stage, jnp.zeros((6, *y.shape), y.dtype), rows)
             y = y + dt * (last @ slopes)
-            now = model.approach(t1, unravel(y)).gap <= 0
+            now = approach(t1, y[None], system).gap <= 0
             counts = counts + jnp.stack([now, now & ~touching])
             return (y, now, counts), None
 
@@ -246,13 +254,14 @@ class FixedSteps(AbstractMethod):
             carry, _ = jax.lax.scan(jax.checkpoint(step), carry, (grid[:-1], grid[1:]))
             return carry, carry[0]
 
-        touching = model.approach(times[0], unravel(state)).gap <= 0
+        touching = approach(times[0], state[None], system).gap <= 0
         counts = jnp.stack([jnp.zeros((), int), touching.astype(int)])
         carry = (state, touching, counts)
         (_, _, counts), states = jax.lax.scan(interval, carry, (times[:-1], times[1:]))
         per_contact = jnp.where(counts[1] > 0, counts[0] / jnp.maximum(counts[1], 1), jnp.inf)
         return Run(
             states=jnp.concatenate([state[None], states]),
+            times=times,
             status=jnp.where(per_contact < self.resolve, int(Status.UNDER_RESOLVED), int(Status.OK)),
             steps=jnp.asarray(self.steps * (times.shape[0] - 1)),
             steps_per_contact=per_contact,

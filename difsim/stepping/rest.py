@@ -11,7 +11,6 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
@@ -19,8 +18,9 @@ from difsim.body import RigidState
 from difsim.dynamics import AbstractModel
 from difsim.shape import AbstractSDF
 from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState, adaptive
-from difsim.stepping.methods import flat_field, status_of
+from difsim.stepping.methods import approach, status_of
 from difsim.stepping.status import Status, raise_unless_ok
+from difsim.stepping.variational import plain, scales_of
 from difsim.typing import Scalar, instants, is_known, number, require
 
 
@@ -69,7 +69,7 @@ class Settled(eqx.Module):
 class _RestState(eqx.Module):
     guard: GuardState
     since: Scalar  # when the body began to lie still; inf while it moves
-    touchdown: Float[Array, "n"]
+    touchdown: Float[Array, "1 n"]
     touch_time: Scalar
     left: Bool[Array, ""]
 
@@ -166,27 +166,29 @@ def settle(
 @eqx.filter_jit
 def _settle(model, state, times, still, region, options) -> Settled:
     rtol, atol, max_steps = options
-    flat, unravel = ravel_pytree(state)
+    scales = scales_of(model, times[0], state)
     controller = adaptive(rtol, atol, times, FiniteNorm())
-    guard = ContactGuard(controller, lambda t, y, model: model.approach(t, unravel(y)))
+    system = plain(model, scales)
     solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(flat_field(unravel)),
+        diffrax.ODETerm(lambda t, z, system: system.field(t, z)),
         diffrax.Tsit5(),
         t0=times[0],
         t1=times[-1],
         dt0=None,
-        y0=flat,
-        args=model,
+        y0=scales.numbers(state)[None],
+        args=system,
         # Two records, as in events.py: the end would follow the last time reached.
         saveat=diffrax.SaveAt(
             subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)], controller_state=True
         ),
-        stepsize_controller=_RestGuard(guard, still, region, lambda y: unravel(y).body),
+        stepsize_controller=_RestGuard(
+            ContactGuard(controller, approach), still, region, lambda z: scales.state(z[0]).body
+        ),
         adjoint=diffrax.ForwardMode(),
         max_steps=max_steps,
         throw=False,
     )
-    reached, (last,) = solution.ys
+    reached, last = solution.ys[0][:, 0], solution.ys[1][0, 0]
     end = solution.ts[1][0]
     ending = solution.controller_state
     rest = (solution.result == diffrax.RESULTS.event_occurred) & ~ending.left
@@ -198,11 +200,11 @@ def _settle(model, state, times, still, region, options) -> Settled:
     later = times > end
     return Settled(
         times=jnp.where(later, end, times),
-        states=jax.vmap(unravel)(jnp.where(later[:, None], last, reached)),
+        states=jax.vmap(scales.state)(jnp.where(later[:, None], last, reached)),
         status=status,
         time=jnp.where(rest, ending.since, jnp.nan),
-        last=unravel(last),
-        touchdown=unravel(ending.touchdown),
+        last=scales.state(last),
+        touchdown=scales.state(ending.touchdown[0]),
         touch_time=ending.touch_time,
         contacts=ending.guard.contacts,
         steps=solution.stats["num_accepted_steps"],

@@ -1,9 +1,7 @@
 """Long runs of particles, on the host: from time to time, with room made where lists overflow, resumable."""
 
-import hashlib
-import pickle
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.particles import SLACK, AbstractParticles
-from difsim.saving import save_whole
-from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, start
+from difsim.particles import SLACK, AbstractParticles, Neighbours
+from difsim.saving import digest, read_arrays, write_arrays
+from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, begun, start
 from difsim.stepping.status import REMEDY, Status
 from difsim.typing import require
 
@@ -63,26 +61,29 @@ def evolve(
 
     **Arguments:** `state`, or a `Progress`, which goes on from its own time with its list; `times` [t], s,
     rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`; `checkpoint`: a folder that keeps
-    the run after each of the times; a run that finds its own there goes on from it, to the same bits;
+    the run after each of the times; a run that finds its own there goes on from it, to the same bits (its files
+    are plain arrays, see `difsim.saving`);
     `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
     `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
     whether that is enough, and the run ends there.
-    **Raises:** ValueError for times that are not rising from 0, or begin before the `Progress` does, or a
-    checkpoint of another run or of another `keep`; RuntimeError for a failure, with its time, particle and remedy.
+    **Raises:** ValueError for times that are not finite and rising from 0, or begin before the `Progress` does, or
+    a checkpoint that is damaged, of another run or of another `keep`; RuntimeError for a failure, with its time,
+    particle and remedy.
     """
     times = np.asarray(times, float)
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or (np.diff(times) <= 0).any():
-        raise ValueError(f"evolve: times {times} s must rise, from 0 on")
+    rising = times.ndim == 1 and times.size > 0 and times[0] >= 0 and (np.diff(times) > 0).all()
+    if not (rising and np.isfinite(times).all()):
+        raise ValueError(f"evolve: times {times} s must be finite and rise, from 0 on")
     step = CourantStep() if step is None else step
-    mark = digest((model, state, times, step, skin))
-    begun = _kept(checkpoint, mark, keep)
-    if begun is None:
+    store = None if checkpoint is None else _Store(checkpoint, digest((model, state, times, step, skin)))
+    found = None if store is None else store.read(lambda: _outline(model, state, skin, slack), len(times), keep)
+    if found is None:
         first = state if isinstance(state, Progress) else start(model, state, 0.0, skin, slack)
         # Runs go forwards: its state now would pass for that of a time gone by. A run ends within a rounding.
         gone = first.motion.time * (1 - 1e-9) > float(times[0])
         require(~gone, f"evolve: times {times} s begin before {first.motion.time} s, where the run is by now")
-        begun = [], (first, [], 1.0)
-    states, (progress, steps, more) = begun
+        found = [], (first, [], 1.0)
+    states, (progress, steps, more) = found
     for time in times[len(states) :]:
         if states and until(states[-1]):
             break
@@ -91,8 +92,8 @@ def evolve(
             break
         states.append(_what(keep, progress))
         steps.append(int(progress.steps))
-        if checkpoint is not None:
-            _keep(checkpoint, mark, states, (progress, steps, more))
+        if store is not None:
+            store.write(states, progress, steps, more)
         if watch is not None:
             watch(float(time))
     if throw and progress.status != Status.OK:
@@ -146,32 +147,79 @@ def onward(
         progress = Progress(motion, roomy, progress.steps, zero, zero - 1, progress.trial)
 
 
-def digest(made_of: Any) -> str:
-    """A hash of all that a run (or what else is slow to make) is made of: a pytree of numbers and arrays."""
-    leaves, structure = jax.tree.flatten(made_of)
-    said = hashlib.sha256(str(structure).encode())
-    for leaf in leaves:
-        said.update(np.asarray(leaf).tobytes())
-    return said.hexdigest()
+class _Store:
+    """A run in a folder: `run`, where it is now, and what is kept of each time in a file of its own, `state_00000`
+    and on. `mark`: the digest of what the run is made of."""
+
+    def __init__(self, folder: Path, mark: str):
+        self.folder, self.mark = Path(folder), mark
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{folder} is a file, and a checkpoint is a folder: name another")
+        self.remedy = "remove the folder, and the run begins anew, or name another"
+
+    def write(self, states: list[Any], progress: Progress, steps: list[int], more: float) -> None:
+        """The newest state, and then what the run goes on from."""
+        self._write(self._state(len(states) - 1), states[-1])
+        grids = [np.asarray(near.cells) for near in _lists(progress)]
+        whole = np.frombuffer(bytes.fromhex(digest(progress)), np.uint8)
+        self._write("run", (progress, grids, np.asarray(steps), np.asarray(more), whole))
+
+    def read(self, outline: Callable[[], Progress], most: int, keep: Callable[[Any], Any]) -> Any:
+        """What was kept, and the progress, the steps and the slack to go on with; None where there is nothing.
+        `outline()`: a progress of the same structure; `most`: how many times there are at the most."""
+        if not (self.folder / "run").exists():
+            return None
+        like = outline()
+        grids = [np.asarray(near.cells) for near in _lists(like)]
+        form = like, grids, np.zeros(1, int), np.zeros(()), np.zeros(32, np.uint8)
+        progress, grids, steps, more, whole = self._read("run", form)
+        sound = 1 <= len(steps) <= most and all(0 < np.prod(grid, dtype=float) < 2**31 for grid in grids)
+        progress = _with_grids(progress, grids) if sound else progress
+        if not sound or bytes.fromhex(digest(progress)) != whole.tobytes():
+            raise ValueError(f"{self.folder / 'run'} holds no progress of this run: {self.remedy}")
+        what = _what(keep, progress)
+        missing = [i for i in range(len(steps)) if not (self.folder / self._state(i)).exists()]
+        if missing:
+            raise ValueError(f"{self.folder / self._state(missing[0])} is missing: {self.remedy}")
+        states = [self._read(self._state(i), what) for i in range(len(steps))]
+        # A function has no hash that lasts; but what it keeps of the newest state is there.
+        if digest(states[-1]) != digest(what):
+            raise ValueError(f"{self.folder} has kept something else of this run: remove it, or keep the same")
+        return states, (progress, steps.tolist(), float(more))
+
+    def _state(self, i: int) -> str:
+        return f"state_{i:05d}"
+
+    def _write(self, name: str, tree: Any) -> None:
+        write_arrays(self.folder / name, "run", f"{self.mark} {name}", tree)
+
+    def _read(self, name: str, like: Any) -> Any:
+        # Lists, and what belongs to them, are longer where they were given more room.
+        return read_arrays(self.folder / name, "run", f"{self.mark} {name}", like, grown=True, remedy=self.remedy)
 
 
-def _keep(folder: Path, mark: str, states: list[Any], rest: Any) -> None:
-    """The newest state in a file of its own, and what the run goes on from."""
-    for name, what in ((f"state_{len(states) - 1:05d}", states[-1]), ("run", (mark, len(states), rest))):
-        save_whole(folder / name, partial(pickle.dump, what))
+def _outline(model: AbstractParticles, state: Any, skin: float, slack: float) -> Progress:
+    """The structure of a run's progress, with its dtypes and shapes; nothing is computed but a list."""
+    if isinstance(state, Progress):
+        return state
+    near = model.allocate(state, skin, slack)
+    return eqx.filter_eval_shape(lambda s, n: begun(model, s, 0.0, n), state, near)
 
 
-def _kept(folder: Path | None, mark: str, keep: Callable[[Any], Any]) -> Any:
-    if folder is None or not (folder / "run").exists():
-        return None
-    found, count, rest = pickle.loads((folder / "run").read_bytes())
-    if found != mark:
-        raise ValueError(f"{folder} holds another run: remove it, or name another folder")
-    states = [pickle.loads((folder / f"state_{i:05d}").read_bytes()) for i in range(count)]
-    # A function has no hash that lasts; but what it keeps of the newest state is there.
-    if digest(states[-1]) != digest(_what(keep, rest[0])):
-        raise ValueError(f"{folder} has kept something else of this run: remove it, or keep the same")
-    return states, rest
+def _is_list(x: Any) -> bool:
+    return isinstance(x, Neighbours)
+
+
+def _lists(tree: Any) -> list[Neighbours]:
+    return [x for x in jax.tree.leaves(tree, is_leaf=_is_list) if _is_list(x)]
+
+
+def _with_grids(tree: Any, grids: list[np.ndarray]) -> Any:
+    """With these numbers of cells in its lists: they are part of a list's structure, and of no array."""
+    cells = iter(grids)
+    return jax.tree.map(
+        lambda x: replace(x, cells=tuple(next(cells).tolist())) if _is_list(x) else x, tree, is_leaf=_is_list
+    )
 
 
 def _what(keep: Callable[[Any], Any], progress: Progress) -> Any:

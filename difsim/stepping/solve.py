@@ -14,9 +14,11 @@ from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import Events
 from difsim.stepping.flight import ToContact
-from difsim.stepping.methods import AbstractMethod, Sensitivities
+from difsim.stepping.methods import AbstractMethod, Problem, Sensitivities
+from difsim.stepping.precision import warn_of_single
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
+from difsim.stepping.variational import scales_of
 from difsim.typing import Scalar, instants, is_known
 
 
@@ -98,6 +100,7 @@ def simulate(
         raise ValueError(
             f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
         )
+    warn_of_single(method, state)
     solution, doubt = _simulate(model, state, times, method, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {REMEDY[Status(int(doubt))]}", stacklevel=2)
@@ -112,12 +115,12 @@ def _simulate(
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
     model, state = watch_abrupt(model, state, gradient)
-    flat, unravel = ravel_pytree(state)
-    flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
-    run = method.solve(model, flat, unravel, times)
-    times = times if run.times is None else run.times
-    states = jax.vmap(unravel)(run.states)
-    validity = _validity(model, state, states, run, method)
+    scales = scales_of(model, times[0], state)
+    method = method.within(scales.unit.dtype)
+    run = method.solve(Problem(model, scales, scales.numbers(state), times))
+    times = run.times
+    states = jax.vmap(scales.state)(run.states)
+    validity = _validity(model, state, run, method)
     past = jnp.where(validity.is_past, int(Status.PAST_VALIDITY), int(Status.OK))
     ended = run.status > Status.UNDER_RESOLVED
     doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
@@ -143,9 +146,9 @@ def _simulate(
     return solution, doubt
 
 
-def _validity(model, state, states, run, method: AbstractMethod) -> Validity:
+def _validity(model, state, run, method: AbstractMethod) -> Validity:
     tolerance, dtype = method.tangent_tolerance, run.states.dtype
-    growth = jnp.nan if tolerance is None else tangent_growth((model, state), states)
+    growth = jnp.nan if tolerance is None else tangent_growth((model, state), run.states)
     return Validity(
         growth=jnp.asarray(growth, dtype),
         contacts=jnp.asarray(run.contacts),

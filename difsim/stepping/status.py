@@ -28,13 +28,15 @@ class Status(IntEnum):
     STEP_TOO_SHORT = 13
     BEYOND_LAW = 14
     ENERGY = 15
+    INVALID_STATE = 16
 
 
 REMEDY = {
     Status.UNDER_RESOLVED: "too few steps per contact for a derivative: tighten the tolerance or the step",
     Status.PAST_VALIDITY: "contacts magnify a small change so much that the derivative says nothing: end earlier, "
     "fit arc by arc, or smooth it (inversion.smoothed_gradient)",
-    Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance",
+    Status.STEP_LIMIT: "max_steps was reached before the last time: raise it, or loosen the tolerance "
+    "(float32 holds none below 1e-6)",
     Status.IMPACT_LIMIT: "more impacts than `Events(impacts=...)` or `collide(contacts=...)` allow: raise it, or "
     "end earlier",
     Status.NO_CONTACT: "no contact until the last time: the flight misses, or needs longer",
@@ -54,6 +56,7 @@ REMEDY = {
     "wall, a soil of twice its density: look at where it began, at speeds and stiffness",
     Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps; where that does "
     "not help, a force of the model is wrong there",
+    Status.INVALID_STATE: "an attitude is no unit quaternion: divide it by its length",
 }
 
 

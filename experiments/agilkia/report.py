@@ -16,8 +16,8 @@ from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
 from experiments.records import provenance, write_json
-from inversion import Discrete, Gaussian, Log, Node, compatible_values, misses
-from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
+from inversion import Discrete, Gaussian, Log, Node, compatible_values
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
 AXES = ("x", "y", "z")
 
@@ -94,9 +94,9 @@ def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
         else:
             verdict = answer.identifiability.verdicts[name]
             lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
-            if verdict == NOT_FIXED:
+            if verdict in (NOT_FIXED, LOCAL, UNENDED):
                 lo = hi = None
-        if misses(answer.problem, answer.fit):
+        if not answer.fit.explains_data:
             verdict, lo, hi = MISSED, None, None
         rows[name] = {"value": value, "lo95": lo, "hi95": hi, "unit": q.unit, "verdict": verdict}
     return rows
@@ -137,11 +137,12 @@ def summarise(
     seconds: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
-    identified, tree = answer.identifiability, answer.tree
+    identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.converged
     return {
         "data_set": data.name,
         "scenario": "ab"[round(answer.fit.values["scenario"])],
-        "status": "ok" if answer.fit.status.converged else answer.fit.status.name.lower(),
+        "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
+        "verdict": answer.fit.verdict,
         "misfit": answer.fit.misfit,
         "parameters": parameter_rows(answer),
         "observables": observable_rows(data, simulated),
@@ -163,8 +164,10 @@ def summarise(
         "branch": {
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
+            "verdict": tree.verdict,
             "bound_gap": tree.bound_gap,
             "bound_violations": tree.violations,
+            "worst_violation": tree.worst_violation,
             "incumbent_misfit": tree.incumbent.misfit,
             "enumeration_misfit": min(leaf.misfit for leaf in answer.leaves),
             # Half a unit of chi-squared: no data could tell the two apart.
@@ -295,13 +298,14 @@ def table(summary: dict[str, Any]) -> str:
     """The answer as text."""
     lines = [
         f"Agilkia from Philae's rebound, data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
+        summary["verdict"],
         "",
     ]
     lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
     paper = summary["baseline"]["intervals_eq_46"]
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = "" if row["verdict"] in (NOT_FIXED, MISSED) else f"{ends[0]} ... {ends[1]}"
+        interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED) else f"{ends[0]} ... {ends[1]}"
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
@@ -323,9 +327,8 @@ def table(summary: dict[str, Any]) -> str:
         f"{e['damper_J']:.2f}, kinetic {e['kinetic_J']:.2f} J; ledger closes to {e['ledger_error_J']:.1e} J",
         f"identifiability: rank {summary['fisher_rank']} of {summary['unknowns']} (E_p, c_f relaxed), sharper "
         f"than the prior in {summary['fisher_informed']} directions, condition {summary['fisher_condition']:.1e}",
-        f"branch and bound: {b['nodes_visited']} nodes for {b['leaves']} leaves, gap {b['bound_gap']:.2g}, "
-        f"misfit {b['incumbent_misfit']:.2f}, enumeration {b['enumeration_misfit']:.2f}, "
-        f"{b['bound_violations']} bounds violated",
+        f"branch and bound: {b['nodes_visited']} nodes for {b['leaves']} leaves, misfit "
+        f"{b['incumbent_misfit']:.2f}, enumeration {b['enumeration_misfit']:.2f}; {b['verdict']}",
         f"search: {summary['simulator_calls']} simulations + {summary['jacobian_calls']} with sensitivities (each "
         f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
         f"{summary['search_seconds']:.0f} s",

@@ -1,7 +1,6 @@
 """`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
 
 import hashlib
-import json
 import shutil
 import time
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ import tyro
 import xarray as xr
 from tqdm import tqdm
 
-from difsim.stepping import digest
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
 from experiments.agilkia.chain import chain_table, run_chain
@@ -83,7 +81,12 @@ def run(options: Agilkia) -> None:
     if options.stage == "pictures":
         if not (options.out / "result.nc").is_file():
             raise ValueError(f"{options.out}/result.nc is not there: run without --stage pictures first")
-        result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
+        try:
+            result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
+        except (OSError, ValueError, KeyError) as error:
+            raise ValueError(
+                f"{options.out}/result.nc is no result of a run ({error}): run without --stage pictures again"
+            ) from error
         pictures.draw(result, options.out)
         return
     if options.stage == "descent":
@@ -103,9 +106,7 @@ def run(options: Agilkia) -> None:
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
         options.out / "checkpoint",
-        json.dumps([lander, data.initial, data.lander, settings, _mark(options.shape)])
-        + repr(data.fitted)
-        + digest(calibration),
+        (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
     answer = invert(inverse, solver, checkpoint, progress=True)

@@ -50,9 +50,10 @@ def coarse_of(body: TriMesh) -> TriMesh:
 def fast_field_of(coarse: TriMesh, cache: Path) -> Gridded:
     """A mesh, filled evenly with the mass of 67P, as tables, kept in `cache` by a hash of what made them."""
     exact = Polyhedron(coarse, _density(coarse))
-    path = cache / f"field_{fingerprint(exact, coarse, FIELD_SPACING)}.npz"
-    if path.is_file():
-        return Gridded.load(path)
+    made_of = fingerprint(exact, coarse, FIELD_SPACING)
+    path = cache / f"field_{made_of[:24]}.arrays"
+    if path.exists():
+        return Gridded.load(path, made_of)
     fitted = Gridded.fit(exact, coarse, FIELD_SPACING)
     fitted.save(path)
     return fitted

@@ -24,10 +24,11 @@ GENERATIONS, STALL = 60, 30
 
 def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     """Medians over seeds of calls and times of a tree, and success rates; finished trees are kept in `folder`."""
-    problem = paper_problem(read_lander(DATA / "philae.toml"))
+    lander = read_lander(DATA / "philae.toml")
+    problem = paper_problem(lander)
     cost = jacobian_cost(problem.relax())
     searches = {"gradients": descend, "evolution": lambda p, seed, _: evolve(p, seed, GENERATIONS, STALL)}
-    store = Checkpoint(folder / "checkpoint_agilkia", f"{GENERATIONS} {STALL}")
+    store = Checkpoint(folder / "checkpoint_agilkia", (GENERATIONS, STALL, lander))
     found: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in searches}
     descend(problem.relax(), 0), evolve(problem.relax(), 0, 1, 1)  # compiled
     for seed in tqdm(range(seeds), desc="seeds"):

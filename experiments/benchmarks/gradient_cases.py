@@ -288,21 +288,37 @@ def oblique_impact() -> Case:
     return Case("oblique impact", _oblique, _motion, (0.1, 4.0), 0.12)
 
 
+def _thrown_cube(p, gravity, slower):
+    model = cube(gravity, Ground(restitution=p[0], friction=p[1]))
+    body = thrown(model).body
+    place, motion = body.position.at[2].set(p[2]), (body.velocity * slower, body.spin * slower)
+    return model, model.start(RigidState(place, motion[0], body.attitude, motion[1]))
+
+
 def _cube(p):
-    model = cube(GRAVITY["phobos"], Ground(restitution=p[0], friction=p[1]))
-    state = thrown(model)
-    return model, eqx.tree_at(lambda s: s.body.position, state, state.body.position.at[2].set(p[2]))
+    return _thrown_cube(p, GRAVITY["phobos"], 1.0)
+
+
+def _slow_cube(p):
+    return _thrown_cube(p, MICROGRAVITY, 0.1)
 
 
 def _position(state):
     return state.body.position
 
 
-# Flights after contacts of the cube thrown over Phobos, at the default tolerance.
+# Flights after contacts of the cube thrown over Phobos, and in microgravity at a tenth of the speed.
 CUBE_TIMES = {1: 7.0, 4: 25.0, 6: 40.0, 10: 50.0}
+MICROGRAVITY, SLOW_TIMES = 6e-5, {1: 50.0, 4: 150.0, 8: 250.0}
 
 
 def tumbling_cube(contacts: int) -> Case:
     """The hopper study's cube, whose corners touch one after the other, by e, μ and the height of release."""
     at = (0.6, 0.5, 0.5)
     return Case(f"cube, {contacts} contacts", _cube, _position, at, CUBE_TIMES[contacts], by_tangents=True)
+
+
+def slow_cube(contacts: int) -> Case:
+    """The same cube in 6e-5 m/s², thrown at a few mm/s."""
+    name = f"cube in {MICROGRAVITY:.0e} m/s², {contacts} contacts"
+    return Case(name, _slow_cube, _position, (0.6, 0.5, 0.2), SLOW_TIMES[contacts], by_tangents=True)

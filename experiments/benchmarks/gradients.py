@@ -35,6 +35,7 @@ from experiments.benchmarks.gradient_cases import (
     oblique_impact,
     reference,
     sliding_to_rolling,
+    slow_cube,
     soft_bounces,
     soft_pair,
     tumbling_cube,
@@ -77,6 +78,7 @@ def suite() -> list[tuple[Case, dict[str, AbstractMethod]]]:
         (oblique_impact(), CONTROLLED | PLAIN),
         (sliding_to_rolling(), CONTROLLED | PLAIN),
         *((tumbling_cube(n), CONTROLLED) for n in (1, 4, 6, 10)),
+        *((slow_cube(n), CONTROLLED) for n in (1, 4, 8)),
     ]
 
 

@@ -148,12 +148,12 @@ def _data(heights: np.ndarray) -> Observations:
 def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
     """Values with their 95 % intervals, what the data fix, and how far from the truth."""
     told = identify(posed, best, threshold=1e-4)
-    degrees = max(1, posed.data.size - len(best.names))
     found = {
         "status": best.status.name,
+        "verdict": best.verdict,
         "simulations": best.calls.forward,
         "sensitivities": best.calls.jacobian,
-        "misfit_per_degree_of_freedom": best.misfit / degrees,
+        "misfit_per_degree_of_freedom": best.misfit / best.degrees_of_freedom,
         "surface_rms_m": float(np.sqrt(np.mean(best.residual**2)) * RESOLUTION),
         "condition": told.condition,
     }

@@ -81,6 +81,7 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
         "error": dict(zip(OUTCOMES, np.asarray(surface.error).tolist(), strict=True)),
         "error_over_spread": dict(zip(OUTCOMES, (np.asarray(surface.error) / spread).tolist(), strict=True)),
         "misfit_per_number": float(np.mean([f.misfit for f in fits])) / seen[0].size,
+        "fits_that_converged_and_explain_their_data": float(np.mean([f.ok for f in fits])),
         **{
             name: {
                 "truth": BASE[name],

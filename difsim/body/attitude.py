@@ -1,0 +1,64 @@
+"""Whether attitudes are unit quaternions: what is turned by another one is stretched or flattened."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from difsim.typing import ATTITUDE, is_known
+
+# How far from 1 a length may be. Solvers leave 2e-6 after 160 turns at the tolerance 1e-8, 3e-5 at 1e-6 (single
+# precision too), and finite differences some 1e-4; a vector that is turned by such a one is off by twice as much.
+TOLERANCE = 1e-3
+
+
+def attitude_is_unit(state: Any) -> Bool[Array, ""]:
+    """Whether all attitudes in a state (a pytree of Modules, one or a batch) are unit quaternions to 1e-3.
+
+    Attitudes are the fields made by `difsim.typing.quaternion()`. Under jit too. One that is not finite is none of
+    this function's matter, and passes.
+    """
+    sound = [jnp.all(_is_unit(value)) for _, value in _attitudes(state)]
+    return jnp.all(jnp.stack(sound)) if sound else jnp.asarray(True)
+
+
+def require_attitude(what: str, state: Any) -> None:
+    """Raise `ValueError` for a known attitude in a state that is no unit quaternion; `what` begins the message.
+
+    Not in `RigidState` itself: a rate has its structure too, and the rate of an attitude is of no length.
+    """
+    for name, value in _attitudes(state):
+        if is_known(value) and not np.all(_is_unit(np.asarray(value))):
+            length = np.linalg.norm(value, axis=-1)
+            remedy = "divide it by its length" if np.all(length > 0) else "(1, 0, 0, 0) is no turn"
+            raise ValueError(
+                f"{what}: {name} = {value} has the length {length}, and is no unit quaternion: {remedy}"
+            )
+
+
+def _is_unit(q):
+    """Of arrays of NumPy or JAX."""
+    length2 = (q * q).sum(axis=-1)
+    # 1 ± 2 δ of the square: no root is needed, which has no derivative at 0.
+    return (abs(length2 - 1) <= 2 * TOLERANCE) | ~(abs(length2) < jnp.inf)
+
+
+def _attitudes(x: Any, name: str = "") -> Iterator[tuple[str, Array]]:
+    """Names, as `first.attitude`, and values."""
+    if isinstance(x, eqx.Module):
+        for field in dataclasses.fields(x):
+            value, path = getattr(x, field.name), f"{name}.{field.name}".lstrip(".")
+            if field.metadata.get(ATTITUDE, False):
+                yield path, value
+            elif not field.metadata.get("static", False):
+                yield from _attitudes(value, path)
+    elif isinstance(x, tuple | list):
+        for i, value in enumerate(x):
+            yield from _attitudes(value, f"{name}[{i}]")
+    elif isinstance(x, dict):
+        for key, value in x.items():
+            yield from _attitudes(value, f"{name}[{key!r}]")

@@ -1,0 +1,94 @@
+"""Attitudes that are none: refused by name, value and remedy, and a status where nothing can be refused."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitude
+from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dynamics import PairState
+from difsim.shape import Plane
+from difsim.stepping import ConstantStep, Status, collide, evolve, start
+from tests.helpers import single
+from tests.hoppers import ball, grip, normal, state
+from tests.test_pair import TIMES, boxes
+
+NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
+
+
+def at(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
+    return RigidState((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), attitude, (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("q", NONE)
+def test_one_of_another_length_is_found_wherever_it_is(q):
+    for tree in (at(q), PairState(at(), at(q)), (at(), [{"body": at(q)}]), single(at(q))):
+        assert not attitude_is_unit(tree) and not eqx.filter_jit(attitude_is_unit)(tree)
+    with pytest.raises(ValueError, match=r"^run: \[1\]\.second\.attitude = .* length .* no unit quaternion"):
+        require_attitude("run", (at(), PairState(at(), at(q))))
+
+
+def test_units_pass_in_either_precision_as_solvers_leave_them():
+    """Drift of a solve at 1e-6 over 160 turns is 3e-5, and finite differences are some 1e-4."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = rng.normal(size=4)
+        for length in (1.0, 1 + 2e-4, 1 - 2e-4):
+            one = at(length * q / np.linalg.norm(q))
+            assert attitude_is_unit(one) and attitude_is_unit(single(one))
+            require_attitude("run", one)
+    many = jax.vmap(lambda a: at(jnp.array([1.0, 0, 0, 0]) * a))(jnp.array([1.0, 1.0, 2.0]))
+    assert not attitude_is_unit(many) and attitude_is_unit(jax.tree.map(lambda x: x[:2], many))
+    assert jax.vmap(attitude_is_unit)(many).tolist() == [True, True, False]
+    assert attitude_is_unit({"x": jnp.ones(4), "none": None}) and attitude_is_unit(at((jnp.nan, 0.0, 0.0, 0.0)))
+
+
+def test_the_question_changes_no_derivative():
+    def length(a):
+        q = a * jnp.array([1.0, 0.0, 0.0, 0.0])
+        return jnp.where(attitude_is_unit(at(q)), a, jnp.nan)
+
+    assert jax.grad(length)(jnp.ones(())) == 1.0 and jnp.isnan(length(jnp.zeros(())))
+    assert jnp.isfinite(jax.grad(length)(jnp.zeros(())))
+
+
+def test_a_rate_is_no_attitude():
+    """Rates have the structure of a state, and may be asked for outside jit."""
+    body = RigidBody(1.0, np.eye(3))
+    rate = body.derivative(at(), jnp.zeros(3), jnp.zeros(3), jnp.zeros(3))
+    assert (np.asarray(rate.attitude) == 0).all()
+
+
+@pytest.mark.parametrize("q", NONE)
+def test_a_hopper_does_not_start_from_it(q):
+    model = ball(normal("hertz"), grip("each point"))
+    with pytest.raises(ValueError, match=r"Hopper\.start: body\.attitude = "):
+        model.start(at(q))
+    with pytest.raises(ValueError, match=r"Hopper\.start: target = "):
+        model.start(state((0.0, 0.0, 1.0)), q)
+
+
+@pytest.mark.parametrize("q", NONE[:2])
+def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
+    """Two stones met elsewhere, with the status OK."""
+    pair = boxes()
+    first = RigidState((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    second = RigidState((0.0, 0.0, 3.0), (0.0, 0.0, -1.0), q, (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"collide: second\.attitude = .* has the length"):
+        collide(pair, PairState(first, second), TIMES, throw=False)
+    met = jax.jit(lambda s: collide(pair, s, TIMES, throw=False).status)
+    assert met(PairState(first, second)) == Status.INVALID_STATE
+    assert met(PairState(first, first)) != Status.INVALID_STATE
+
+
+def test_a_run_of_particles_refuses_it():
+    law = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
+    clump = Clump(RigidBody(1.0, np.eye(3)), [[0.0, 0.0, 0.0]], [0.1])
+    model = Grains(law, np.full(1, 0.01), 1000.0, walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),), clumps=(clump,))
+    good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
+    bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
+    for run in (lambda: start(model, bad), lambda: evolve(model, bad, [1e-3], ConstantStep(1e-5))):
+        with pytest.raises(ValueError, match=r"clumps\[0\]\.attitude = \[2\. 0\. 0\. 0\.\] has the length 2\.0"):
+            run()

@@ -1,0 +1,195 @@
+"""Slides that stop or begin to roll: value, derivative and rest, with any force across the slip."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from diffrax import RecursiveCheckpointAdjoint
+from scipy.integrate import solve_ivp
+
+from difsim.body import RigidBody, RigidState
+from difsim.contact import Ball, Newton
+from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from difsim.stepping import Events, Status, simulate
+from tests.helpers import approx
+
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+EAST = jnp.array([0.0, 1.0, 0.0])
+
+
+def slope_axes(tilt):
+    """Normal of a slope of `tilt` rad that falls along x, and the direction down it."""
+    zero = 0.0 * tilt
+    return (
+        jnp.stack([jnp.sin(tilt), zero, jnp.cos(tilt)]),
+        jnp.stack([jnp.cos(tilt), zero, -jnp.sin(tilt)]),
+    )
+
+
+EVENTS = Events(5)
+
+
+def slid(p, time, method=EVENTS):
+    """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
+    tilt, friction, down, across = p
+    normal, fall = slope_axes(tilt)
+    model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), 0.5, friction)
+    times = jnp.stack([0.0 * time, time])
+    start = PointState(jnp.zeros(3), down * fall + across * EAST)
+    solution = simulate(model, start, times, method=method, throw=False)
+    x = solution.last.position
+    return jnp.stack([x @ fall, x @ EAST]), solution
+
+
+slid_by = eqx.filter_jit(lambda p, time: jax.jacfwd(lambda p: slid(p, time), has_aux=True)(p))
+
+
+def stopped(p):
+    """Place (down, across) and time of the stop, in the time that the slip scales: τ with dt = |u| dτ."""
+    tilt, friction, down, across = p
+    pull, hold = np.sin(tilt), friction * np.cos(tilt)
+
+    def rate(_, y):
+        speed, cos, sin = np.exp(y[3]), np.cos(y[4]), np.sin(y[4])
+        return [speed**2 * cos, speed**2 * sin, speed, pull * cos - hold, -pull * sin]
+
+    start = [0.0, 0.0, 0.0, np.log(np.hypot(down, across)), np.arctan2(across, down)]
+    return solve_ivp(rate, (0, 40 / (hold - pull)), start, "DOP853", rtol=1e-13, atol=1e-16).y[:3, -1]
+
+
+def differences(f, p, step=1e-3):
+    """Central differences of sixth order."""
+
+    def column(shift):
+        return (
+            sum(c * (f(p + k * shift) - f(p - k * shift)) for k, c in ((1, 0.75), (2, -0.15), (3, 1 / 60))) / step
+        )
+
+    return np.stack([column(shift) for shift in step * np.eye(len(p))], axis=1)
+
+
+def test_a_force_across_the_slip_turns_it_and_its_derivative():
+    """y = g_y u²/(4 μ² g²) for a small g_y, exact in the limit."""
+
+    @eqx.filter_jit
+    def across(friction):
+        def end(side):
+            gravity = Uniform(jnp.stack([0.0 * side, side, -1.0 + 0.0 * side]))
+            model, times = Bouncer(gravity, FLOOR, 0.5, friction), jnp.stack([0.0 * friction, 3 / friction])
+            start = PointState((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+            solution = simulate(model, start, times, method=Events(5), throw=False)
+            return solution.last.position[1], solution
+
+        return jax.jacfwd(end, has_aux=True)(jnp.array(0.0))
+
+    for friction in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0):
+        found, solution = across(jnp.array(friction))
+        assert solution.status == Status.OK and solution.last.phase == Phase.STICKING
+        assert found == approx(1 / (4 * friction**2), rel=1e-8)
+
+
+@pytest.mark.parametrize("case", [(np.radians(10), 0.5, 0.0, 1.0), (0.2, 0.6, 0.7, -0.7), (0.3, 0.42, 0.1, 0.5)])
+def test_a_slide_across_a_slope_stops_where_it_must(case):
+    """Value and derivative by tilt, friction and velocity, against the motion in scaled time."""
+    p = np.array(case)
+    place, time = stopped(p)[:2], stopped(p)[2]
+    by_p, solution = slid_by(jnp.asarray(p), jnp.asarray(1.5 * time))
+    assert solution.status == Status.OK and solution.last.phase == Phase.STICKING
+    assert (np.asarray(solution.last.velocity) == 0).all()
+    found = slid(jnp.asarray(p), jnp.asarray(1.5 * time))[0]
+    np.testing.assert_allclose(found, place, atol=1e-9)
+    exact = differences(lambda q: stopped(q)[:2], p)
+    np.testing.assert_allclose(by_p, exact, atol=2e-8 * np.abs(exact).max())
+
+
+def test_the_known_stop_on_ten_degrees():
+    place = stopped((np.radians(10), 0.5, 0.0, 1.0))
+    np.testing.assert_allclose(place, [0.20448, 1.04801, 2.3193], atol=1e-5)
+
+
+def test_the_derivative_of_a_run_that_ends_at_the_stop():
+    """The place's derivative goes on through the stop; the flag counts the slide."""
+    p = np.array([np.radians(10), 0.5, 0.0, 1.0])
+    stop = stopped(p)[2]
+    at, solution = slid_by(jnp.asarray(p), jnp.asarray(stop))
+    later, _ = slid_by(jnp.asarray(p), jnp.asarray(1.5 * stop))
+    np.testing.assert_allclose(at, later, atol=1e-6 * np.abs(later).max())
+    assert solution.status == Status.OK and solution.validity.contacts >= 1
+    assert solution.validity.growth < solution.validity.limit
+
+
+@pytest.mark.slow
+def test_reverse_mode_through_a_slide():
+    """Its steps are chosen for the value: looser than forward mode, and still right."""
+    p = jnp.array([0.2, 0.6, 0.7, -0.7])
+    time = jnp.asarray(1.5 * stopped(np.asarray(p))[2])
+    method = Events(2, max_steps=2000, adjoint=RecursiveCheckpointAdjoint())
+    found = jax.jit(jax.jacrev(lambda p: slid(p, time, method=method)[0]))(p)
+    np.testing.assert_allclose(found, slid_by(p, time)[0], atol=1e-5 * np.abs(found).max())
+
+
+def thrown_points(p):
+    """How a point ends that is thrown over a slope: p = tilt, friction, restitution, height, velocity."""
+    normal, _ = slope_axes(p[0])
+    model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), p[2], p[1])
+    solution = simulate(
+        model, PointState(p[3] * normal, p[4:7]), jnp.array([0.0, 60.0]), method=Events(40), throw=False
+    )
+    return solution.status, solution.energy_error, solution.last.phase, jnp.sum(solution.last.velocity**2)
+
+
+def thrown_balls(p):
+    """How a ball ends: the same and its spin."""
+    normal, _ = slope_axes(p[0])
+    body = RigidBody(2.0, 8e-3 * np.eye(3))
+    model = HardBody(
+        body, Ball(0.1), Newton(p[2], p[1], turns=0), Plane(jnp.zeros(3), normal), Uniform((0.0, 0.0, -1.0))
+    )
+    start = HardState(RigidState((p[3] + 0.1) * normal, p[4:7], (1.0, 0.0, 0.0, 0.0), p[7:10]))
+    solution = simulate(model, start, jnp.array([0.0, 60.0]), method=Events(40), throw=False)
+    return solution.status, solution.energy_error, solution.last.phase, jnp.sum(solution.last.body.velocity**2)
+
+
+def draws(count, seed):
+    rng = np.random.default_rng(seed)
+    tilt, e = rng.uniform(0.02, 0.4, count), rng.uniform(0.05, 0.4, count)
+    friction = rng.uniform(1.3, 3.0, count) * np.tan(tilt)
+    motion = np.hstack([rng.normal(size=(count, 3)) * [1.0, 1.0, 0.5], 5 * rng.normal(size=(count, 3))])
+    return jnp.asarray(np.column_stack([tilt, friction, e, rng.uniform(0, 1, count), motion]))
+
+
+@pytest.mark.slow
+def test_all_that_is_thrown_over_slopes_comes_to_rest():
+    """120 points and 60 balls, with friction of 1.3 to 3 times what holds them. Balls roll on."""
+    p = draws(120, 1)
+    status, error, phase, energy = jax.jit(lambda p: jax.lax.map(thrown_points, p))(p)
+    assert (status == Status.OK).all() and error.max() < 1e-9
+    # Those which friction slows by less than 1/60 of their speed a second still slide.
+    slow = (p[:, 1] * jnp.cos(p[:, 0]) - jnp.sin(p[:, 0])) > 0.1
+    assert (phase[slow] == Phase.STICKING).all() and (energy[slow] == 0).all()
+    status, error, phase, _ = jax.jit(lambda p: jax.lax.map(thrown_balls, p))(draws(60, 2))
+    assert (status == Status.OK).all() and error.max() < 1e-8 and (phase == Phase.STICKING).all()
+
+
+def test_a_few_that_are_thrown_come_to_rest():
+    status, error, phase, energy = jax.jit(lambda p: jax.lax.map(thrown_points, p))(draws(12, 3))
+    assert (status == Status.OK).all() and error.max() < 1e-9
+    assert (phase == Phase.STICKING).sum() >= 11 and (energy == 0).sum() >= 11
+
+
+def test_a_start_on_a_slope_is_on_the_ground_whatever_its_rounding():
+    """A velocity along the slope leaves it, or goes into it, by a rounding."""
+
+    @jax.jit
+    def many(tilts):
+        def one(tilt):
+            _, solution = slid(jnp.stack([tilt, 3 * jnp.tan(tilt), 0.3, 0.8]), jnp.asarray(0.1))
+            return solution.status, solution.last.phase
+
+        return jax.lax.map(one, tilts)
+
+    status, phase = many(jnp.linspace(0.03, 0.5, 64))
+    assert (status == Status.OK).all() and (phase != Phase.FLIGHT).all()
