@@ -1,12 +1,14 @@
 """Shape aliases and the converter that every physical number of a Module goes through."""
 
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 Scalar = Float[Array, ""]
 Vec2 = Float[Array, "2"]
@@ -84,13 +86,46 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     return times
 
 
+_TRACED: ContextVar[list[Array] | None] = ContextVar("conditions on traced values", default=None)
+
+
 def require(condition: Any, message: str) -> None:
     """Raise `ValueError(message)` where `condition` is known and false; say nothing about traced values.
 
-    Inside `jit` a value is not known: there a wrong one shows as a status of the result.
+    Inside `jit` a value is not known: there `is_valid` asks the same of a whole model, for a status.
     """
-    if is_known(condition) and not np.all(condition):
-        raise ValueError(message)
+    if is_known(condition):
+        if not np.all(condition):
+            raise ValueError(message)
+    elif (conditions := _TRACED.get()) is not None:
+        conditions.append(jnp.all(condition))
+
+
+def is_valid(model: Any) -> Bool[Array, ""]:
+    """Whether all Modules in a pytree keep what their `__check_init__` requires, also where they are traced.
+
+    **Raises** `ValueError` for what is known and wrong, such as a value put in by `eqx.tree_at`.
+    """
+    conditions: list[Array] = []
+    token = _TRACED.set(conditions)
+    try:
+        for module in _modules(model):
+            for kind in type(module).__mro__:
+                if "__check_init__" in vars(kind):
+                    vars(kind)["__check_init__"](module)
+    finally:
+        _TRACED.reset(token)
+    return jnp.all(jnp.stack(conditions)) if conditions else jnp.asarray(True)
+
+
+def _modules(tree: Any) -> Iterator[eqx.Module]:
+    """All Modules in a pytree, those inside others too."""
+    is_inner = lambda x: isinstance(x, eqx.Module) and x is not tree  # noqa: E731
+    if isinstance(tree, eqx.Module):
+        yield tree
+    for inner in jax.tree.leaves(tree, is_leaf=is_inner):
+        if is_inner(inner):
+            yield from _modules(inner)
 
 
 def require_last(name: str, value: Array, *shape: int) -> None:

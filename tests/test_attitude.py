@@ -10,7 +10,7 @@ from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitud
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
-from difsim.stepping import ConstantStep, Status, collide, evolve, start
+from difsim.stepping import ConstantStep, Status, collide, evolve, settle, simulate, start
 from tests.helpers import single
 from tests.hoppers import ball, grip, normal, state
 from tests.test_pair import TIMES, boxes
@@ -81,6 +81,20 @@ def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
     met = jax.jit(lambda s: collide(pair, s, TIMES, throw=False).status)
     assert met(PairState(first, second)) == Status.INVALID_STATE
     assert met(PairState(first, first)) != Status.INVALID_STATE
+
+
+@pytest.mark.parametrize("q", NONE[:2])
+def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
+    model = ball(normal("hertz"), grip("each point"))
+    good = model.start(state((0.0, 0.0, 1.0)))
+    bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
+    times = jnp.array([0.0, 1e-3])
+    for run in (simulate, settle):
+        with pytest.raises(ValueError, match=r"body\.attitude = .* has the length"):
+            run(model, bad, times, throw=False)
+        found = jax.jit(lambda s: run(model, s, times, throw=False).status)  # noqa: B023
+        assert found(bad) == Status.INVALID_STATE
+        assert found(good) != Status.INVALID_STATE
 
 
 def test_a_run_of_particles_refuses_it():

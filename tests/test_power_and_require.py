@@ -1,5 +1,6 @@
-"""The guarded power, and the check that constructors use."""
+"""The guarded power, and the check that constructors use: an error outside of `jit`, a status inside."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +8,11 @@ import pytest
 
 from difsim import safe
 from difsim.contact import LinearClipped, Newton, Sharp
-from difsim.typing import require
+from difsim.dynamics import Bouncer, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from difsim.stepping import Events, Status, simulate
+from difsim.typing import is_valid, require
 from tests.helpers import check_finite, check_gradients
 
 
@@ -33,6 +38,33 @@ def test_require_reads_values_and_lets_tracers_through():
         return x
 
     inside(-1.0)
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.5, -0.1])
+def test_what_a_constructor_refuses_is_a_status_inside_jit(restitution):
+    """In a derivative, in a batch, and where a value was put into a model that was right."""
+    ground, down = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Uniform((0.0, 0.0, -1.0))
+    expected = Status.OK if 0 <= restitution <= 1 else Status.INVALID_MODEL
+
+    def run(e):
+        model = Bouncer(down, ground, e, rest_height=1e-3)
+        start = PointState([0.0, 0.0, 1.0], [0.0, 0.0, 0.0])
+        solution = simulate(model, start, jnp.array([0.0, 2.0]), method=Events(3), throw=False)
+        return solution.last.position[2], solution.status
+
+    assert jax.jit(run)(restitution)[1] == expected
+    assert jax.jit(jax.jacfwd(run, has_aux=True))(restitution)[1] == expected
+    assert jax.vmap(run)(jnp.array([0.5, restitution]))[1].tolist() == [Status.OK, expected]
+
+
+def test_a_wrong_value_put_into_a_model_is_found_wherever_it_is():
+    model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.5)
+    wrong = eqx.tree_at(lambda m: m.restitution, model, jnp.asarray(1.5))
+    assert jax.jit(is_valid)(model) and is_valid((model, {"other": [1.0, None]}))
+    assert not jax.jit(is_valid)([wrong, model])
+    with pytest.raises(ValueError, match=r"restitution"):
+        is_valid(wrong)
+    assert jax.jit(is_valid)(model), "a refusal leaves nothing behind"
 
 
 def test_a_vector_where_a_law_has_one_number_is_refused():

@@ -35,7 +35,7 @@ class Bouncer(AbstractHardModel):
     **Arguments:** `gravity` an `AbstractField`, `surface` an `AbstractSDF`, `restitution` e, `friction` μ,
     `rest_height` m: hops lower than that are none.
 
-    **Raises** `ValueError` for e outside [0, 1], μ < 0 or a negative height.
+    **Raises** `ValueError` for e outside [0, 1], μ < 0 or a height that is not positive.
     """
 
     gravity: AbstractField

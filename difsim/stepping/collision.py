@@ -16,7 +16,7 @@ from difsim import rotation, safe
 from difsim.body import attitude_is_unit, require_attitude
 from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.stepping.status import Status, raise_unless_ok
-from difsim.typing import Scalar, Vec3, instants, is_known
+from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
@@ -82,7 +82,8 @@ def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
     IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
     many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, INVALID_STATE for an attitude
-    that is no unit quaternion (inside `jit`, where it cannot be refused), NOT_FINITE.
+    that is no unit quaternion and INVALID_MODEL for a parameter that is out of range (inside `jit`, where neither
+    can be refused), NOT_FINITE.
 
     **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
     the status is not OK (inside `jit` nothing can be raised: read the status).
@@ -169,6 +170,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     states = jnp.where(during[:, None], recorded, states)
     status = jnp.where(jnp.all(jnp.isfinite(states)), status, int(Status.NOT_FINITE))
     status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
+    status = jnp.where(is_valid(pair), status, int(Status.INVALID_MODEL))
 
     first = jax.tree.map(lambda x: x[0], (touched, bouts))
     before = first[0]

@@ -177,12 +177,12 @@ class Sensitivities(AbstractMethod):
     until the derivative is right too (docs/performance.md). Tangents are scaled by the size of what they
     move, so parameters of any unit get the same relative accuracy. Not for reverse mode.
 
-    **Arguments:** `rtol`, `atol`; `weight` of the sensitivities' errors beside the state's; `max_steps`;
-    `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
+    **Arguments:** `rtol`; `atol` in the motion's own scales (`AbstractModel.scales`: of a hopper the height that it
+    can reach, its speed); `weight` of the sensitivities' errors beside the state's; `max_steps`; `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
     """
 
     rtol: Scalar = number(default=1e-8)
-    atol: Scalar = number(default=1e-8)
+    atol: Scalar = number(default=1e-9)
     weight: Scalar = number(default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
     resolve: Scalar = number(default=10.0)
@@ -201,7 +201,7 @@ class Checkpointed(AbstractMethod):
     """
 
     rtol: Scalar = number(default=1e-8)
-    atol: Scalar = number(default=1e-8)
+    atol: Scalar = number(default=1e-9)
     max_steps: int = eqx.field(static=True, default=4096)
     resolve: Scalar = number(default=10.0)
     order: ClassVar = 5

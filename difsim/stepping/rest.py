@@ -14,14 +14,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
-from difsim.body import RigidState
+from difsim.body import RigidState, attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractModel
 from difsim.shape import AbstractSDF
+from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState, adaptive
 from difsim.stepping.methods import approach, status_of
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.stepping.variational import plain, scales_of
-from difsim.typing import Scalar, instants, is_known, number, require
+from difsim.typing import Scalar, instants, is_known, is_valid, number, require
 
 
 class Still(eqx.Module):
@@ -49,9 +50,10 @@ class Settled(eqx.Module):
     """How a release ended.
 
     `times` [T] s and `states` as wanted; those after the end are the end's. `status`: OK at rest, UNSETTLED at the
-    last time, LEFT outside the region. `time` s since when the body lies still, NaN if it does not; `last`, the
-    state at the end; `touchdown`, the state at the first step in contact (NaN where there was none), and
-    `touch_time` s; `contacts` begun, `steps` taken, and their mean number in a contact.
+    last time, LEFT outside the region, ENERGY where the account of the model does not close. `time` s since when
+    the body lies still, NaN if it does not; `last`, the state at the end; `touchdown`, the state at the first step
+    in contact (NaN where there was none), and `touch_time` s; `contacts` begun, `steps` taken, and their mean
+    number in a contact.
     """
 
     times: Float[Array, "T"]
@@ -156,6 +158,7 @@ def settle(
     """
     if not isinstance(getattr(state, "body", None), RigidState):
         raise ValueError(f"settle: {type(state).__name__} has no rigid body `.body` that could come to rest")
+    require_attitude("settle", state)
     options = (rtol, atol, max_steps)
     settled = _settle(model, state, instants(times, "settle"), still or Still(), region, options)
     if throw and is_known(settled.status):
@@ -196,11 +199,18 @@ def _settle(model, state, times, still, region, options) -> Settled:
     status = jnp.where((status == Status.OK) & ~rest, int(Status.UNSETTLED), status)
     status = jnp.where(ending.left, int(Status.LEFT), status)
     status = jnp.where(model.buried(state), int(Status.INSIDE), status)
-    status = jnp.where(jnp.all(jnp.isfinite(last)), status, int(Status.NOT_FINITE))
     later = times > end
+    times = jnp.where(later, end, times)
+    states = jax.vmap(scales.state)(jnp.where(later[:, None], last, reached))
+    error = energy_error(jax.vmap(model.ledger)(times, states).get("energy", {}), last.dtype)
+    lost = (status == Status.OK) & (error > allowed_error(rtol, last.dtype))
+    status = jnp.where(lost, int(Status.ENERGY), status)
+    status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
+    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
+    status = jnp.where(jnp.all(jnp.isfinite(last)), status, int(Status.NOT_FINITE))
     return Settled(
-        times=jnp.where(later, end, times),
-        states=jax.vmap(scales.state)(jnp.where(later[:, None], last, reached)),
+        times=times,
+        states=states,
         status=status,
         time=jnp.where(rest, ending.since, jnp.nan),
         last=scales.state(last),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from difsim.body import RigidState
+from difsim.body import RigidState, attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import Events
@@ -19,7 +19,7 @@ from difsim.stepping.precision import warn_of_single
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
 from difsim.stepping.variational import scales_of
-from difsim.typing import Scalar, instants, is_known
+from difsim.typing import Scalar, instants, is_known, is_valid
 
 
 class Solution(eqx.Module):
@@ -85,8 +85,8 @@ def simulate(
     neither; for runs of which only values are wanted.
 
     **Raises** `ValueError` for times that do not increase, another word for `gradient`, a `RigidState` in place of
-    a model's own state, and a method that would let an `AbstractImpactModel` fall through its ground;
-    `RuntimeError` as above.
+    a model's own state, an attitude that is no unit quaternion, and a method that would let an
+    `AbstractImpactModel` fall through its ground; `RuntimeError` as above.
     """
     check_policy(gradient)
     times = instants(times, "simulate")
@@ -100,6 +100,7 @@ def simulate(
         raise ValueError(
             f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
         )
+    require_attitude("simulate", state)
     warn_of_single(method, state)
     solution, doubt = _simulate(model, state, times, method, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
@@ -130,6 +131,8 @@ def _simulate(
     error = energy_error(ledger.get("energy", {}), run.states.dtype)
     unaccounted = error > allowed_error(getattr(method, "rtol", 0.0), error.dtype)
     status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
+    status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
+    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)

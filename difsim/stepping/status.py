@@ -29,6 +29,7 @@ class Status(IntEnum):
     BEYOND_LAW = 14
     ENERGY = 15
     INVALID_STATE = 16
+    INVALID_MODEL = 17
 
 
 REMEDY = {
@@ -57,6 +58,8 @@ REMEDY = {
     Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps; where that does "
     "not help, a force of the model is wrong there",
     Status.INVALID_STATE: "an attitude is no unit quaternion: divide it by its length",
+    Status.INVALID_MODEL: "a parameter is outside of what its model requires: build the model outside of `jit`, "
+    "where it is refused by name",
 }
 
 

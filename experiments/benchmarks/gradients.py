@@ -49,13 +49,13 @@ REPEATS = 5
 
 def sensitivities(tolerance: float, weight: float = 1.0) -> Sensitivities:
     """The default method at a tolerance."""
-    return Sensitivities(tolerance, tolerance, weight=weight, max_steps=MAX_STEPS)
+    return Sensitivities(tolerance, 0.1 * tolerance, weight=weight, max_steps=MAX_STEPS)
 
 
 CONTROLLED = {f"sensitivities {t:g}": sensitivities(t) for t in TOLERANCES}
 # Tangents that hardly count in the error norm go along with the value's steps: plain forward mode.
 PLAIN = {f"plain forward {t:g}": sensitivities(t, 1e-12) for t in TOLERANCES}
-REVERSE = {f"checkpointed {t:g}": Checkpointed(t, t, max_steps=16_384) for t in TOLERANCES}
+REVERSE = {f"checkpointed {t:g}": Checkpointed(t, 0.1 * t, max_steps=16_384) for t in TOLERANCES}
 EQUAL = {f"equal steps, {n}": FixedSteps(n) for n in (4000, 40_000)}
 EVERY = CONTROLLED | PLAIN | REVERSE | EQUAL
 
