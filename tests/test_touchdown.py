@@ -122,13 +122,12 @@ def test_sensitivities_are_right_and_converge(sensitivities, fixed):
     assert errors[1e-8] < 0.1 * errors[1e-6]
 
     def finer(p):
-        return observed(run(p, FixedSteps(2000)))
+        return observed(run(p, FixedSteps(8000)))
 
+    # 12.5 µs: the contact with the boulder begins at a Hertz kink that equal steps straddle. Through 50 µs the
+    # derivatives of its length and of the energy of friction are still off by 1e-3 and 2e-4.
     steps = relative(jax.jit(jax.jacfwd(finer))(P0))
-    # Without the length of the boulder's phase: it starts at a Hertz kink that equal steps straddle, and its
-    # derivative through 50 µs steps is still off by 1e-3; above, it is held to 1e-4 against 1e-10.
-    kept = np.arange(len(steps)) != len(steps) - 2
-    np.testing.assert_allclose(sensitivities[1e-8][kept], steps[kept], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(sensitivities[1e-8], steps, rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -161,8 +161,9 @@ class Lander(eqx.Module):
     `hips` [n, 3] m, where each strut begins; `sole_radius` m; `leg_stiffness` N/m of one leg; `gear` an
     `AbstractGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
 
-    **Raises** `ValueError` for shapes that do not match, a radius or stiffness that is not positive, or feet
-    above the centre of mass.
+    **Raises** `ValueError` for fewer than three legs, shapes that do not match, a radius or stiffness that is not
+    positive, soles that overlap or stand on one line, feet that are not below their hips, the hull and the centre
+    of mass.
     """
 
     body: RigidBody
@@ -180,13 +181,44 @@ class Lander(eqx.Module):
                 f"Lander: feet {self.feet.shape} and hips {self.hips.shape} must have the same shape [n, 3]: "
                 "each strut runs from a hip to a foot"
             )
+        if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs < 3:
+            raise ValueError(f"Lander: feet have shape {self.feet.shape}: give three or more [x, y, z], m")
         require(self.sole_radius > 0, f"Lander: sole_radius = {self.sole_radius} m must be positive")
         require(self.leg_stiffness > 0, f"Lander: leg_stiffness = {self.leg_stiffness} N/m must be positive")
+        depth = self.feet[:, 2]
         require(
-            self.feet[:, 2] < 0,
-            f"Lander: feet at z = {self.feet[:, 2]} m must lie below the centre of mass (z < 0 in the body frame)",
+            depth < 0,
+            f"Lander: feet at z = {depth} m must lie below the centre of mass (z < 0 in the body frame)",
+        )
+        require(depth < self.hips[:, 2], f"Lander: feet {self.feet} m must lie below their hips {self.hips} m")
+        if self.hull is not None:
+            require(
+                depth < -0.5 * self.hull.size[2],
+                f"Lander: feet at z = {depth} m must lie below the hull, {self.hull.size} m: it would touch first",
+            )
+        # Each sole has the whole strength of the soil under it: where two overlap it would count twice.
+        require(
+            _nearest(self.feet) > 2 * self.sole_radius,
+            f"Lander: soles of radius {self.sole_radius} m at {self.feet} m overlap: move the feet apart",
+        )
+        require(
+            _width(self.feet) > self.sole_radius,
+            f"Lander: feet at {self.feet} m stand on one line, and the lander on an edge: move one out of it",
         )
 
     @property
     def legs(self) -> int:
         return self.feet.shape[0]
+
+
+def _nearest(feet: Float[Array, "n 3"]) -> Scalar:
+    """The least distance between two feet seen from above, m."""
+    one, other = jnp.triu_indices(feet.shape[0], 1)
+    return jnp.min(safe.norm((feet[one] - feet[other])[:, :2]))
+
+
+def _width(feet: Float[Array, "n 3"]) -> Scalar:
+    """How far the feet lie across the line that fits them best, seen from above: the root of the sum of squares, m."""
+    across = feet[:, :2] - jnp.mean(feet[:, :2], axis=0, keepdims=True)
+    (xx, xy), (_, yy) = across.T @ across
+    return safe.sqrt(0.5 * (xx + yy - safe.norm(jnp.stack([xx - yy, 2 * xy]))))

@@ -110,6 +110,10 @@ class Boulder(eqx.Module):
             jnp.abs(jnp.sum(self.edge_direction**2) - 1) < 1e-6,
             f"Boulder: edge_direction = {self.edge_direction} must be a unit vector",
         )
+        require(
+            jnp.abs(self.edge_direction[2]) < 1e-6,
+            f"Boulder: edge_direction = {self.edge_direction} must be level: the top lies at the edge's height",
+        )
 
     @property
     def hertz(self) -> Scalar:

@@ -109,6 +109,10 @@ class Touchdown(AbstractModel):
             (self.scenario >= 0) & (self.scenario <= 1),
             f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
         )
+        height = self.boulder.edge_point[2]
+        require(
+            height > 0, f"Touchdown: the boulder's edge lies at z = {height} m: it must be above the ground, z = 0"
+        )
         require(self.onset > 0, f"Touchdown: onset = {self.onset} m must be positive: it keeps the contact smooth")
         if not 0 <= self.leg < self.lander.legs:
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")

@@ -163,8 +163,6 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor"
         )
     feet, hips = (np.asarray(body[key], float) for key in ("feet_m", "hips_m"))
-    if feet.ndim != 2 or feet.shape[1] != 3 or len(feet) < 3:
-        raise ValueError(f"feet_m has shape {feet.shape}: give three or more feet [x, y, z] in m")
     gear = lander["gear"]
     if gear["kind"] == "maxwell":
         damper = MaxwellLegs(gear["damping_N_s_per_m"])
@@ -182,8 +180,6 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             f"[site] velocity_m_per_s {velocity.tolist()} moves away from the ground: its component along the "
             f"normal is {velocity @ normal:.3g} m/s and must be negative"
         )
-    if initial["horizon_s"] <= 0:
-        raise ValueError(f"[initial] horizon_s = {initial['horizon_s']} must be positive")
     tangential = velocity - velocity @ normal * normal
     heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
     frame = rotation.SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
