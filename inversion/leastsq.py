@@ -310,9 +310,11 @@ def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: 
     misfits, statuses = np.asarray(found.misfit).tolist(), np.asarray(found.status).tolist()
     mask, failed = np.asarray(problem.free_mask), not np.isfinite(best.misfit)
     if failed and throw:
+        single = problem.held.dtype == jnp.float32  # the likeliest reason, and the least visible
         raise RuntimeError(
-            f"fit: no start gave a valid simulation with derivatives ({calls}): narrow the priors, look at "
-            "problem.evaluate at one point, or pass throw=False"
+            f"fit: no start gave a valid simulation with derivatives ({calls}): "
+            + ("all is float32, call jax.config.update('jax_enable_x64', True) first; " if single else "")
+            + "narrow the priors, look at problem.evaluate at one point, or pass throw=False"
         )
     scale = np.asarray(problem.scale(problem.fold(jnp.asarray(best.x))))[mask]
     scaled = best.jacobian[:, mask]

@@ -50,9 +50,26 @@ def test_the_first_example_without_float64(single_session):
     with pytest.warns(UserWarning, match="jax_enable_x64") as said:
         found = fit(problem, key=jax.random.PRNGKey(0), starts=8, keep=2)
         bounce({"e": jnp.array(0.6)})
-    assert sum("jax_enable_x64" in str(w.message) for w in said) == 1
+    assert sum(str(w.message).startswith("simulate: the state is float32") for w in said) == 1
     assert found.values["e"] == pytest.approx(0.6996, abs=1e-4)
     assert found.sigma["e"] == pytest.approx(0.0012, rel=0.02)
+
+
+def test_a_fit_without_a_valid_start_names_float64(single_session):
+    def never(p):
+        return {"height": p["e"]}, jnp.asarray(False)
+
+    problem = Problem({"e": Bounded(0.05, 0.95)}, never, Observations({"height": Observation(0.4, 0.001)}))
+    with pytest.raises(RuntimeError, match="jax_enable_x64"):
+        fit(problem, key=jax.random.PRNGKey(0), starts=4, keep=2)
+    with jax.enable_x64(True), pytest.raises(RuntimeError, match="no start gave") as said:
+        fit(
+            Problem({"e": Bounded(0.05, 0.95)}, never, Observations({"height": Observation(0.4, 0.001)})),
+            key=jax.random.PRNGKey(0),
+            starts=4,
+            keep=2,
+        )
+    assert "x64" not in str(said.value)
 
 
 def test_no_warning_where_float32_can_do_what_is_asked(single_session):

@@ -17,9 +17,10 @@ from jaxtyping import Array
 from difsim.dynamics import AbstractImpactModel
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, along, approach, solved, status_of, stepped
+from difsim.stepping.precision import Tolerance, tolerance
 from difsim.stepping.status import Status
 from difsim.stepping.variational import Variational
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 # How deep a point may be in the ground: in m (drift along curved ground is some 1e-9), and in roundings of a
 # place.
@@ -37,8 +38,8 @@ class Events(AbstractMethod):
     """
 
     impacts: int = eqx.field(static=True)
-    rtol: Scalar = number(default=1e-10)
-    atol: Scalar = number(default=1e-10)
+    rtol: Tolerance = tolerance(1e-10)
+    atol: Tolerance = tolerance(1e-10)
     max_steps: int = eqx.field(static=True, default=1_000_000)
     order: int = eqx.field(static=True, default=8)
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()

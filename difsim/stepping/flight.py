@@ -12,6 +12,7 @@ from difsim.dynamics import AbstractModel, Approach
 from difsim.stepping.events import ROUNDINGS
 from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
 from difsim.stepping.methods import AbstractMethod, along, approach, solved, status_of, stepped
+from difsim.stepping.precision import Tolerance, tolerance
 from difsim.stepping.status import Status
 from difsim.stepping.variational import Variational
 from difsim.typing import Scalar, number
@@ -24,8 +25,8 @@ class Coast(AbstractMethod):
     default, for `jax.jacfwd`) or `RecursiveCheckpointAdjoint()` (for `jax.grad`).
     """
 
-    rtol: Scalar = number(default=1e-12)
-    atol: Scalar = number(default=1e-12)
+    rtol: Tolerance = tolerance(1e-12)
+    atol: Tolerance = tolerance(1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
     order: ClassVar = 8
     adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
@@ -48,8 +49,8 @@ class ToContact(AbstractMethod):
     **Arguments:** those of `Coast`; `slack` m, how deep a start still counts as one on the surface.
     """
 
-    rtol: Scalar = number(default=1e-12)
-    atol: Scalar = number(default=1e-12)
+    rtol: Tolerance = tolerance(1e-12)
+    atol: Tolerance = tolerance(1e-12)
     max_steps: int = eqx.field(static=True, default=4096)
     order: ClassVar = 8
     slack: Scalar = number(default=1e-6)

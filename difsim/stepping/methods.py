@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim.dynamics import AbstractModel, Approach
 from difsim.stepping.guard import ContactGuard, FiniteNorm, Landing, adaptive
-from difsim.stepping.precision import finest_tolerance
+from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
 from difsim.stepping.status import Status
 from difsim.stepping.variational import Scales, Variational, forward, plain
 from difsim.typing import Scalar, number, require
@@ -177,12 +177,13 @@ class Sensitivities(AbstractMethod):
     until the derivative is right too (docs/performance.md). Tangents are scaled by the size of what they
     move, so parameters of any unit get the same relative accuracy. Not for reverse mode.
 
-    **Arguments:** `rtol`; `atol` in the motion's own scales (`AbstractModel.scales`: of a hopper the height that it
-    can reach, its speed); `weight` of the sensitivities' errors beside the state's; `max_steps`; `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
+    **Arguments:** `rtol`; `atol`, of the motion's own scales (`AbstractModel.scales`: the speed and the length
+    that it has: 1 is a change as large as the motion); `weight` of the sensitivities' errors beside the state's;
+    `max_steps`; `resolve`, the fewest steps per contact before the status says UNDER_RESOLVED.
     """
 
-    rtol: Scalar = number(default=1e-8)
-    atol: Scalar = number(default=1e-9)
+    rtol: Tolerance = tolerance(1e-8)
+    atol: Tolerance = tolerance(1e-9)
     weight: Scalar = number(default=1.0)
     max_steps: int = eqx.field(static=True, default=20_000)
     resolve: Scalar = number(default=10.0)
@@ -200,8 +201,8 @@ class Checkpointed(AbstractMethod):
     converges. Not for forward mode.
     """
 
-    rtol: Scalar = number(default=1e-8)
-    atol: Scalar = number(default=1e-9)
+    rtol: Tolerance = tolerance(1e-8)
+    atol: Tolerance = tolerance(1e-9)
     max_steps: int = eqx.field(static=True, default=4096)
     resolve: Scalar = number(default=10.0)
     order: ClassVar = 5

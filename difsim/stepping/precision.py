@@ -4,11 +4,16 @@ import functools
 import warnings
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
 
-from difsim.typing import is_known
+from difsim.typing import as_float, is_known
+
+Tolerance = Float[Array | np.ndarray, ""]
 
 ROUNDINGS = 10  # of a number of size 1: a finer tolerance is met by no steps
 USE_X64 = "for float64 call jax.config.update('jax_enable_x64', True) before any array is made"
@@ -19,10 +24,18 @@ def finest_tolerance(dtype: jnp.dtype) -> float:
     return ROUNDINGS * float(jnp.finfo(dtype).eps)
 
 
-def warn_of_single(method: Any, state: Any) -> None:
-    """Warn, once in a process, where a `method` is asked for more than the `state`'s float32 can hold."""
+def tolerance(default: float) -> Any:
+    """A Module field that holds a tolerance.
+
+    A Python number becomes an array of NumPy, which is known inside `jit` too, where an array of JAX would not be:
+    `warn_of_single` needs it there.
+    """
+    return eqx.field(converter=lambda x: np.asarray(x, float) if np.isscalar(x) else as_float(x), default=default)
+
+
+def warn_of_single(asked: Any, state: Any) -> None:
+    """Warn, once in a process, where a relative tolerance is `asked` that the `state`'s float32 cannot hold."""
     dtype = jax.eval_shape(lambda state: ravel_pytree(state)[0], state).dtype
-    asked = getattr(method, "rtol", None)
     if dtype == jnp.float32 and asked is not None and is_known(asked) and asked < finest_tolerance(dtype):
         _warn_once()
 

@@ -20,6 +20,7 @@ from difsim.shape import AbstractSDF
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.guard import ContactGuard, FiniteNorm, GuardState, adaptive
 from difsim.stepping.methods import approach, status_of
+from difsim.stepping.precision import finest_tolerance, warn_of_single
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.stepping.variational import plain, scales_of
 from difsim.typing import Scalar, instants, is_known, is_valid, number, require
@@ -159,6 +160,7 @@ def settle(
     if not isinstance(getattr(state, "body", None), RigidState):
         raise ValueError(f"settle: {type(state).__name__} has no rigid body `.body` that could come to rest")
     require_attitude("settle", state)
+    warn_of_single(rtol, state)
     options = (rtol, atol, max_steps)
     settled = _settle(model, state, instants(times, "settle"), still or Still(), region, options)
     if throw and is_known(settled.status):
@@ -170,6 +172,7 @@ def settle(
 def _settle(model, state, times, still, region, options) -> Settled:
     rtol, atol, max_steps = options
     scales = scales_of(model, times[0], state)
+    rtol, atol = (jnp.maximum(x, finest_tolerance(scales.unit.dtype)) for x in (rtol, atol))
     controller = adaptive(rtol, atol, times, FiniteNorm())
     system = plain(model, scales)
     solution = diffrax.diffeqsolve(

@@ -68,11 +68,12 @@ def simulate(
 ) -> Solution:
     """Follow `model` from `state` at `times[0]` through the later `times`.
 
-    `jax.jacfwd`, `jax.jvp`, `jax.vjp` and `jax.grad` of anything computed from the result are right as far as
-    the `method` says: `Sensitivities()` (the default: forward derivatives under the solver's own error
-    control), `Checkpointed()` (reverse, for many parameters), `FixedSteps(n)` (both, through equal steps),
-    `Events(n)` (hard contact: located impacts and restarts; for an `AbstractImpactModel`), `Coast()` and
-    `ToContact()` (flights of hours by steps of high order; the latter ends at the first contact).
+    Anything computed from the result can be differentiated as the `method` says. Forward (`jax.jacfwd`, `jax.jvp`)
+    derivatives are under the solver's own error control: by `Sensitivities()` (the default), `Events(n)` (hard
+    contact: located impacts; for an `AbstractImpactModel`), `Coast()` and `ToContact()` (flights of hours by steps
+    of high order; the latter ends at the first contact). Reverse (`jax.grad`, `jax.vjp`) ones are those of steps
+    that were chosen for the value: by `Checkpointed()`, `FixedSteps(n)` (both modes), and the last three with
+    diffrax's `RecursiveCheckpointAdjoint()`.
 
     **Arguments:** `model`; `state` at `times[0]`, a pytree of floating arrays; `times` [T] s, increasing;
     `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
@@ -101,7 +102,7 @@ def simulate(
             f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
         )
     require_attitude("simulate", state)
-    warn_of_single(method, state)
+    warn_of_single(getattr(method, "rtol", None), state)
     solution, doubt = _simulate(model, state, times, method, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {REMEDY[Status(int(doubt))]}", stacklevel=2)
