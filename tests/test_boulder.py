@@ -132,18 +132,19 @@ def test_beyond_the_ends_there_is_no_contact(hip, foot):
 
 # Ways of a strut [hip, foot] past the edge at x = 1 (height 0.2 m, y within 0.5 m), by a number from 0 to 1.
 HIP, FOOT = np.array([0.6, 0.05, 0.5]), np.array([1.3, 0.1, -0.15])
+X, Y, Z = np.eye(3)
 PATHS = {
-    "past the vertical": lambda s: (HIP + [0.5 * s, 0, 0], FOOT - [0.4 * s, 0, 0]),
+    "past the vertical": lambda s: (HIP + 0.5 * s * X, FOOT - 0.4 * s * X),
     "past the edge's direction": lambda s: (
-        np.array([1 - 0.3 * np.cos(3 * s), -0.3 * np.sin(3 * s), 0.4]),
-        np.array([1 + 0.3 * np.cos(3 * s), 0.3 * np.sin(3 * s), -0.2]),
+        X + 0.4 * Z - 0.3 * (np.cos(3 * s) * X + np.sin(3 * s) * Y),
+        X - 0.2 * Z + 0.3 * (np.cos(3 * s) * X + np.sin(3 * s) * Y),
     ),
-    "its foot passes": lambda s: (HIP, FOOT - [0.5 * s, 0, 0]),
-    "its hip passes": lambda s: (HIP + [0.6 * s, 0, -0.35], FOOT),
-    "off the edge's end": lambda s: (HIP + [0, 0.9 * s, 0], FOOT + [0, 0.9 * s, 0]),
+    "its foot passes": lambda s: (HIP, FOOT - 0.5 * s * X),
+    "its hip passes": lambda s: (HIP + 0.6 * s * X - 0.35 * Z, FOOT),
+    "off the edge's end": lambda s: (HIP + 0.9 * s * Y, FOOT + 0.9 * s * Y),
     "upside down": lambda s: (
-        np.array([1 - 0.5 * np.cos(4 * s), 0, 0.1 + 0.5 * np.sin(4 * s)]),
-        np.array([1 + 0.5 * np.cos(4 * s), 0.1, 0.1 - 0.5 * np.sin(4 * s)]),
+        X + 0.1 * Z - 0.5 * (np.cos(4 * s) * X - np.sin(4 * s) * Z),
+        X + 0.1 * Z + 0.5 * (np.cos(4 * s) * X - np.sin(4 * s) * Z) + 0.1 * Y,
     ),
 }
 

@@ -39,10 +39,10 @@ def inverse(name="published", kind="central"):
 
 @eqx.filter_jit
 def follow(known, rows, names):
-    """Of each row: status, drift of the energy over the initial one, least height and stroke, how upright it is."""
+    """Of each row: status, drift of the energy over the initial one, least height and stroke, least upright."""
 
     def one(row):
-        model, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
+        _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
         energy, body = solution.ledger["energy"], solution.states.body
         total = sum(energy.values())
         axis = jax.vmap(lambda q: rotation.rotate(q, jnp.array([0.0, 0.0, 1.0])))(body.attitude)
@@ -83,7 +83,7 @@ def test_the_touchdown_that_made_energy_closes():
     [("published", "central", 0.2), ("paper", "central", 0.2), ("published", "maxwell", 0.03)],
 )
 def test_draws_of_the_prior_close_or_are_refused(name, kind, tipped):
-    """None creates energy, has its centre in the ground, or draws a leg out; of the central damper's many tip over."""
+    """None creates energy, has its centre in the ground, or draws a leg out, also where it tips over."""
     setting = inverse(name, kind)
     seen = jax.tree.map(np.asarray, follow(setting.predict, draws(setting, 60, 25), tuple(setting.names)))
     stands = np.isin(seen["status"], (Status.OK, Status.PAST_VALIDITY))
@@ -96,8 +96,8 @@ def test_draws_of_the_prior_close_or_are_refused(name, kind, tipped):
 
 @pytest.mark.parametrize("gear", [CENTRAL, MAXWELL], ids=["central", "maxwell"])
 def test_no_state_creates_energy(gear):
-    """Anywhere near the ground and the boulder, at any attitude, spin and stroke: the rate of all energies is 0, and
-    ground, damper and friction take."""
+    """Near ground and boulder, at any attitude, spin and stroke: the rates of all energies add up to 0, and those
+    of ground, damper and friction are positive."""
     model, start = build(P0, gear, hull=BOX)
 
     @jax.jit

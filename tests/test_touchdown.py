@@ -222,6 +222,39 @@ def test_wrong_touchdowns_are_refused():
             Touchdown(*parts, 0.0, leg=leg)
     with pytest.raises(ValueError, match="onset"):
         Touchdown(*parts, 0.0, onset=0.0)
+    for height in (0.0, -0.2):
+        low = eqx.tree_at(lambda b: b.edge_point, model.boulder, model.boulder.edge_point.at[2].set(height))
+        with pytest.raises(ValueError, match=f"z = {height} m: it must be above the ground"):
+            Touchdown(model.lander, model.regolith, low, model.gravity, 0.0)
+
+
+@pytest.fixture(scope="module")
+def put_in():
+    """The touchdown with numbers put into a model that was right, inside jit, where no value is known."""
+    places = lambda m: (m.regolith.porosity, m.boulder.edge_point, m.boulder.radius, m.lander.feet)  # noqa: E731
+
+    @jax.jit
+    def found(porosity, height, radius, spread):
+        model, state = build(P0)
+        edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
+        model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
+        solution = simulate(model, state, TIMES[:2], method=Sensitivities(1e-6, 1e-6), throw=False)
+        return solution.status, solution.ok, solution.stands
+
+    return found
+
+
+RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"porosity": 1.0}, {"porosity": 0.0}, {"height": -0.2}, {"height": 0.0}, {"radius": 0.0}, {"spread": 0.0}],
+)
+def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
+    assert put_in(**RIGHT)[0] == Status.OK
+    status, ok, stands = put_in(**RIGHT | change)
+    assert status == Status.INVALID_MODEL and not ok and not stands
 
 
 @pytest.mark.slow

@@ -218,7 +218,7 @@ def _nearest(feet: Float[Array, "n 3"]) -> Scalar:
 
 
 def _width(feet: Float[Array, "n 3"]) -> Scalar:
-    """How far the feet lie across the line that fits them best, seen from above: the root of the sum of squares, m."""
+    """How far the feet lie off the line that fits them best, seen from above, m: root of the sum of squares."""
     across = feet[:, :2] - jnp.mean(feet[:, :2], axis=0, keepdims=True)
     (xx, xy), (_, yy) = across.T @ across
     return safe.sqrt(0.5 * (xx + yy - safe.norm(jnp.stack([xx - yy, 2 * xy]))))

@@ -95,8 +95,8 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
     if "a" in prior["scenario"] and not hip < nearest <= furthest < foot:
         raise ValueError(
             f"{path}: [obstacle] edge_distance_m = {obstacle['edge_distance_m']} with [unknowns] edge_offset_m = "
-            f"{prior['edge_offset_m']} puts the edge {nearest:.4g} to {furthest:.4g} m from the body's axis: it must "
-            f"lie between hip ({hip:.4g} m) and foot ({foot:.4g} m) of leg {leg}, whose strut meets it in scenario a"
+            f"{prior['edge_offset_m']} puts the edge {nearest:.4g} to {furthest:.4g} m from the body's axis: it "
+            f"must lie between hip ({hip:.4g} m) and foot ({foot:.4g} m) of leg {leg} for its strut to meet it"
         )
 
 

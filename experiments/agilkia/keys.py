@@ -136,8 +136,8 @@ def table(path: Path, where: str, value: Any) -> Mapping[str, Any]:
 
 
 def check(path: Path, where: str, given: Any, needed: Mapping, optional: Mapping) -> None:
-    """Raise `ValueError` naming file, table, key, value and remedy, unless `given` has what is `needed`, and nothing
-    but that and what is `optional`, all as it may be."""
+    """Raise `ValueError` naming file, table, key, value and remedy, unless `given` has what is `needed`, nothing
+    but that and what is `optional`, and all as it may be."""
     for key in table(path, where, given):
         if key not in needed and key not in optional:
             raise ValueError(f"{path}: [{where}] has no key {key!r}; it has {sorted({*needed, *optional})}")
