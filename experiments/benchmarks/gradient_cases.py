@@ -37,8 +37,8 @@ GROUND = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 DEPTH, STIFFNESS = 1e-3, 9.3e8
 WIDTH = 0.05 * DEPTH
 MAX_STEPS = 100_000  # of every adaptive method: a static number, and each other one would compile the case again
-VALUES = Sensitivities(1e-13, 1e-13, max_steps=MAX_STEPS)
-STRICTEST = Sensitivities(1e-12, 1e-12, max_steps=MAX_STEPS)
+VALUES = Sensitivities(1e-13, 1e-15, max_steps=MAX_STEPS)
+STRICTEST = Sensitivities(1e-12, 1e-14, max_steps=MAX_STEPS)
 
 
 class LineState(eqx.Module):
@@ -79,7 +79,8 @@ class Case:
     """A derivative to be found: of `watch(last state)` by `at` at `time` s, for `build(p)` = model and state.
 
     `exact`: the Jacobian of a closed form. Where it is None the reference is sixth-order differences of values
-    at 1e-13, or, `by_tangents`, sensitivities at 1e-12 (after bounces of a tumbling body values are too noisy).
+    at 1e-13 (`step`, relative to `at`, or to 0.1 where that is more: as long as one path allows, since values have
+    noise), or, `by_tangents`, sensitivities at 1e-12 (after bounces of a tumbling body values are too noisy).
     """
 
     name: str
@@ -89,6 +90,7 @@ class Case:
     time: float
     exact: np.ndarray | None = None
     by_tangents: bool = False
+    step: float = 1e-4
 
 
 @eqx.filter_jit
@@ -116,7 +118,7 @@ def reference(case: Case) -> np.ndarray:
         return case.exact
     if case.by_tangents:
         return np.asarray(jacobian(case.build, case.watch, STRICTEST, p, time)[0])
-    steps = 1e-4 * np.maximum(np.abs(p), 0.1)
+    steps = case.step * np.maximum(np.abs(p), 0.1)
 
     def column(i):
         def at(k):
@@ -252,7 +254,7 @@ def _soft_pair(p):
 
 def soft_pair() -> Case:
     """Two elastic balls of 1 kg that collide, by (x₁, x₂, v, u)."""
-    return Case("soft pair of balls", _soft_pair, _second, (0.0, 0.52, 1.0, 0.0), 1.0)
+    return Case("soft pair of balls", _soft_pair, _second, (0.0, 0.52, 1.0, 0.0), 1.0, step=1e-3)
 
 
 def _ball(p, depth, height, velocity):
@@ -280,12 +282,12 @@ def _motion(state):
 
 def sliding_to_rolling() -> Case:
     """A ball that slides at 1 m/s and rolls after 2 v/(7 μ g) = .1 s, by μ and v."""
-    return Case("sliding to rolling", _rolling, _motion, (0.3, 1.0), 0.3)
+    return Case("sliding to rolling", _rolling, _motion, (0.3, 1.0), 0.3, step=1e-3)
 
 
 def oblique_impact() -> Case:
     """A ball that slides through its impact on stiff ground, by μ and v_x."""
-    return Case("oblique impact", _oblique, _motion, (0.1, 4.0), 0.12)
+    return Case("oblique impact", _oblique, _motion, (0.1, 4.0), 0.12, step=1e-3)
 
 
 def _thrown_cube(p, gravity, slower):
