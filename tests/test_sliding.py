@@ -180,6 +180,26 @@ def test_a_few_that_are_thrown_come_to_rest():
     assert (phase == Phase.STICKING).sum() >= 11 and (energy == 0).sum() >= 11
 
 
+@pytest.mark.parametrize("slip", [0.0, 1e-9, 2e-6, 3e-5])
+def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
+    """Less than the least slip is no slide: the end of such a one was never found."""
+    model = Bouncer(Uniform((0.0, 0.0, -9.81)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.0, 0.5)
+    start = PointState((0.0, 0.0, 0.0), (0.5 + slip, 0.0, -1.0))
+    end = simulate(model, start, jnp.array([0.0, 60.0]), method=Events(5, max_steps=1000), throw=False)
+    assert end.status == Status.OK and end.last.phase == Phase.STICKING and (end.last.velocity == 0).all()
+    np.testing.assert_allclose(
+        end.last.position[0], slip**2 / (2 * 0.5 * 9.81), atol=2.1e-12
+    )  # 1e-6 μ⁻¹ rest_height
+
+
+def test_a_run_that_fails_tries_nothing_more():
+    model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.9)
+    end = simulate(
+        model, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 60.0]), method=Events(50, max_steps=2), throw=False
+    )
+    assert end.status == Status.STEP_LIMIT and end.steps <= 2
+
+
 def test_a_start_on_a_slope_is_on_the_ground_whatever_its_rounding():
     """A velocity along the slope leaves it, or goes into it, by a rounding."""
 

@@ -128,8 +128,10 @@ class AbstractHardModel(AbstractImpactModel):
         after = u + W @ hit.total
         slip = after - jnp.dot(n, after) * n
 
-        # Where slip has stopped, its round-off is taken out.
-        stops = (flying & low & hit.stopped) | (
+        # Where slip has stopped, its round-off is taken out. Of a slide with less than the least slip at its start
+        # the end would not be seen.
+        small = jnp.dot(slip, slip) <= before.least_slip(self.rest_height) ** 2
+        stops = (flying & low & (hit.stopped | small)) | (
             sliding & (jnp.argmin(before.left(state.heading, self.rest_height)) == 0)
         )
         impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))

@@ -81,6 +81,7 @@ def _arcs(system: Variational, method: Events, z: Array, times: Array, shifts: A
         status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
         status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
         steps = steps + solution.stats["num_accepted_steps"]
+        end = jnp.where(status > Status.UNDER_RESOLVED, times[-1], end)  # nothing more is tried after a failure
         return (end, last, shift, hit, states, status, steps, count + hit), None
 
     model, first = system.model, system.state(z)
