@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import rotation
-from difsim.body import CentralDamper, Flywheel, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, Regolith
+from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.contact import Boulder, LinearClipped, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
 
@@ -21,9 +21,10 @@ FEET = np.stack([1.2 * np.cos(_AZIMUTH), 1.2 * np.sin(_AZIMUTH), np.full(3, -0.7
 HIPS = np.stack([0.2 * np.cos(_AZIMUTH), 0.2 * np.sin(_AZIMUTH), np.full(3, -0.40)], 1)
 OUT, ALONG = np.array([-0.5, np.sqrt(0.75), 0.0]), np.array([-np.sqrt(0.75), -0.5, 0.0])
 CENTRAL, MAXWELL = CentralDamper(567.0, 0.0426), MaxwellLegs(567.0)
+BOX, RESTITUTION = Hull([1.0, 1.0, 0.7], LinearClipped.from_restitution(0.2, 2e4, 96.3, 2e-3)), 0.2
 
 
-def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=1.69e-4):
+def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=1.69e-4, hull=None):
     """Model and initial state: the soles `clearance` m above the regolith (ON_TOP clears the boulder)."""
     h_c, log_d, density, log_e, c_f, scenario, offset, tilt_x, tilt_y, heading = p
     lander = Lander(
@@ -34,6 +35,7 @@ def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=
         13.3e3,
         gear,
         Flywheel(5.17, 1920.0),
+        hull,
     )
     regolith = Regolith(h_c, 10**log_d, density, 10**log_e, c_f)
     turn = rotation.from_rotation_vector(heading * jnp.array([0.0, 0.0, 1.0]))

@@ -9,12 +9,13 @@ import optimistix
 import pytest
 
 from difsim import rotation
-from difsim.body import CentralDamper, Flywheel, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.body.rigid import solve3
 from difsim.dynamics import AbstractModel, Approach
 from difsim.stepping import Sensitivities, simulate
 from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single
+from tests.philae import BOX
 
 FEET = np.array([[1.2, 0.0, -0.75], [-0.6, 1.0, -0.75], [-0.6, -1.0, -0.75]])
 HIPS = FEET * np.array([0.2, 0.2, 0.5])
@@ -236,10 +237,21 @@ def test_gear_energies():
     assert gear.initial(3).shape == (1,) and legs.initial(4).shape == (4,)
     np.testing.assert_array_equal(gear.strokes(s, 3), 0.045 * np.ones(3))
     both = lambda g, s, N: (g.rate(s, N), g.elastic_energy(s))  # noqa: E731
-    for x in (0.0, 0.0427, 0.05):
+    for x in (-0.001, 0.01, 0.0427, 0.05):
         check_gradients(both, gear, jnp.array([x]), loads)
-    # Where the stop begins its force has a second derivative that jumps: differences see half of it.
-    check_finite(both, gear, jnp.array([0.0426]), loads)
+    # Where a stop begins its force has a second derivative that jumps: differences see half of it.
+    for x in (0.0, 0.0426):
+        check_finite(both, gear, jnp.array([x]), loads)
+
+
+@pytest.mark.parametrize("gear", [CentralDamper(567.0, 0.0426), MaxwellLegs(567.0)], ids=["central", "maxwell"])
+def test_a_pull_does_not_draw_the_legs_out(gear):
+    """Held by the buffer where κ s² is the pull, and pushed back by it."""
+    s, loads = gear.initial(3), jnp.array([-50.0, 0.0, 0.0])
+    for _ in range(400):
+        s = s + 1e-3 * gear.rate(s, loads)
+    assert jnp.min(s) == approx(-np.sqrt(50 / 1e7), rel=1e-3)
+    assert jnp.min(gear.rate(jnp.minimum(s, -1e-3), jnp.zeros(3))) > 0
 
 
 def test_wrong_gears_and_wheels_are_refused():
@@ -312,6 +324,14 @@ def test_landers():
         ({"sole_radius": 0.0}, "sole_radius = 0"),
         ({"leg_stiffness": -1.0}, "leg_stiffness = -1"),
         ({"feet": -FEET}, "below the centre of mass"),
+        ({"feet": FEET[:2], "hips": HIPS[:2]}, "three or more"),
+        ({"feet": FEET * [0, 0, 1]}, "overlap"),
+        ({"feet": FEET[[0, 0, 1]]}, "overlap"),
+        ({"feet": FEET * [1, 0.02, 1]}, "overlap"),
+        ({"feet": FEET[[0, 1, 0]] * [[1, 0, 1], [1, 0, 1], [-1, 0, 1]]}, "one line"),
+        ({"hips": HIPS - [0, 0, 0.4]}, "below their hips"),
+        ({"hull": Hull([1.0, 1.0, 1.6], BOX.normal)}, "below the hull"),
+        ({"feet": FEET * float("nan")}, "must lie below"),
     ):
         with pytest.raises(ValueError, match=message):
             lander(**change)

@@ -112,7 +112,7 @@ def test_what_is_refused(bed, known, tmp_path):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match="no table"):
         run(Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path))
-    (tmp_path / "bad.toml").write_text(text + "[pebbles]\nbody_size_m = [1.0, 1.0, 0.8]\n")
+    (tmp_path / "bad.toml").write_text(text + "[pebbles]\nstrut_radius_m = 0.02\n")
     with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
         read_lander(tmp_path / "bad.toml")
 

@@ -122,13 +122,12 @@ def test_sensitivities_are_right_and_converge(sensitivities, fixed):
     assert errors[1e-8] < 0.1 * errors[1e-6]
 
     def finer(p):
-        return observed(run(p, FixedSteps(2000)))
+        return observed(run(p, FixedSteps(8000)))
 
+    # 12.5 µs: the contact with the boulder begins at a Hertz kink that equal steps straddle. Through 50 µs the
+    # derivatives of its length and of the energy of friction are still off by 1e-3 and 2e-4.
     steps = relative(jax.jit(jax.jacfwd(finer))(P0))
-    # Without the length of the boulder's phase: it starts at a Hertz kink that equal steps straddle, and its
-    # derivative through 50 µs steps is still off by 1e-3; above, it is held to 1e-4 against 1e-10.
-    kept = np.arange(len(steps)) != len(steps) - 2
-    np.testing.assert_allclose(sensitivities[1e-8][kept], steps[kept], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(sensitivities[1e-8], steps, rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -223,6 +222,44 @@ def test_wrong_touchdowns_are_refused():
             Touchdown(*parts, 0.0, leg=leg)
     with pytest.raises(ValueError, match="onset"):
         Touchdown(*parts, 0.0, onset=0.0)
+    for height in (0.0, -0.2):
+        low = eqx.tree_at(lambda b: b.edge_point, model.boulder, model.boulder.edge_point.at[2].set(height))
+        with pytest.raises(ValueError, match=f"z = {height} m: it must be above the ground"):
+            Touchdown(model.lander, model.regolith, low, model.gravity, 0.0)
+
+
+@pytest.fixture(scope="module")
+def put_in():
+    """The touchdown with numbers put into a model that was right, inside jit, where no value is known."""
+    places = lambda m: (m.regolith.porosity, m.boulder.edge_point, m.boulder.radius, m.lander.feet)  # noqa: E731
+
+    @jax.jit
+    def found(porosity, height, radius, spread):
+        model, state = build(P0)
+        edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
+        model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
+        solution = simulate(model, state, TIMES[:2], method=Sensitivities(1e-6, 1e-6), throw=False)
+        return solution.status, solution.ok, solution.stands
+
+    return found
+
+
+RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
+
+
+@pytest.mark.parametrize(
+    "change", [{"porosity": 1.0}, {"height": -0.2}, {"height": 0.0}, {"radius": 0.0}, {"spread": 0.0}]
+)
+def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
+    assert put_in(**RIGHT)[0] == Status.OK
+    status, ok, stands = put_in(**RIGHT | change)
+    assert status == Status.INVALID_MODEL and not ok and not stands
+
+
+def test_a_ground_without_pores_is_no_number(put_in):
+    """Its cohesion is infinite: the run says that its states are no numbers, before all else."""
+    status, ok, stands = put_in(**RIGHT | {"porosity": 0.0})
+    assert status == Status.NOT_FINITE and not ok and not stands
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Bodies: rigid motion and the lander."""
 
 from difsim.body.attitude import attitude_is_unit, require_attitude
+from difsim.body.hull import Hull
 from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState, rigid_scales
 from difsim.body.stone import Edges, Stone
@@ -10,6 +11,7 @@ __all__ = [
     "CentralDamper",
     "Edges",
     "Flywheel",
+    "Hull",
     "Lander",
     "MaxwellLegs",
     "RigidBody",

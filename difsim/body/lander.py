@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.body.hull import Hull
 from difsim.body.rigid import RigidBody
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -40,10 +41,10 @@ class AbstractGear(eqx.Module):
 
 
 class CentralDamper(AbstractGear):
-    """One damper for all legs with a stroke stop: D s' = Σ N - κ ⟨s - s_stop⟩²; it does not return by itself.
+    """One damper for all legs with stops at both ends: D s' = Σ N - κ ⟨s - s_stop⟩² + κ ⟨-s⟩².
 
-    The stop is a rubber buffer (force quadratic in its compression): smooth where it begins, and without the
-    tail of a softplus, under which the stroke would creep back for ever.
+    It does not return by itself. The stops are rubber buffers (force quadratic in their compression): smooth where
+    they begin, and without the tail of a softplus, under which the stroke would creep back for ever.
 
     **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
@@ -65,28 +66,34 @@ class CentralDamper(AbstractGear):
         return jnp.zeros(1)
 
     def rate(self, state, loads):
-        stop = self.stop_stiffness * jnp.maximum(state - self.stroke, 0.0) ** 2
-        return (jnp.sum(loads, keepdims=True) - stop) / self.damping
+        stops = _buffer(state - self.stroke) - _buffer(-state)
+        return (jnp.sum(loads, keepdims=True) - self.stop_stiffness * stops) / self.damping
 
     def dissipation(self, rate):
         return self.damping * rate @ rate
 
     def elastic_energy(self, state):
-        return self.stop_stiffness / 3 * jnp.sum(jnp.maximum(state - self.stroke, 0.0) ** 3)
+        return self.stop_stiffness * jnp.sum(_buffered(state - self.stroke) + _buffered(-state))
 
 
 class MaxwellLegs(AbstractGear):
-    """A damper of its own in series with each leg spring, without a stop: D s_i' = N_i.
+    """A damper of its own in series with each leg spring: D s_i' = N_i + κ ⟨-s_i⟩².
 
     This is the paper's cascade taken literally (Fig. 5): a leg of 13.3 kN/m and 567 N s/m relaxes in 43 ms
-    and does not return, so no rebound is stored.
+    and does not return, so no rebound is stored. There is no stop to the stroke, but a buffer where it is 0: a
+    pull would draw the leg out of the body.
+
+    **Arguments:** `damping` D N s/m, `stop_stiffness` κ N/m².
     """
 
     tag = "maxwell-legs"
     damping: Scalar = number()
+    stop_stiffness: Scalar = number(default=1e7)
 
     def __check_init__(self):
-        require(self.damping > 0, f"MaxwellLegs: damping = {self.damping} N s/m must be positive")
+        for name in ("damping", "stop_stiffness"):
+            value = getattr(self, name)
+            require(value > 0, f"MaxwellLegs: {name} = {value} must be positive (SI units)")
 
     def strokes(self, state, legs):
         return state
@@ -95,13 +102,23 @@ class MaxwellLegs(AbstractGear):
         return jnp.zeros(legs)
 
     def rate(self, state, loads):
-        return loads / self.damping
+        return (loads + self.stop_stiffness * _buffer(-state)) / self.damping
 
     def dissipation(self, rate):
         return self.damping * rate @ rate
 
     def elastic_energy(self, state):
-        return jnp.zeros(())
+        return self.stop_stiffness * jnp.sum(_buffered(-state))
+
+
+def _buffer(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """⟨x⟩², m²: the force of a rubber buffer that is compressed by x m, per unit stiffness."""
+    return jnp.maximum(x, 0.0) ** 2
+
+
+def _buffered(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """⟨x⟩³/3, m³: the energy in a rubber buffer, per unit stiffness."""
+    return jnp.maximum(x, 0.0) ** 3 / 3
 
 
 END_WIDTH = 0.01  # of the run-down time: how smoothly the flywheel's torque ends
@@ -142,10 +159,11 @@ class Lander(eqx.Module):
 
     **Arguments:** `body`; `feet` [n, 3] m, centres of the soles in the body frame with the gear unloaded;
     `hips` [n, 3] m, where each strut begins; `sole_radius` m; `leg_stiffness` N/m of one leg; `gear` an
-    `AbstractGear`; `flywheel`.
+    `AbstractGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
 
-    **Raises** `ValueError` for shapes that do not match, a radius or stiffness that is not positive, or feet
-    above the centre of mass.
+    **Raises** `ValueError` for fewer than three legs, shapes that do not match, a radius or stiffness that is not
+    positive, soles that overlap or stand on one line, feet that are not below their hips, the hull and the centre
+    of mass.
     """
 
     body: RigidBody
@@ -155,6 +173,7 @@ class Lander(eqx.Module):
     leg_stiffness: Scalar = number()
     gear: AbstractGear
     flywheel: Flywheel
+    hull: Hull | None = None
 
     def __check_init__(self):
         if self.feet.shape != self.hips.shape:
@@ -162,13 +181,44 @@ class Lander(eqx.Module):
                 f"Lander: feet {self.feet.shape} and hips {self.hips.shape} must have the same shape [n, 3]: "
                 "each strut runs from a hip to a foot"
             )
+        if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs < 3:
+            raise ValueError(f"Lander: feet have shape {self.feet.shape}: give three or more [x, y, z], m")
         require(self.sole_radius > 0, f"Lander: sole_radius = {self.sole_radius} m must be positive")
         require(self.leg_stiffness > 0, f"Lander: leg_stiffness = {self.leg_stiffness} N/m must be positive")
+        depth = self.feet[:, 2]
         require(
-            self.feet[:, 2] < 0,
-            f"Lander: feet at z = {self.feet[:, 2]} m must lie below the centre of mass (z < 0 in the body frame)",
+            depth < 0,
+            f"Lander: feet at z = {depth} m must lie below the centre of mass (z < 0 in the body frame)",
+        )
+        require(depth < self.hips[:, 2], f"Lander: feet {self.feet} m must lie below their hips {self.hips} m")
+        if self.hull is not None:
+            require(
+                depth < -0.5 * self.hull.size[2],
+                f"Lander: feet at z = {depth} m must lie below the hull, {self.hull.size} m: it would touch first",
+            )
+        # Each sole has the whole strength of the soil under it: where two overlap it would count twice.
+        require(
+            _nearest(self.feet) > 2 * self.sole_radius,
+            f"Lander: soles of radius {self.sole_radius} m at {self.feet} m overlap: move the feet apart",
+        )
+        require(
+            _width(self.feet) > self.sole_radius,
+            f"Lander: feet at {self.feet} m stand on one line, and the lander on an edge: move one out of it",
         )
 
     @property
     def legs(self) -> int:
         return self.feet.shape[0]
+
+
+def _nearest(feet: Float[Array, "n 3"]) -> Scalar:
+    """The least distance between two feet seen from above, m."""
+    one, other = jnp.triu_indices(feet.shape[0], 1)
+    return jnp.min(safe.norm((feet[one] - feet[other])[:, :2]))
+
+
+def _width(feet: Float[Array, "n 3"]) -> Scalar:
+    """How far the feet lie off the line that fits them best, seen from above, m: root of the sum of squares."""
+    across = feet[:, :2] - jnp.mean(feet[:, :2], axis=0, keepdims=True)
+    (xx, xy), (_, yy) = across.T @ across
+    return safe.sqrt(0.5 * (xx + yy - safe.norm(jnp.stack([xx - yy, 2 * xy]))))

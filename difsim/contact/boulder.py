@@ -8,12 +8,13 @@ this is the cubic κ x³/k + x² = g; N and the energy are polynomials of x.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
 from difsim.typing import Scalar, Vec3, number, require, scalar
 
-END_WIDTH = 0.02  # of a strut's length and an edge's half length: how smoothly a contact slips off its end
+END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off its end
 
 
 def _root(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
@@ -54,20 +55,28 @@ def series_energy(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
 def _(primals, tangents):
     # How the closure is shared minimises the energy, so each derivative is taken at a fixed share.
     force = series_force(*primals)
-    δ = safe.power(force / primals[2], 2 / 3)
     slope = force * tangents[0] + 0.5 * (force / primals[1]) ** 2 * tangents[1]
-    return series_energy(*primals), slope + 0.4 * safe.power(δ, 2.5) * tangents[2]
+    return series_energy(*primals), slope + 0.4 * _root(*primals) ** 5 * tangents[2]
+
+
+def _rise(x: Scalar) -> tuple[Scalar, Scalar]:
+    """A smooth step x³ (10 - 15 x + 6 x²), exactly 0 for x ≤ 0 and exactly 1 for x ≥ 1, and its slope."""
+    x = jnp.clip(x, 0.0, 1.0)
+    return x**3 * (10 - 15 * x + 6 * x**2), 30 * (x * (1 - x)) ** 2
 
 
 class Crossing(eqx.Module):
     """Where a strut crosses an edge: closure m (> 0 in contact), unit normal from the boulder to the strut,
-    the point m on the strut, a smooth weight, 1 inside both segments and 0 beyond their ends, and how far
-    `beyond` (m) the crossing is from where that weight is felt (5e-5; negative there)."""
+    the point m on the strut and the `fraction` of it before that point, a smooth weight, 1 in contact and 0 where
+    the strut does not lie across the edge, its derivative [2, 3] by hip and foot, 1/m, and how far `beyond` (m)
+    the strut is from where that weight is felt (5e-5; negative there)."""
 
     closure: Scalar
     normal: Vec3
     point: Vec3
+    fraction: Scalar
     weight: Scalar
+    fading: Float[Array, "2 3"]
     beyond: Scalar
 
 
@@ -76,7 +85,8 @@ class Boulder(eqx.Module):
 
     **Arguments:** `edge_point` [3] m, the middle of the upper edge, and `edge_direction` [3]; `half_length` m;
     `modulus` E* Pa and `radius` R m of curvature of the contact; `friction`; `slip_speed` m/s of the
-    regularised Coulomb law. The top lies at the height of the edge.
+    regularised Coulomb law; `end_width` m, over which a contact fades as an end of the strut passes the edge. The
+    top lies at the height of the edge.
 
     Paper 000 sec. 4.2: a triangular prism of edge 1 m and height .2 m, E* = 10 MPa, R = .2 m, friction tied to
     the regolith's; Hertz (Eqs 20, 21) in series with the leg (Eq 24).
@@ -89,15 +99,20 @@ class Boulder(eqx.Module):
     radius: Scalar = scalar()
     friction: Scalar = scalar()
     slip_speed: Scalar = scalar(default=5e-3)
+    end_width: Scalar = scalar(default=0.04)
 
     def __check_init__(self):
-        for name in ("half_length", "modulus", "radius", "slip_speed"):
+        for name in ("half_length", "modulus", "radius", "slip_speed", "end_width"):
             value = getattr(self, name)
             require(value > 0, f"Boulder: {name} = {value} must be positive (SI units)")
         require(self.friction >= 0, f"Boulder: friction = {self.friction} must not be negative")
         require(
             jnp.abs(jnp.sum(self.edge_direction**2) - 1) < 1e-6,
             f"Boulder: edge_direction = {self.edge_direction} must be a unit vector",
+        )
+        require(
+            jnp.abs(self.edge_direction[2]) < 1e-6,
+            f"Boulder: edge_direction = {self.edge_direction} must be level: the top lies at the edge's height",
         )
 
     @property
@@ -109,40 +124,61 @@ class Boulder(eqx.Module):
         """The strut from `hip` to `foot` (m) against the edge.
 
         The contact normal of two crossing edges is their cross product: no point of either body could tell
-        it. The closure is that of the straight lines; the weight lets the contact slip off their ends.
+        it. The closure is that of the straight lines; the weight lets the contact slip off their ends, and is 0
+        unless hip and foot lie on either side of the vertical plane through the edge. The normal points up, so
+        the closure jumps where the normal is level. There the strut is upright, or seen from above parallel to the
+        edge: both its ends lie equally far on one side, and the weight has been 0 for long.
         """
-        length = safe.norm(foot - hip)
-        u, e = (foot - hip) / length, self.edge_direction
-        normal = safe.unit(jnp.cross(u, e))
-        normal = normal * jnp.where(normal[2] < 0, -1.0, 1.0)
-        offset = hip - self.edge_point
-        b = jnp.sum(u * e)
-        along_u, along_e = jnp.sum(u * offset), jnp.sum(e * offset)
+        strut, offset, e = foot - hip, hip - self.edge_point, self.edge_direction
+        length = safe.norm(strut)
+        turned = jnp.cross(strut, e)
+        side = jnp.where(turned[2] < 0, -1.0, 1.0)
+        normal = side * safe.unit(turned)
+        b = jnp.sum(strut * e) / length
+        along = jnp.sum(e * offset)
         # Parallel lines do not cross: 1 - b² = 0, the normal is 0, and so is the closure.
-        s = safe.divide(b * along_e - along_u, 1 - b**2) / length
-        t = safe.divide(along_e - b * along_u, 1 - b**2) / self.half_length
-        weight = safe.step(s, END_WIDTH) * safe.step(1 - s, END_WIDTH) * safe.step(1 - jnp.abs(t), END_WIDTH)
-        off_strut = (jnp.abs(s - 0.5) - 0.5 - 10 * END_WIDTH) * length
+        fraction = safe.divide(b * along - jnp.sum(strut * offset) / length, 1 - b**2) / length
+
+        # Seen from above: how far hip and foot are on their own sides of the edge, and where the strut crosses it.
+        out = side * jnp.stack([e[1], -e[0], jnp.zeros_like(e[0])])
+        inner, outer = -jnp.sum(out * offset), jnp.sum(out * (strut + offset))
+        hip_side, hip_slope = _rise(inner / self.end_width)
+        foot_side, foot_slope = _rise(outer / self.end_width)
+        slant = safe.divide(jnp.sum(strut * e), inner + outer)
+        t = (along + slant * inner) / self.half_length
+        ends = safe.step(1 - jnp.abs(t), END_WIDTH)
+        ends_slope = -jnp.sign(t) * ends * (1 - ends) / (END_WIDTH * self.half_length)
+        astride = hip_side * foot_side
+        part = safe.divide(inner, inner + outer)
+        slide, pass_by = astride * ends_slope * (e - slant * out), ends / self.end_width * out
+        fading = jnp.stack(
+            [
+                (1 - part) * slide - hip_slope * foot_side * pass_by,
+                part * slide + hip_side * foot_slope * pass_by,
+            ]
+        )
         off_edge = (jnp.abs(t) - 1 - 10 * END_WIDTH) * self.half_length
-        beyond = jnp.maximum(off_strut, off_edge)
-        return Crossing(-jnp.sum(normal * offset), normal, hip + s * length * u, weight, beyond)
+        return Crossing(
+            closure=-jnp.sum(normal * offset),
+            normal=normal,
+            point=hip + fraction * strut,
+            fraction=fraction,
+            weight=astride * ends,
+            fading=fading,
+            beyond=jnp.maximum(off_edge, -jnp.minimum(inner, outer)),
+        )
 
     def edge_energy(self, hip: Vec3, foot: Vec3, stiffness: Scalar) -> Scalar:
         """Energy J of a strut on a leg spring (N/m) against the edge: weight times that of the closure."""
         edge = self.cross(hip, foot)
         return edge.weight * series_energy(edge.closure, stiffness, self.hertz)
 
-    def edge_push(self, hip: Vec3, foot: Vec3, force: Scalar, energy: Scalar) -> tuple[Vec3, Vec3]:
-        """Forces N on the strut's `hip` and `foot`: minus the derivatives of `edge_energy`, of which the caller
-        knows force and energy of the closure already."""
-
-        def geometry(hip, foot):
-            edge = self.cross(hip, foot)
-            return edge.closure, edge.weight
-
-        (_, weight), pull = jax.vjp(geometry, hip, foot)
-        on_hip, on_foot = pull((weight * force, energy))
-        return -on_hip, -on_foot
+    def edge_push(self, edge: Crossing, force: Scalar, energy: Scalar) -> tuple[Vec3, Vec3]:
+        """Forces N on the strut's hip and foot: minus the derivatives of `edge_energy`, of which the caller knows
+        crossing, and force and energy of its closure, already."""
+        push = edge.weight * force * edge.normal
+        on_hip, on_foot = -energy * edge.fading
+        return on_hip + (1 - edge.fraction) * push, on_foot + edge.fraction * push
 
     def sliding(self, force: Scalar, slip: Vec3) -> Vec3:
         """Regularised Coulomb friction -μ N v/√(v² + v_ε²), N."""

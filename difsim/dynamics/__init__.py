@@ -12,7 +12,8 @@ from difsim.dynamics.pair_flight import coasted
 from difsim.dynamics.pair_hard import HardPair
 from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
 from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, separation, touches
-from difsim.dynamics.touchdown import Accounts, Touchdown, TouchdownState
+from difsim.dynamics.touchdown import Touchdown
+from difsim.dynamics.touchdown_state import Accounts, TouchdownState
 from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
 
 __all__ = [

@@ -12,59 +12,11 @@ from difsim import rotation, safe
 from difsim.body import Lander, RigidState, rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
+from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.dynamics.touchdown_state import Accounts, BoulderForces, HullForces, SoleForces, TouchdownState
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
-
-
-class Accounts(eqx.Module):
-    """What has left the lander so far: energies J, impulses N s and N m s, times s of each phase."""
-
-    ground: Scalar = number(default=0.0)
-    damper: Scalar = number(default=0.0)
-    friction: Scalar = number(default=0.0)
-    flywheel: Scalar = number(default=0.0)
-    impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
-    angular_impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
-    boulder_impulse: Scalar = number(default=0.0)
-    sole_impulse: Scalar = number(default=0.0)
-    boulder_time: Scalar = number(default=0.0)
-    regolith_time: Scalar = number(default=0.0)
-    contact_time: Scalar = number(default=0.0)
-
-
-class TouchdownState(eqx.Module):
-    """Rigid motion, gear strokes [s] m, plastic penetration of each sole [n] m, accounts."""
-
-    body: RigidState
-    gear: Float[Array, "s"] = number()
-    penetration: Float[Array, "n"] = number()
-    accounts: Accounts
-
-
-class SoleForces(eqx.Module):
-    """What the regolith does to each sole: elastic closure m, normal force N, friction N, the point m where
-    they act and its slip velocity m/s, energy stored in leg and skeleton J."""
-
-    closure: Float[Array, "n"]
-    normal: Float[Array, "n"]
-    friction: Float[Array, "n 3"]
-    point: Float[Array, "n 3"]
-    slip: Float[Array, "n 3"]
-    stored: Float[Array, "n"]
-
-
-class BoulderForces(eqx.Module):
-    """The same for the boulder: at the strut's hip and foot the edge's push, at the sole the top's, and at the
-    crossing the edge's friction. `gap` m > 0 of edge and top, `normal` N of both, their friction's power W."""
-
-    gap: Float[Array, "2"]
-    normal: Float[Array, "2"]
-    force: Float[Array, "4 3"]
-    point: Float[Array, "4 3"]
-    slip: Float[Array, "2 3"]
-    friction: Float[Array, "2 3"]
-    stored: Scalar
 
 
 class Touchdown(AbstractModel):
@@ -88,6 +40,10 @@ class Touchdown(AbstractModel):
         require(
             (self.scenario >= 0) & (self.scenario <= 1),
             f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
+        )
+        height = self.boulder.edge_point[2]
+        require(
+            height > 0, f"Touchdown: the boulder's edge lies at z = {height} m: it must be above the ground, z = 0"
         )
         require(self.onset > 0, f"Touchdown: onset = {self.onset} m must be positive: it keeps the contact smooth")
         if not 0 <= self.leg < self.lander.legs:
@@ -133,7 +89,7 @@ class Touchdown(AbstractModel):
         closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
         both = lambda law: jax.vmap(law, in_axes=(0, None, None))(closure, k, boulder.hertz)  # noqa: E731
         push, energy = both(series_force), both(series_energy)
-        on_hip, on_foot = boulder.edge_push(hip + lift, foot + lift, push[0], energy[0])
+        on_hip, on_foot = boulder.edge_push(edge, push[0], energy[0])
         top = above * push[1]
         normal = jnp.stack([below * edge.weight * push[0], top])
         # Forces act where the body carries them: without the stroke, which moves along the normal and not
@@ -146,39 +102,64 @@ class Touchdown(AbstractModel):
         return BoulderForces(
             gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure[1]]),
             normal=normal,
-            force=jnp.stack([below * on_hip, below * on_foot, friction[0], top * up + friction[1]]),
-            point=jnp.stack([hip, foot, crossing, foot]),
-            slip=slip,
+            pushes=jnp.stack([below * on_hip, below * on_foot, top * up]),
             friction=friction,
+            point=jnp.stack([hip, foot, foot, crossing, foot]),
+            slip=slip,
             stored=below * edge.weight * energy[0] + above * energy[1],
+        )
+
+    def hull(self, state: TouchdownState) -> HullForces:
+        """The hull on the ground's surface, z = 0: its own law along the normal, the soil's friction across."""
+        hull, body, up = self.lander.hull, state.body, upwards(state)
+        if hull is None:
+            none = jnp.zeros_like(up[0])
+            return HullForces(none + jnp.inf, none, 0 * up, body.position, none, none, none)
+        point = body.point(hull.lowest(rotation.inverse_rotate(body.attitude, up)))
+        velocity = body.velocity_at(point)
+        depth, rate, slip = -point[2], -velocity[2], velocity.at[2].set(0.0)
+        normal, elastic = hull.normal.force(depth, rate), hull.normal.force(depth, jnp.zeros_like(rate))
+        ground = self.regolith
+        friction = -ground.friction * normal * slip_direction(slip, ground.slip_speed)
+        return HullForces(
+            gap=point[2],
+            normal=normal,
+            friction=friction,
+            point=point,
+            stored=hull.normal.elastic_energy(depth),
+            damping=(normal - elastic) * rate,
+            rubbing=-jnp.sum(friction * slip),
         )
 
     def contact_force(self, state: TouchdownState) -> Vec3:
         """Resultant of all contact forces on the lander, N."""
-        soles, rock = self.soles(state), self.rock(state)
-        return jnp.sum(soles.normal) * upwards(state) + jnp.sum(
-            jnp.concatenate([soles.friction, rock.force]), axis=0
-        )
+        return jnp.sum(self._forces(self.soles(state), self.rock(state), self.hull(state))[0], axis=0)
+
+    def _forces(
+        self, soles: SoleForces, rock: BoulderForces, hull: HullForces
+    ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
+        """All contact forces N, and the points m where the body takes them."""
+        normal = jnp.append(soles.normal, hull.normal)
+        sideways = jnp.concatenate([soles.friction, hull.friction[None]])
+        forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
+        return forces, jnp.concatenate([soles.point, hull.point[None], rock.point])
 
     def field(self, t, state):
-        lander, body, up = self.lander, state.body, upwards(state)
-        soles, rock = self.soles(state), self.rock(state)
-        forces = jnp.concatenate([jnp.outer(soles.normal, up) + soles.friction, rock.force])
-        points = jnp.concatenate([soles.point, rock.point])
+        lander, body = self.lander, state.body
+        soles, rock, hull = self.soles(state), self.rock(state), self.hull(state)
+        forces, points = self._forces(soles, rock, hull)
         total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
         torque = moment - jnp.cross(body.position, total)
         weight = lander.body.mass * self.gravity.acceleration(body.position)
         wheel = lander.flywheel.torque(t)
 
-        # The gear carries every push along the normal; friction on a slanting strut pushes too.
-        loads = soles.normal.at[self.leg].add(jnp.sum(rock.force[:, 2]))
+        # The gear carries pushes alone. Friction goes into the body past it, and its work on the body is never
+        # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
+        loads = soles.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
-        stroke_rate = lander.gear.strokes(gear, lander.legs)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             soles.normal, state.penetration, lander.sole_radius
         )
-        # The gear's stroke slides the strut over the edge too.
-        rubbing = jnp.sum(rock.friction * (rock.slip + stroke_rate[self.leg] * up[None]))
         return TouchdownState(
             body=lander.body.derivative(
                 body,
@@ -189,9 +170,9 @@ class Touchdown(AbstractModel):
             gear=gear,
             penetration=flow,
             accounts=Accounts(
-                ground=soles.normal @ flow,
+                ground=soles.normal @ flow + hull.damping,
                 damper=lander.gear.dissipation(gear),
-                friction=-jnp.sum(soles.friction * soles.slip) - rubbing,
+                friction=hull.rubbing - jnp.sum(soles.friction * soles.slip) - jnp.sum(rock.friction * rock.slip),
                 flywheel=wheel @ body.spin,
                 impulse=total + weight,
                 angular_impulse=moment + jnp.cross(body.position, weight),
@@ -199,13 +180,15 @@ class Touchdown(AbstractModel):
                 sole_impulse=jnp.sum(soles.normal),
                 boulder_time=loaded(jnp.sum(rock.normal)),
                 regolith_time=loaded(jnp.sum(soles.normal)),
-                contact_time=loaded(jnp.sum(soles.normal) + jnp.sum(rock.normal)),
+                contact_time=loaded(jnp.sum(soles.normal) + jnp.sum(rock.normal) + hull.normal),
             ),
         )
 
     def approach(self, t, state):
         lander, body = self.lander, state.body
-        reach = jnp.max(safe.norm(lander.feet))
+        hull, reach = self.hull(state).gap, jnp.max(safe.norm(lander.feet))
+        if lander.hull is not None:
+            hull, reach = hull - lander.hull.normal.onset.reach, jnp.maximum(reach, lander.hull.radius)
         # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
         soles = -self.soles(state).closure - 20 * self.onset
         # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
@@ -215,11 +198,15 @@ class Touchdown(AbstractModel):
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of a leg's own period with the whole lander on it.
         return Approach(
-            gap=jnp.minimum(jnp.min(soles), jnp.minimum(edge, top)),
+            gap=jnp.minimum(jnp.minimum(jnp.min(soles), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
             resolution=0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness)),
             acceleration=safe.norm(self.gravity.acceleration(body.position)) + reach * body.spin @ body.spin,
         )
+
+    def buried(self, state):
+        """Whether the body's centre is in the ground, where neither legs nor hull have a law."""
+        return state.body.position[2] < 0
 
     def scales(self, t, state):
         reach = jnp.max(safe.norm(self.lander.feet))
@@ -241,14 +228,17 @@ class Touchdown(AbstractModel):
 
     def ledger(self, t, state):
         lander, body, accounts = self.lander, state.body, state.accounts
-        soles, rock = self.soles(state), self.rock(state)
+        soles, rock, hull = self.soles(state), self.rock(state), self.hull(state)
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
         return {
             "energy": {
                 "kinetic": lander.body.kinetic_energy(body),
                 "potential": -lander.body.mass * self.gravity.potential(body.position),
-                "elastic": jnp.sum(soles.stored) + rock.stored + lander.gear.elastic_energy(state.gear),
+                "elastic": jnp.sum(soles.stored)
+                + rock.stored
+                + hull.stored
+                + lander.gear.elastic_energy(state.gear),
                 "ground": accounts.ground,
                 "damper": accounts.damper,
                 "friction": accounts.friction,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.agilkia import keys
 from inversion import Observation
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -38,55 +39,6 @@ OBSERVABLES = {  # name -> unit; docs/theory-agilkia.md says how each is compute
 }
 REPORTED_ONLY = ("peak_force",)  # a maximum over the saved times: no derivative worth fitting
 
-_NUMBERS, _TEXT = (int, float), (str,)
-LANDER_KEYS = {
-    "lander": {
-        "name": _TEXT,
-        "mass_kg": _NUMBERS,
-        "inertia_kg_m2": list,
-        "feet_m": list,
-        "hips_m": list,
-        "sole_radius_m": _NUMBERS,
-        "leg_stiffness_N_per_m": _NUMBERS,
-    },
-    "gear": {"kind": _TEXT, "damping_N_s_per_m": _NUMBERS},
-    "obstacle": {
-        "leg": int,
-        "edge_distance_m": _NUMBERS,
-        "height_m": _NUMBERS,
-        "half_length_m": _NUMBERS,
-        "modulus_Pa": _NUMBERS,
-        "radius_m": _NUMBERS,
-    },
-    "site": {
-        "position_m": list,
-        "normal": list,
-        "velocity_m_per_s": list,
-        "alpha_s_deg": _NUMBERS,
-        "beta_s_deg": _NUMBERS,
-    },
-    "unknowns": {
-        "thickness_m": list,
-        "grain_diameter_m": list,
-        "grain_density_kg_per_m3": list,
-        "grain_modulus_Pa": list,
-        "friction": list,
-        "scenario": list,
-        "edge_offset_m": list,
-        "tilt_sigma_deg": _NUMBERS,
-        "heading_deg": list,
-    },
-    "regolith": {"porosity": _NUMBERS, "surface_energy_J_per_m2": _NUMBERS},
-}
-PEBBLE_KEYS = {"body_size_m": list, "leg_mass_kg": _NUMBERS, "strut_radius_m": _NUMBERS}
-OPTIONAL = {"gear": {"stroke_m": _NUMBERS}, "site": {"gravity_m_per_s2": list}}
-INITIAL_KEYS = {
-    "spin_rad_per_s": _NUMBERS,
-    "flywheel_N_m_s": _NUMBERS,
-    "rundown_s": _NUMBERS,
-    "horizon_s": _NUMBERS,
-}
-
 
 @dataclass(frozen=True)
 class DataSet:
@@ -112,40 +64,40 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 
-def _table(path: Path, where: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{path}: {where} = {value!r} must be a table: [{where}], then its keys")
-    return value
-
-
-def _check(path: Path, where: str, table: Mapping[str, Any], needed: Mapping, optional: Mapping) -> None:
-    _table(path, where, table)
-    for key in table:
-        if key not in needed and key not in optional:
-            raise ValueError(f"{path}: [{where}] has no key {key!r}; it has {sorted({*needed, *optional})}")
-    for key in needed:
-        if key not in table:
-            raise ValueError(f"{path}: [{where}] lacks {key!r}; data/philae.toml shows what it means")
-    for key, value in table.items():
-        kind = needed.get(key, optional.get(key))
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{path}: [{where}] {key} = {value!r} has the wrong type; see data/philae.toml")
-        if kind is not _TEXT and key != "scenario" and not np.isfinite(np.asarray(value, float)).all():
-            raise ValueError(f"{path}: [{where}] {key} = {value!r} must be finite")
-
-
 def read_lander(path: Path) -> dict[str, dict[str, Any]]:
     """Tables of a lander file, every key checked. **Raises** `ValueError` that names the file, key and remedy."""
     tables = _read(path)
-    for where, needed in LANDER_KEYS.items():
+    for where, needed in keys.LANDER.items():
         if where not in tables:
             raise ValueError(f"{path}: the table [{where}] is missing; data/philae.toml shows what it holds")
-        _check(path, where, tables[where], needed, OPTIONAL.get(where, {}))
+        keys.check(path, where, tables[where], needed, keys.OPTIONAL.get(where, {}))
     if "pebbles" in tables:
-        _check(path, "pebbles", tables["pebbles"], PEBBLE_KEYS, {})
-    if extra := set(tables) - {*LANDER_KEYS, "pebbles"}:
-        raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted({*LANDER_KEYS, 'pebbles'})}")
+        keys.check(path, "pebbles", tables["pebbles"], keys.PEBBLES, {})
+    known = {*keys.LANDER, "pebbles"}
+    if extra := set(tables) - known:
+        raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
+    _check_edge(path, tables)
     return tables
+
+
+def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where the boulder's edge cannot lie across the strut of its leg, wherever in its prior.
+
+    Nearer than the hip the boulder is under the hull, for which it has no law; further than the foot nothing meets
+    the edge, and the boulder would vanish without a word.
+    """
+    lander, obstacle, prior = tables["lander"], tables["obstacle"], tables["unknowns"]
+    legs, leg = len(lander["feet_m"]), obstacle["leg"]
+    if leg >= min(legs, len(lander["hips_m"])):
+        raise ValueError(f"{path}: [obstacle] leg = {leg} must be one of the lander's {legs} legs, counted from 0")
+    hip, foot = (float(np.hypot(*lander[key][leg][:2])) for key in ("hips_m", "feet_m"))
+    nearest, furthest = (obstacle["edge_distance_m"] + offset for offset in prior["edge_offset_m"])
+    if "a" in prior["scenario"] and not hip < nearest <= furthest < foot:
+        raise ValueError(
+            f"{path}: [obstacle] edge_distance_m = {obstacle['edge_distance_m']} with [unknowns] edge_offset_m = "
+            f"{prior['edge_offset_m']} puts the edge {nearest:.4g} to {furthest:.4g} m from the body's axis: it "
+            f"must lie between hip ({hip:.4g} m) and foot ({foot:.4g} m) of leg {leg} for its strut to meet it"
+        )
 
 
 def read_observations(path: Path) -> DataSet:
@@ -156,20 +108,14 @@ def read_observations(path: Path) -> DataSet:
     for key in ("name", "initial", "observables"):
         if key not in tables:
             raise ValueError(f"{path}: {key!r} is missing; data/philae_published.toml shows what it holds")
-    _check(path, "initial", tables["initial"], INITIAL_KEYS, {})
+    keys.check(path, "initial", tables["initial"], keys.INITIAL, {})
     overrides = tables.get("lander", {})
-    _check(path, "lander", overrides, {}, LANDER_KEYS["lander"])
+    keys.check(path, "lander", overrides, {}, keys.BODY)
     fitted, reported = {}, {}
-    for name, entry in _table(path, "observables", tables["observables"]).items():
+    for name, entry in keys.table(path, "observables", tables["observables"]).items():
         if name not in OBSERVABLES:
             raise ValueError(f"{path}: no observable is called {name!r}; there are {sorted(OBSERVABLES)}")
-        _table(path, f"observables.{name}", entry)
-        keys = {"value": (int, float, list), "sigma": (int, float, list)}
-        _check(path, f"observables.{name}", {k: entry[k] for k in entry if k in keys}, keys, {})
-        if extra := set(entry) - {"value", "sigma", "source", "fitted"}:
-            raise ValueError(
-                f"{path}: [observables.{name}] has no key {sorted(extra)}; it has value, sigma, source, fitted"
-            )
+        keys.check(path, f"observables.{name}", entry, keys.OBSERVATION, keys.REMARKS)
         is_fitted = entry.get("fitted", True)
         if is_fitted and name in REPORTED_ONLY:
             raise ValueError(f"{path}: {name} cannot be fitted: its derivative is not smooth; set fitted = false")

@@ -44,7 +44,7 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     """
     model, start = known.build({name: jnp.asarray(x, float) for name, x in values.items()})
     lander = LeggedClump.from_lander(
-        model.lander, box(pebbles["body_size_m"]), pebbles["leg_mass_kg"], pebbles["strut_radius_m"]
+        model.lander, box(model.lander.hull.size.tolist()), pebbles["leg_mass_kg"], pebbles["strut_radius_m"]
     )
     at_start = lander.moving(start.body)
     radius = float(bed.grains.walls[1].sdf.radius)

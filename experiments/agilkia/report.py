@@ -35,10 +35,10 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
     @jax.jit
     @jax.vmap
     def contact(state):
-        soles, rock = model.soles(state), model.rock(state)
-        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), soles.normal
+        soles, rock, hull = model.soles(state), model.rock(state), model.hull(state)
+        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), soles.normal, hull.normal
 
-    force, boulder, soles = contact(solution.states)
+    force, boulder, soles, hull = contact(solution.states)
     body = solution.states.body
     series = {
         "position": (("time", "axis"), body.position, "m"),
@@ -47,6 +47,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "force": (("time", "axis"), force, "N"),
         "boulder_force": (("time",), boulder, "N"),
         "sole_force": (("time", "foot"), soles, "N"),
+        "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
         "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.ledger["energy"].items()}

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe, units
-from difsim.body import CentralDamper, Flywheel, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, Regolith
+from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.contact import Boulder, LinearClipped, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping import AbstractMethod, Sensitivities, Solution, simulate
@@ -22,6 +22,7 @@ from experiments.agilkia.worlds import World
 from experiments.foot.calibration import Calibration
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
 
+HULL_ONSET = 2e-3  # m, smooth onset of the hull's contact
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
 
 # Least squares needs a derivative to 1e-3 and a misfit to 1e-4; the tables use the stricter one.
@@ -162,8 +163,6 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor"
         )
     feet, hips = (np.asarray(body[key], float) for key in ("feet_m", "hips_m"))
-    if feet.ndim != 2 or feet.shape[1] != 3 or len(feet) < 3:
-        raise ValueError(f"feet_m has shape {feet.shape}: give three or more feet [x, y, z] in m")
     gear = lander["gear"]
     if gear["kind"] == "maxwell":
         damper = MaxwellLegs(gear["damping_N_s_per_m"])
@@ -181,8 +180,6 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             f"[site] velocity_m_per_s {velocity.tolist()} moves away from the ground: its component along the "
             f"normal is {velocity @ normal:.3g} m/s and must be negative"
         )
-    if initial["horizon_s"] <= 0:
-        raise ValueError(f"[initial] horizon_s = {initial['horizon_s']} must be positive")
     tangential = velocity - velocity @ normal * normal
     heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
     frame = rotation.SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
@@ -196,6 +193,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             body["leg_stiffness_N_per_m"],
             damper,
             Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"]),
+            hull_of(body),
         ),
         frame=frame,
         gravity=local_gravity(site, frame),
@@ -212,6 +210,13 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
         surface_energy=lander["regolith"]["surface_energy_J_per_m2"],
         leg=obstacle["leg"],
     )
+
+
+def hull_of(body: dict[str, Any]) -> Hull:
+    """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
+    restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
+    law = LinearClipped.from_restitution(restitution, stiffness, body["mass_kg"], HULL_ONSET)
+    return Hull(np.asarray(body["hull_m"], float), law)
 
 
 def local_gravity(site: dict[str, Any], frame: rotation.SurfaceFrame) -> Uniform:
