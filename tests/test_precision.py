@@ -26,7 +26,10 @@ from difsim.stepping import Checkpointed, Coast, Events, Sensitivities, Status, 
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx, single
 
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+def floor():
+    """Made where it is used, in the session's precision."""
+    return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def single_session():
 
 
 def bounce(p):
-    model = Bouncer(Uniform((0.0, 0.0, -1e-4)), FLOOR, p["e"])
+    model = Bouncer(Uniform((0.0, 0.0, -1e-4)), floor(), p["e"])
     end = simulate(model, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 200.0]), method=Events(3), throw=False)
     return {"height": end.states.position[-1, 2]}, end.ok
 
@@ -73,7 +76,7 @@ def test_a_fit_without_a_valid_start_names_float64(single_session):
 
 
 def test_no_warning_where_float32_can_do_what_is_asked(single_session):
-    ball = Bouncer(Uniform((0.0, 0.0, -1e-4)), FLOOR, 0.7)
+    ball = Bouncer(Uniform((0.0, 0.0, -1e-4)), floor(), 0.7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         simulate(ball, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 200.0]), method=Events(3, 1e-5, 1e-5))
@@ -98,7 +101,7 @@ def box(p):
         AtEffectivePoint(StickSlip(p[1], p[1], 1e-3)),
         (RollingPaper003(2e-3, 1e-3),),
     )
-    return Hopper(RigidBody(1.0, np.eye(3) * 0.04 / 6), contact, FLOOR, Uniform((0.0, 0.0, -5.7e-3)))
+    return Hopper(RigidBody(1.0, np.eye(3) * 0.04 / 6), contact, floor(), Uniform((0.0, 0.0, -5.7e-3)))
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_growth_of_a_rigid_ball():
 
 @pytest.mark.slow
 def test_a_derivative_past_its_validity_is_a_status():
-    """At a tolerance of 0.25 the growth of five bounces, 2.3, is too much: ε^(-1/2) = 2. The value is untouched."""
+    """At a tolerance of 0.25 the growth of five bounces, 2.3, is past ε^(-1/2) = 2. The value is untouched."""
     loose = Events(9, rtol=0.25)
     plain = dropped(jnp.array(0.9), loose, 4.0)
     assert plain.ok and jnp.isnan(plain.validity.growth) and plain.validity.contacts == 5
