@@ -9,10 +9,10 @@ from diffrax import RecursiveCheckpointAdjoint
 from scipy.integrate import solve_ivp
 
 from difsim.body import RigidBody, RigidState
-from difsim.contact import Ball, Newton
+from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
 from difsim.gravity import Uniform
-from difsim.shape import Plane
+from difsim.shape import Plane, Sphere
 from difsim.stepping import Events, Status, simulate
 from tests.helpers import approx
 
@@ -190,6 +190,61 @@ def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
     np.testing.assert_allclose(
         end.last.position[0], slip**2 / (2 * 0.5 * 9.81), atol=2.1e-12
     )  # 1e-6 μ⁻¹ rest_height
+
+
+@pytest.mark.parametrize("sideways, expected", [(0.0, 1.0), (1e-7, 1.0)])
+def test_an_impact_without_slip_takes_away_what_slip_there_would_be(sideways, expected):
+    """A ball that falls straight down: x = v_x t until the impact, where friction stops any small v_x."""
+
+    def place(vx):
+        model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.5, 0.5)
+        start = PointState((0.0, 0.0, 0.5), jnp.stack([vx, 0 * vx, 0 * vx]))
+        end = simulate(model, start, jnp.array([0.0, 1.5]), method=Events(3), throw=False)
+        return end.last.position[0], end.status
+
+    slope, status = jax.jit(jax.jacfwd(place, has_aux=True))(jnp.array(sideways))
+    assert status == Status.OK and slope == approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("friction, stops", [(0.0, 0.0), (0.3, 1.0)])
+@pytest.mark.parametrize("law", [Newton, Stronge], ids=lambda law: law.__name__)
+def test_the_law_of_an_impact_without_slip(law, friction, stops):
+    """Two points of 1 kg head on; without friction nothing takes slip away."""
+    n = jnp.array([0.0, 0.0, 1.0])
+    slope = jax.jacfwd(lambda u: law(0.5, friction).impulse(2 * jnp.eye(3), n, u).total)(
+        jnp.array([0.0, 0.0, -1.0])
+    )
+    np.testing.assert_allclose(slope, np.diag([-stops / 2, -stops / 2, -1.5 / 2]), atol=1e-12)
+
+
+def test_a_start_that_comes_down_on_the_ground_moves_its_touch():
+    """By the height: dz/dz₀ of a point that touches at once, one-sided differences from above."""
+
+    def height(z0):
+        model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.5)
+        start = PointState(jnp.stack([0 * z0, 0 * z0, z0]), (0.0, 0.0, -1.0))
+        return simulate(model, start, jnp.array([0.0, 0.3]), method=Events(3), throw=False).last.position[2]
+
+    found, beside = jax.jit(jax.vmap(jax.jacfwd(height)))(jnp.array([0.0, 1e-8]))
+    # z = v (t - z₀) - (t - z₀)²/2 with v = e √(1 + 2 z₀).
+    assert found == approx(0.5 * 0.3 - 0.5 + 0.3, abs=1e-9) and found == approx(beside, abs=1e-7)
+
+
+@pytest.mark.parametrize("radius, gravity", [(1.0, 1.0), (1e3, 1e-4), (1e4, 1e-3)])
+def test_a_point_lifts_off_from_convex_ground(radius, gravity):
+    """Without friction, where v² = g n̂·ẑ r: from there on it falls freely, after a gap that grows as t³."""
+    speed = (radius * gravity) ** 0.5
+    model = Bouncer(Uniform((0.0, 0.0, -gravity)), Sphere((0.0, 0.0, 0.0), radius), 0.5)
+    start = PointState(
+        radius * jnp.array([np.sin(0.1), 0.0, np.cos(0.1)]),
+        0.3 * speed * jnp.array([np.cos(0.1), 0.0, -np.sin(0.1)]),
+    )
+    times = jnp.array([0.0, 2.0 * radius / speed])
+    end = simulate(model, start, times, method=Events(4, max_steps=100), throw=False)
+    assert end.status == Status.OK and end.last.phase == Phase.FLIGHT
+    energy = 0.5 * end.last.velocity @ end.last.velocity + gravity * end.last.position[2]
+    assert energy == approx(0.5 * 0.09 * speed**2 + gravity * radius * np.cos(0.1), rel=1e-9)
+    assert model.surface.distance(end.last.position) > 0.05 * radius
 
 
 def test_a_run_that_fails_tries_nothing_more():

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
+from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3, require, scalar
 
 # Of a step dτ: (L dτ)^4 h dτ is TURN^5, and RK4's error then some 1e-7 a step, with L, the rate at which slip can
@@ -75,7 +76,7 @@ class Newton(AbstractImpact):
         def remaining(now, speed, gain):
             return _quotient(-self.restitution * u_n - speed, gain)
 
-        return path.follow(path.start(), remaining, self.turns)
+        return path.held(path.follow(path.start(), remaining, self.turns))
 
 
 class Stronge(AbstractImpact):
@@ -103,7 +104,7 @@ class Stronge(AbstractImpact):
             dp = safe.divide(2 * missing, speed + safe.sqrt(square))
             return jnp.where(square >= 0, dp, jnp.inf)
 
-        return path.follow(pressed, remaining, self.turns)
+        return path.held(path.follow(pressed, remaining, self.turns))
 
 
 def _check(law: AbstractImpact) -> None:
@@ -131,6 +132,17 @@ class _Path(eqx.Module):
     def start(self) -> Impulse:
         slip = self._slip(jnp.zeros(3))
         return Impulse(jnp.zeros_like(self.normal), jnp.zeros_like(self.friction), safe.norm(slip) == 0)
+
+    def held(self, impulse: Impulse) -> Impulse:
+        """`impulse` with its derivative by the slip before the impact where there was none, and friction sticks.
+
+        A small slip would be stopped at once: of any impulse that ends without slip the slip before takes away as
+        much. Its value, 0, is not needed; without it the derivative would be that of an impact without friction.
+        """
+        slip = self._slip(jnp.zeros(3))
+        sticks = hold(self.response, self.normal, -self.normal, self.friction).sticks & (self.friction > 0)
+        stop = jnp.where((safe.norm(slip) == 0) & sticks, -solve3(self.response, slip), 0.0)
+        return Impulse(impulse.total + stop, impulse.work, impulse.stopped)
 
     def follow(self, impulse: Impulse, remaining: Any, turns: int) -> Impulse:
         """Go on from `impulse` until `remaining(impulse, normal speed, its gain per normal impulse)` is 0.

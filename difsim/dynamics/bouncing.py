@@ -97,7 +97,7 @@ class Bouncer(AbstractHardModel):
             safe.norm(state.position),
             safe.norm(state.velocity),
             safe.norm(self.gravity.acceleration(state.position)),
-            self.longest_slide(t, state),
+            *self.ahead(t, state),
         )
 
     def scales(self, t, state):
@@ -205,7 +205,7 @@ class HardBody(AbstractHardModel):
             safe.norm(body.position) + reach,
             safe.norm(body.velocity) + spin * reach,
             safe.norm(self.gravity.acceleration(body.position)) + spin**2 * reach,
-            self.longest_slide(t, state),
+            *self.ahead(t, state),
         )
 
     def scales(self, t, state):
@@ -242,20 +242,35 @@ class HardBody(AbstractHardModel):
 
 
 def hard_approach(
-    phase: Scalar, meeting: Meeting, place: Scalar, speed: Scalar, acceleration: Scalar, longest: Scalar
+    phase: Scalar,
+    meeting: Meeting,
+    place: Scalar,
+    speed: Scalar,
+    acceleration: Scalar,
+    longest: Scalar,
+    away: Scalar,
 ) -> Approach:
     """What the step guard needs of a hard contact: of a slide, how long a step may be; in flight no step from an
-    impact goes past the top of the next hop, where the gap could close again unseen."""
-    rise = jnp.abs(jnp.dot(meeting.normal, meeting.velocity))
+    impact goes past the top of the next hop, where the gap could close again unseen.
+
+    `away` m/s² is the second rate of the gap: where it grows ever faster, as after the lift from convex ground,
+    there is no top, and each step may double it.
+    """
+    climb = jnp.dot(meeting.normal, meeting.velocity)
+    rise = jnp.abs(climb)
     # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below. The gap
     # is known to the rounding of the place.
     unknown = jnp.maximum(1e-9, 4 * jnp.finfo(meeting.gap.dtype).eps * place)
     above = jnp.where(jnp.abs(meeting.gap) < unknown, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
+    leaving = safe.divide(rise, jnp.broadcast_to(away, rise.shape))
+    leaving = jnp.where(meeting.gap > unknown, safe.divide(meeting.gap, rise), leaving)
+    soon = safe.divide(rise, acceleration)
+    soon = jnp.where((climb > 0) & (away > 0), jnp.maximum(soon, leaving), soon)
     return Approach(
         gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
         speed=speed,
-        # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
-        resolution=jnp.maximum(safe.divide(rise, acceleration), 1e-9),
+        # From rest on the ground as long as a fall by what is not known of the gap.
+        resolution=jnp.maximum(soon, safe.sqrt(safe.divide(2 * unknown, acceleration))),
         acceleration=acceleration,
         longest=longest,
     )

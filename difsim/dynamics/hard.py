@@ -13,7 +13,7 @@ Bounces that get smaller accumulate. An impact whose next hop would be lower tha
 rebound (e = 0), and the motion goes on along the ground.
 
 A slide slows down, and turns the faster the slower it is: with a force across the slip its direction has a rate of
-1/|slip|, and goes as a power of the time that is left. Steps shrink with that time (`longest_slide`), and a slip
+1/|slip|, and goes as a power of the time that is left. Steps shrink with that time (`ahead`), and a slip
 that has become negligible (`least_slip`) has stopped.
 """
 
@@ -41,9 +41,10 @@ class Phase(IntEnum):
     STICKING = 2
 
 
-# Of the speed from which a body rises to its rest height: what slip of that size can still do is a share of 1e-10
-# of that height. And of the speeds whose difference the slip is: its direction is known to their rounding only.
-SLOW, LOST = 1e-3, 1.0  # the latter times the root of the precision
+# The least slip. Of the speed from which a body rises to its rest height: what slip of that size can still do is
+# 1e-6/μ of that height. And of the speeds whose difference the slip is: of less its direction would be known worse
+# than tolerances ask (1e-10 in float64), and what it can still do is 5e-12, the square, of the motion.
+SLOW, LOST = 1e-3, 4.0  # the latter times the precision to the power 0.4
 SHRINK = 0.25  # of the time in which slip would stop or turn round: how long a step is
 
 
@@ -174,13 +175,13 @@ class AbstractHardModel(AbstractImpactModel):
         _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
         return _Here(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
 
-    def longest_slide(self, t: Scalar, state: Any) -> Scalar:
-        """The longest step s of a slide, inf in the other phases."""
+    def ahead(self, t: Scalar, state: Any) -> tuple[Scalar, Scalar]:
+        """The longest step s of a slide, inf in the other phases; the second rate of the gap in flight, m/s²."""
         here = self._here(state, self.flight(t, state))
         change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
         slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
         longest = jnp.where(change > 0, SHRINK * safe.divide(slip, change), jnp.inf)
-        return jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf)
+        return jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf), here.away
 
 
 class _Here(Meeting):
@@ -202,7 +203,7 @@ class _Here(Meeting):
     def least_slip(self, rest_height: Scalar) -> Scalar:
         """The slip m/s that counts as none; without derivative, as the end of a slide does not hang on it."""
         rise = safe.sqrt(-2 * self.away * rest_height)
-        lost = LOST * jnp.finfo(self.speed.dtype).eps ** 0.5 * self.speed
+        lost = LOST * jnp.finfo(self.speed.dtype).eps ** 0.4 * self.speed
         return jax.lax.stop_gradient(jnp.maximum(SLOW * rise, lost))
 
     def left(self, heading: Vec3, rest_height: Scalar) -> Float[Array, "2"]:

@@ -25,6 +25,7 @@ from difsim.typing import Scalar
 # How deep a point may be in the ground: in m (drift along curved ground is some 1e-9), and in roundings of a
 # place.
 SLACK, ROUNDINGS = 1e-6, 30
+COMES = 1e-6  # of its speed: with less a start on the ground lies or slides there, rather than comes down
 
 
 class Events(AbstractMethod):
@@ -87,10 +88,14 @@ def _arcs(system: Variational, method: Events, z: Array, times: Array, shifts: A
     model, first = system.model, system.state(z)
     inside = model.approach(times[0], first).gap < -slack
     lies = model.lies(times[0], first) & ~inside
+    # A start that comes down is an impact like any other: where its place changes, so does the time of touch. One
+    # that lies there touches at no time.
+    near, falls = model.approach(times[0], first), system.slope(times[0], z, _boundary)
+    comes = lies & (falls < -COMES * near.speed)
     start = (
         times[0],
         z,
-        jnp.zeros_like(shifts[:, 0]),
+        jnp.where(comes, system.landed(times[0], z, _boundary)[2], 0.0),
         lies,
         jnp.broadcast_to(z, (times.shape[0], *z.shape)),
         jnp.asarray(int(Status.OK)),

@@ -21,8 +21,8 @@ from difsim.typing import Scalar, number
 class Coast(AbstractMethod):
     """Adaptive Dopri8 steps through a smooth field; it does not look for contacts.
 
-    **Arguments:** `rtol`; `atol`, in m and m/s; `max_steps`; `adjoint`, diffrax's: `ForwardMode()` (the
-    default, for `jax.jacfwd`) or `RecursiveCheckpointAdjoint()` (for `jax.grad`).
+    **Arguments:** `rtol`; `atol`, of the motion's own scales; `max_steps`; `adjoint`, diffrax's: `ForwardMode()`
+    (the default, for `jax.jacfwd`) or `RecursiveCheckpointAdjoint()` (for `jax.grad`).
     """
 
     rtol: Tolerance = tolerance(1e-12)

@@ -152,8 +152,8 @@ def settle(
 
     **Arguments:** `model` with a rigid body in its state (`state.body`); `times` [T] s at which states are wanted;
     `still`, what counts as rest; `region`, a solid that the centre of mass must not leave (where the model ends,
-    or beyond which it is lost); `rtol`, `atol` (m, m/s, rad/s) and `max_steps` of the steps; `throw`: raise
-    `RuntimeError` when the status is not OK.
+    or beyond which it is lost); `rtol`, `atol` (of the motion's own scales) and `max_steps` of the steps; `throw`:
+    raise `RuntimeError` when the status is not OK.
     **Raises** `ValueError` for times that do not increase and a state without a rigid body; `RuntimeError` as
     above.
     """

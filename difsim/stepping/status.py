@@ -55,8 +55,8 @@ REMEDY = {
     "look at what jumps there",
     Status.BEYOND_LAW: "a particle is past what its law holds for: a sphere half a radius deep in another or in a "
     "wall, a soil of twice its density: look at where it began, at speeds and stiffness",
-    Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps; where that does "
-    "not help, a force of the model is wrong there",
+    Status.ENERGY: "the energy account does not close: tighten the tolerance, or take more steps (float32 cannot: "
+    "enable jax_enable_x64); where that does not help, a force of the model is wrong there",
     Status.INVALID_STATE: "an attitude is no unit quaternion: divide it by its length",
     Status.INVALID_MODEL: "a parameter is outside of what its model requires: build the model outside of `jit`, "
     "where it is refused by name",

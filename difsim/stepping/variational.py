@@ -104,6 +104,12 @@ class Variational(eqx.Module):
         )
         return t, z, -safe.divide(change, jnp.broadcast_to(slope, change.shape))
 
+    def slope(self, t: Scalar, z: Array, function: Callable) -> Scalar:
+        """The rate of `function(model, t, state)` along the solution."""
+        model = eqx.combine(self.moved, self.still)
+        at = lambda t, y: function(model, t, self.scales.state(y))  # noqa: E731
+        return jax.jvp(at, (t, z[0]), (jnp.ones_like(t), self._rate(t, z[0], self.moved)))[1]
+
     def carried(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
         """`z` with the tangents of the state at a time that moves by `shift`, no longer at a fixed one."""
         rate = self._rate(t, z[0], self.moved)

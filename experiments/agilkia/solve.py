@@ -87,7 +87,9 @@ class NodeSolver:
 
 def with_method(problem: Problem, method: AbstractMethod) -> Problem:
     """The same inversion, nothing held, with its touchdowns stepped by another method."""
-    return Problem(problem.parameters, replace(problem.predict, method=method), problem.data)
+    # In the problem's own order: a dict that went through a tree operation of JAX is sorted.
+    ordered = {name: problem.parameters[name] for name in problem.names} | problem.parameters
+    return Problem(ordered, replace(problem.predict, method=method), problem.data)
 
 
 def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool) -> Answer:
