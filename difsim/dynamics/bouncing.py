@@ -264,13 +264,15 @@ def hard_approach(
     above = jnp.where(jnp.abs(meeting.gap) < unknown, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
     leaving = safe.divide(rise, jnp.broadcast_to(away, rise.shape))
     leaving = jnp.where(meeting.gap > unknown, safe.divide(meeting.gap, rise), leaving)
+    # As it lifts off, at least as long as a fall by what is not known of the gap.
+    leaving = jnp.maximum(leaving, safe.sqrt(safe.divide(2 * unknown, acceleration)))
     soon = safe.divide(rise, acceleration)
     soon = jnp.where((climb > 0) & (away > 0), jnp.maximum(soon, leaving), soon)
     return Approach(
         gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
         speed=speed,
-        # From rest on the ground as long as a fall by what is not known of the gap.
-        resolution=jnp.maximum(soon, safe.sqrt(safe.divide(2 * unknown, acceleration))),
+        # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
+        resolution=jnp.maximum(soon, 1e-9),
         acceleration=acceleration,
         longest=longest,
     )
