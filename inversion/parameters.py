@@ -77,7 +77,7 @@ class AbstractInterval(AbstractUnknown):
         return 0.5 * (1.0 + jnp.sin(x))
 
     def unfold(self, s: Scalar) -> Scalar:
-        # .995 keeps ds/dx at a tenth of its greatest value: a warm start on a bound can leave it again.
+        # 0.995 keeps ds/dx at a tenth of its greatest value: a warm start on a bound can leave it again.
         return jnp.arcsin(jnp.clip(2.0 * s - 1.0, -0.995, 0.995))
 
     def quantile(self, u: Scalar) -> Scalar:
@@ -277,7 +277,7 @@ class Discrete(AbstractInterval):
 
     def check(self, value: float) -> float:
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
-        # 1e-6: `.6` is one of the values in float32, too.
+        # 1e-6: `0.6` is one of the values in float32, too.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")
         return snapped

@@ -40,8 +40,8 @@ def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=
     regolith = Regolith(h_c, 10**log_d, density, 10**log_e, c_f)
     turn = rotation.from_rotation_vector(heading * jnp.array([0.0, 0.0, 1.0]))
     tilt = rotation.from_rotation_vector(jnp.stack([tilt_x, tilt_y, 0.0 * tilt_x]))
-    # Relative to the strut of leg 1, whose height falls by .35 m on 1 m: the edge lies where the strut has
-    # fallen to .2 m with the soles just above the ground.
+    # Relative to the strut of leg 1, whose height falls by 0.35 m on 1 m: the edge lies where the strut has
+    # fallen to 0.2 m with the soles just above the ground.
     edge = rotation.rotate(turn, (0.69 + offset) * jnp.asarray(OUT)) + jnp.array([0.0, 0.0, 0.2])
     boulder = Boulder(edge, rotation.rotate(turn, jnp.asarray(ALONG)), 0.5, 1e7, 0.2, c_f)
     model = Touchdown(lander, regolith, boulder, Uniform(jnp.array([0.0, 0.0, -1.0]) * gravity), scenario)

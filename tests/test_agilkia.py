@@ -242,7 +242,7 @@ def test_energy_and_times_of_a_touchdown_add_up(optimum, name):
     assert bool(ok)
     v = {k: np.asarray(x) for k, x in values.items()}
     spent = v["ground_energy"] + v["damper_energy"] + v["kinetic_energy"]
-    assert spent == pytest.approx(v["initial_energy"], abs=0.1), "gravity, wheel and springs are below .1 J"
+    assert spent == pytest.approx(v["initial_energy"], abs=0.1), "gravity, wheel and springs are below 0.1 J"
     assert max(v["boulder_time"], v["regolith_time"]) <= v["contact_time"] + 1e-9
     assert v["contact_time"] <= v["boulder_time"] + v["regolith_time"] + 1e-6
     assert v["penetration_least"] <= v["penetration_middle"] <= v["penetration_deepest"] < 0.3

@@ -28,7 +28,7 @@ def test_sizes_are_those_of_a_normal_distribution_that_is_cut_off():
 
 
 def test_coarse_grains_keep_the_bulk_density():
-    """The paper's drum of 5 m, .272 m deep, of .14 mm grains with a porosity of .75: 9.3e11 spheres."""
+    """The paper's drum of 5 m, 0.272 m deep, of 0.14 mm grains with a porosity of 0.75: 9.3e11 spheres."""
     drum, real = Drum(5.0), GaussianSizes(1.4e-4, 0.0)
     volume = float(drum.area) * 0.272
     assert real.count(volume, 0.25) == pytest.approx(9.3e11, rel=2e-3)

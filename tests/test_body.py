@@ -133,7 +133,7 @@ def test_gyroscopic_term_by_hand():
     """ω' = I⁻¹ (τ - ω × (I ω + h)): a tilting body with a wheel along z is turned across."""
     body = RigidBody(1.0, jnp.diag(jnp.array([1.0, 2.0, 2.5])))
     rate = body.derivative(at((0.5, 0.0, 0.0)), jnp.zeros(3), jnp.zeros(3), jnp.array([0.0, 0.0, 4.0]))
-    # ω × h = (.5, 0, 0) × (0, 0, 4) = (0, -2, 0).
+    # ω × h = (0.5, 0, 0) × (0, 0, 4) = (0, -2, 0).
     np.testing.assert_allclose(rate.spin, [0.0, 2.0 / 2.0, 0.0], atol=1e-15)
     rate = body.derivative(at((0.0, 2.0, 3.0)), jnp.zeros(3), jnp.array([1.0, 0.0, 0.0]), jnp.zeros(3))
     np.testing.assert_allclose(rate.spin, [1.0 - (2.5 - 2.0) * 6.0, 0.0, 0.0], atol=1e-15)

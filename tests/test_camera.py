@@ -105,7 +105,7 @@ def test_what_is_behind_or_folded_into_the_image_is_not_seen(lens):
     behind = lens.position - lens.matrix.T @ jnp.array([0.1, 0.1, 1.0])
     assert lens.sees(ahead) and not lens.sees(behind) and not lens.sees(lens.position)
     np.testing.assert_allclose(lens.project(behind), lens.project(ahead), rtol=1e-12)  # the mirror image
-    barrel = Camera(**NUMBERS | {"radial": [-0.3, 0.0, 0.0]})  # ρ(1 - .3ρ²) is 0 again at ρ = 1.83
+    barrel = Camera(**NUMBERS | {"radial": [-0.3, 0.0, 0.0]})  # ρ(1 - 0.3ρ²) is 0 again at ρ = 1.83
     folded = barrel.position + barrel.matrix.T @ jnp.array([1.8, 0.0, 1.0])
     u, v = barrel.project(folded)
     assert 0 <= u < 1920 and 0 <= v < 1080 and not barrel.sees(folded)

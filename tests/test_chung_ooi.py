@@ -4,7 +4,7 @@ Of their parameters we hold those of test 4 whole, the speeds of tests 1, 2 and 
 of their curves is in hand: every case is gated on closed forms (normal: Hertz; sliding: Coulomb's impulse), and
 where an impact sticks on the equations of one contact, solved here by themselves. Aluminium stands in for the
 materials of 1 and 2, that of test 4 for those of 3, 5 and 6.
-Source: Chung & Ooi, Granular Matter 13 (2011) 643-656. Gates: 1 % (1, 2), .005 (3), 2 % (4-6), momentum 1e-12 and
+Source: Chung & Ooi, Granular Matter 13 (2011) 643-656. Gates: 1 % (1, 2), 0.005 (3), 2 % (4-6), momentum 1e-12 and
 angular momentum 1e-10 (7, 8).
 """
 
@@ -113,7 +113,7 @@ def wall(radius, density, modulus, poisson):
 FOUR = wall(2.5e-3, 4000.0, 380e9, 0.23) | {
     "friction": 0.092, "restitution": 0.98, "along": 0.0, "into": 3.9, "spin": 0.0,
 }  # fmt: skip
-# Elastic aluminium, R = .1 m: two spheres, seen as one of the reduced mass and radius, and one on a wall.
+# Elastic aluminium, R = 0.1 m: two spheres, seen as one of the reduced mass and radius, and one on a wall.
 ALUMINIUM = wall(0.1, 2700.0, 70e9, 0.3) | {"restitution": 1.0, "friction": 0.0}
 PAIR = ALUMINIUM | {"mass": ALUMINIUM["mass"] / 2, "curvature": float(effective_radius([0.1, 0.1]))}
 NORMAL = [PAIR | {"into": 1.0}, PAIR | {"into": 20.0}, ALUMINIUM | {"into": 1.0}, ALUMINIUM | {"into": 0.2}]

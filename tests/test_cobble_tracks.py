@@ -34,7 +34,7 @@ def read(tmp_path, experiment):
 
 
 def test_rows_become_arrays_with_gaps(read):
-    tracks = read(HEADER + GOOD + "0.1,B,a,3,900.5,1000.25\n0.8,A,a,1,1.0,1.0\n\n")  # .8 s is between the arcs
+    tracks = read(HEADER + GOOD + "0.1,B,a,3,900.5,1000.25\n0.8,A,a,1,1.0,1.0\n\n")  # 0.8 s is between the arcs
     first = tracks["a"][0]
     assert first.seen.sum() == 2 and first.seen[0, 0, 0] and first.seen[1, 1, 2]
     np.testing.assert_array_equal(first.pixels[1, 1, 2], [900.5, 1000.25])

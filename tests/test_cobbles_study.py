@@ -64,7 +64,7 @@ def test_shapes_that_are_not_there_or_of_no_cobble_are_refused(tmp_path, monkeyp
 
 
 def test_the_papers_tables_agree_with_one_another():
-    """A frontal collision of rigid, smooth bodies gives sin²α + e² cos²α: 15 of the 16 lie within .05 of it, which
+    """A frontal collision of rigid, smooth bodies gives sin²α + e² cos²α: 15 of the 16 lie within 0.05 of it, which
     a wrong digit would not; and the normal speeds within 6 % of what was put in."""
     e, angle = np.array(paper.RESTITUTIONS)[:, None], np.radians(paper.INCLINATIONS)
     off = np.abs(paper.ENERGY_RATIO - (np.sin(angle) ** 2 + e**2 * np.cos(angle) ** 2))

@@ -27,7 +27,7 @@ GAPS = jnp.linspace(-0.5e-3, 1.5e-3, 4001)
 
 @pytest.mark.parametrize(("law", "share"), [(ConstantCohesion(2.0, 1e-3), 0.9), (LinearCohesion(2.0, 1e-3), 0.5)])
 def test_force_and_work_of_separation(law, share):
-    """F_c inside, 0 from the range on, never more than F_c, monotone; W = .9 and .5 F_c range."""
+    """F_c inside, 0 from the range on, never more than F_c, monotone; W = 0.9 and 0.5 F_c range."""
     force, energy = jax.vmap(law.force)(GAPS), jax.vmap(law.energy)(GAPS)
     np.testing.assert_allclose(force[GAPS <= 0], 2.0, rtol=1e-13)
     assert np.abs(force[GAPS >= 1e-3]).max() < 1e-20 and np.abs(energy[GAPS >= 1e-3]).max() < 1e-20

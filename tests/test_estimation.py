@@ -125,7 +125,7 @@ def test_the_covariance_is_that_of_the_estimates(problem, fitted):
         fit = fitted(eqx.tree_at(lambda p: p.tracks.pixels, problem, jnp.asarray(noisy)), starts(seed))
         error = np.asarray(fit.x) - STATE
         found.append(error @ np.linalg.solve(np.asarray(fit.covariance), error))
-    # χ² of 12: the mean of 150 has a standard deviation of .4.
+    # χ² of 12: the mean of 150 has a standard deviation of 0.4.
     assert abs(np.mean(found) - 12) < 1.6
 
 

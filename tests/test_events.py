@@ -25,7 +25,7 @@ def energy(solution):
 
 
 def test_bounces_accumulate_and_end_in_rest():
-    """VALIDATION.md 3: from 1 m with e = .6 at rest after 1.8060946 s and 2.125 m, its derivative too."""
+    """VALIDATION.md 3: from 1 m with e = 0.6 at rest after 1.8060946 s and 2.125 m, its derivative too."""
     e, h = 0.6, 1.0
     fall = np.sqrt(2 * h / G)
     total = fall * (1 + e) / (1 - e)
@@ -95,7 +95,7 @@ def test_a_ball_slips_to_roll_and_its_derivatives():
 
 @pytest.mark.slow
 def test_two_balls_and_their_derivatives():
-    """VALIDATION.md 9: equal masses, e = 1, r = .1, x₁ = 0, x₂ = .52, v = 1, u = 0, T = 1."""
+    """VALIDATION.md 9: equal masses, e = 1, r = 0.1, x₁ = 0, x₂ = 0.52, v = 1, u = 0, T = 1."""
 
     @eqx.filter_jit
     def end(p):

@@ -59,7 +59,7 @@ def kepler(a, e, E, mass=GM):
 
 
 def test_kepler_orbit():
-    """Four eccentric anomalies of one orbit and a bit, e = .6."""
+    """Four eccentric anomalies of one orbit and a bit, e = 0.6."""
     a, e, anomalies = jnp.array(9e3), jnp.array(0.6), jnp.array([0.0, 1.0, 3.0, 5.0, 7.5])
     place, velocity, time = jax.vmap(lambda E: kepler(a, e, E))(anomalies)
     orbit = simulate(ball(2e3), FlightState(place[0], velocity[0]), time, method=Coast())
@@ -203,7 +203,7 @@ def test_a_hop_from_the_surface():
 
 
 def test_a_long_flight_cannot_jump_through_a_thin_body():
-    """A sheet of .4 m, 20 km away, without gravity: any one step of Dopri8 is right, and would pass it."""
+    """A sheet of 0.4 m, 20 km away, without gravity: any one step of Dopri8 is right, and would pass it."""
     sheet = Flight(PointMass(0.0, STILL), STILL, Box((5e3, 5e3, 0.2)))
     start = FlightState((0.0, 0.0, 2e4), (0.0, 0.0, -1.0))
     found = simulate(sheet, start, jnp.array([0.0, 1e5]), method=ToContact())

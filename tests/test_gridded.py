@@ -57,7 +57,7 @@ def on_ellipsoid(n):
 
 
 def test_error_of_the_acceleration(fast):
-    """Goals: .2 % rms and 1 % at the surface, 1e-4 well above it, 1e-5 from two radii."""
+    """Goals: 0.2 % rms and 1 % at the surface, 1e-4 well above it, 1e-5 from two radii."""
     surface = error_map(fast, BODY, surface_points(mesh(), 500, seed=1).points)
     assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2
     assert surface["potential"].max() < surface["rms"]
@@ -178,7 +178,7 @@ def test_places_around_a_mesh():
 
 
 def test_a_place_that_comes_near_another_part_is_left_out():
-    """In the gap of .3 m between two arms nothing is .2 m above the surface."""
+    """In the gap of 0.3 m between two arms nothing is 0.2 m above the surface."""
     arm = [[0, 0], [1, 0], [1, 0.5], [0.5, 0.5], [0.5, 0.8], [1, 0.8], [1, 1.3], [0, 1.3]]
     triangles = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 7], [4, 5, 6], [4, 6, 7]]
     body = trimesh.creation.extrude_triangulation(np.array(arm, float), np.array(triangles), 1.0)
@@ -228,7 +228,7 @@ def test_67p_above_the_surface(comet):
 
 @pytest.mark.slow
 def test_67p_at_the_surface(comet):
-    """The goal of .2 % rms and 1 % worst, on 40 m (measured .15 and .77 %; on 50 m .21 and 1.2 %)."""
+    """The goal of 0.2 % rms and 1 % worst, on 40 m (measured 0.15 and 0.77 %; on 50 m 0.21 and 1.2 %)."""
     shape, exact, _ = comet
     fast = Gridded.fit(exact, shape, 40.0, progress=False)
     surface = error_map(fast, exact, surface_points(shape, 2000, seed=9).points)

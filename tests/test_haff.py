@@ -62,7 +62,7 @@ def test_a_gas_cools_by_haffs_law():
     Walls throw back without loss, so they only cut off neighbours: of the points σ away from a centre somewhere in
     a cube of edge L a share of 1 - 3/2 σ/L + 2/π (σ/L)² lies inside. What the theory does not know: an impact
     lasts 4 % of the time between two at the start, and walls change χ beside them (1 to 2 %); and 7000 impacts
-    scatter by 2 %. Measured: .97 of it, and .94 with impacts half as long; so it is good to 10 %.
+    scatter by 2 %. Measured: 0.97 of it, and 0.94 with impacts half as long; so it is good to 10 %.
     """
     count = SIDE**3
     mass = np.pi / 6 * DENSITY * DIAMETER**3

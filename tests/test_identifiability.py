@@ -45,7 +45,7 @@ def rank_deficient():
     """Only a * b and c are seen, c up to a bound, d not at all; e less than its prior says."""
 
     def predict(p):
-        softened = jnp.minimum(p["c"], 0.6)  # beyond .6 everything looks alike
+        softened = jnp.minimum(p["c"], 0.6)  # beyond 0.6 everything looks alike
         return {"ab": p["a"] * p["b"], "c": softened, "e": p["e"]}, jnp.array(True)
 
     data = Observations({"ab": Observation(1.0, 0.05), "c": Observation(0.55, 0.1), "e": Observation(0.3, 2.0)})
@@ -152,7 +152,7 @@ def test_refused(key):
 def test_no_verdict_where_the_model_misses_the_data(key):
     fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
     assert fit.explains_data
-    # Three data for two parameters, .2 apart from what any of them can give, at sigma .01.
+    # Three data for two parameters, 0.2 apart from what any of them can give, at sigma 0.01.
     data = Observations({"y": Observation(toys.MEASURED + np.array([0.0, 0.0, 0.2]), 0.01)})
     far = Problem(toys.linear().parameters, toys.line, data)
     fit = inversion.fit(far, key=key, starts=8, keep=2)

@@ -169,7 +169,7 @@ def test_overdamped_clipped_impact():
     assert linear(LinearNormal, 1.5).restitution(MASS) == 0
 
 
-# Aluminium, R = .1 m, v = 1 m/s: against its like, a wall of aluminium, a rigid wall.
+# Aluminium, R = 0.1 m, v = 1 m/s: against its like, a wall of aluminium, a rigid wall.
 HERTZ = [
     ([70e9, 70e9], [0.1, 0.1], 0.5, (2.069916e-4, 3.414913e4, 6.092333e-4)),
     ([70e9, 70e9], [0.1], 1.0, (2.377710e-4, 5.945708e4, 6.998253e-4)),

@@ -188,7 +188,7 @@ def two_points(rng):
 
 
 def slanted_rod():
-    """The same of a rod at 60° to the ground that meets it with one end: Newton's law gains .066 J there."""
+    """The same of a rod at 60° to the ground that meets it with one end: Newton's law gains 0.066 J there."""
     response, (c, s) = np.zeros((2, 3, 2, 3)), (0.5, np.sqrt(0.75))
     response[0, :, 0] = response[1, :, 1] = [
         [1 + 3 * s * s, 0, -3 * s * c],

@@ -29,14 +29,14 @@ def regolith(**changes) -> Regolith:
 def test_strength_of_the_grains_by_hand():
     ground = regolith()
     assert ground.bulk_density == approx(0.25 * 1443, rel=1e-14)
-    # (1-φ)/φ = 1/3 and F_c/D² = .75 π .02/1.4e-4 = 336.599...
+    # (1-φ)/φ = 1/3 and F_c/D² = 0.75 π 0.02/1.4e-4 = 336.599...
     assert ground.tensile_strength == approx(336.5992129 / 3, rel=1e-8)
     assert ground.cohesion == approx(0.6 * 336.5992129 / 3, rel=1e-8)
     assert regolith(grain_diameter=2.8e-4).cohesion == approx(0.5 * ground.cohesion, rel=1e-14)
 
 
 def test_skeleton_stiffness_by_hand():
-    # E_m = .25 E_p, so 2 · .1 · .25e8/(1 - .0625).
+    # E_m = 0.25 E_p, so 2 · 0.1 · 0.25e8/(1 - 0.0625).
     assert regolith().stiffness(R) == approx(5e6 / 0.9375, rel=1e-14)
 
 
@@ -55,7 +55,7 @@ def test_bearing_factors_are_those_of_the_table(degrees, n_q, n_c, n_γ):
 
 
 def test_bearing_factors_at_the_optimum():
-    """c_f = .6: K_p = (√1.36 + .6)² = 3.11942845, N_q = e^{.6π} K_p = 20.54474, N_c = (N_q - 1)/.6 = 32.57456."""
+    """c_f = 0.6: K_p = (√1.36 + 0.6)² = 3.11942845, N_q = e^{0.6π} K_p = 20.54474, N_c = (N_q - 1)/0.6 = 32.57456."""
     N_q = 6.5860 * 3.1194284
     thick = regolith(thickness=1e9)
     q = thick.bearing_pressure(jnp.array(0.0), R)

@@ -96,7 +96,7 @@ def test_a_block_slides_without_drag_along_a_slippery_plane():
         state = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, :32].set(0.5))
         end = after(model, state, 0.08, 2e-4).motion.state
         drag[normal] = 0.5 - float(jnp.mean(end.velocity[0, :32]))
-    # A coefficient of friction of .001 would take .0008 m/s.
+    # A coefficient of friction of 0.001 would take 0.0008 m/s.
     assert abs(drag[0, 1]) < 4e-4
     assert drag[None] > 0.2
 

@@ -55,7 +55,7 @@ def height(h, e, time):
     ],
 )
 def test_one_bounce_and_its_derivatives(derivative, adjoint):
-    """VALIDATION.md 9: h₀ = 1.2 m, e = .8, T = 1 s; two slots for impacts, one used."""
+    """VALIDATION.md 9: h₀ = 1.2 m, e = 0.8, T = 1 s; two slots for impacts, one used."""
 
     def z(p):
         return drop(p[0], p[1], 1.0, adjoint=adjoint).states.position[-1, 2]
@@ -195,7 +195,7 @@ class Bullet(AbstractModel):
 
 
 def test_a_bullet_cannot_jump_over_a_thin_contact():
-    """After 100 m of flight the contact is 10⁻⁵ of the way. It would take √(2π) k δ² = 1 J of ½ v² = .5 J: the
+    """After 100 m of flight the contact is 10⁻⁵ of the way. It would take √(2π) k δ² = 1 J of ½ v² = 0.5 J: the
     bullet turns back."""
     model = Bullet(4e5, 1e-3)
     start = PointState((0.0, 0.0, 100.0), (0.0, 0.0, -1.0))

@@ -108,7 +108,7 @@ def test_killed_sweep_resumes_where_it_was(tmp_path):
         def slow(x):
             with open(sys.argv[1] + "/log", "a") as log:
                 log.write(f"{x} ")
-            time.sleep(.2)
+            time.sleep(0.2)
             return np.float32(x) ** 2
         def function(case):
             shape = jax.ShapeDtypeStruct((), np.float32)

@@ -12,7 +12,7 @@ from tests.helpers import approx, count_traces, single
 from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, observed
 
 TIMES = jnp.linspace(0.0, 0.6, 7)
-FINE = FixedSteps(200)  # .5 ms: 40 steps in the shortest time of the model, that of the flow under a leg's push
+FINE = FixedSteps(200)  # 0.5 ms: 40 steps in the shortest time of the model, that of the flow under a leg's push
 
 
 def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):

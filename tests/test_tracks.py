@@ -158,7 +158,7 @@ def test_coverage_counts_only_intervals_inside_the_prior():
     assert table["restitution"]["stated"] == 3 and table["friction"]["stated"] == 3
     assert table["restitution"]["within_0.68"] == pytest.approx(2 / 3)
     assert table["restitution"]["within_0.95"] == 1.0
-    assert table["restitution"]["bias"] == pytest.approx(2 / 3)  # of .5, 1.5 and 0 standard deviations
+    assert table["restitution"]["bias"] == pytest.approx(2 / 3)  # of 0.5, 1.5 and 0 standard deviations
     assert table["restitution"]["bias_error"] == pytest.approx(np.std([0.5, 1.5, 0.0], ddof=1) / np.sqrt(3))
     assert table["restitution"]["median_sigma"] == pytest.approx(0.02)
 

@@ -126,7 +126,7 @@ def test_the_horizon_follows_from_growth():
 
 
 def test_a_transition_tells_the_growth_by_the_start():
-    """The tangents of the whole start: free fall for .3 s changes no number by more than itself."""
+    """The tangents of the whole start: free fall for 0.3 s changes no number by more than itself."""
     model = Pair(LinearCompressive(2e4, 40.0, Smooth(1e-3)), gravity=G, held=True)
     start, times = LineState((0.0, 5.0), (0.0, 0.0)), jnp.array([0.0, 0.3])
     found = transition(model, start, times, method=LAX).solution.validity

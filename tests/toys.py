@@ -85,7 +85,7 @@ def mixture(p):
 
 
 def mixed(predict=mixture):
-    """18 leaves; noise-free data from h = .5, m = 1.2, E = 1e8, c = .6, s = 2."""
+    """18 leaves; noise-free data from h = 0.5, m = 1.2, E = 1e8, c = 0.6, s = 2."""
     truth = {"h": 0.5, "m": 1.2, "E": 1e8, "c": 0.6, "s": 2.0}
     made, _ = mixture({k: jnp.array(v) for k, v in truth.items()})
     data = Observations({k: Observation(v, 0.05) for k, v in made.items()})

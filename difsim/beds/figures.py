@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from difsim.beds.containers import AbstractContainer
 
 MARGIN = 2.0  # mean diameters from sides, floor and surface that are left out
-POINTS = 200_000  # that sample the core: a solid fraction is good to .001
+POINTS = 200_000  # that sample the core: a solid fraction is good to 0.001
 
 
 class Figures(NamedTuple):

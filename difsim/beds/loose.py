@@ -6,7 +6,7 @@ from scipy.spatial import cKDTree
 
 from difsim.beds.containers import AbstractContainer
 
-LOOSE = 0.2  # solid fraction: spheres that are placed one by one get stuck above .38
+LOOSE = 0.2  # solid fraction: spheres that are placed one by one get stuck above 0.38
 ROUNDS = 3000  # among 10 000 the last may need more than 300
 
 

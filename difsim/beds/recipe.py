@@ -37,7 +37,7 @@ class Recipe(eqx.Module):
     and each time they come to rest again. At rest: left alone for ½ √(d/g), their motion is below 1e-6 M g d.
 
     **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
-    is (that of a solid fraction of .6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
+    is (that of a solid fraction of 0.6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
     **Raises:** ValueError otherwise, or for a bed of less than five mean diameters in depth or width.
     """
 

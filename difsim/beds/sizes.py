@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from difsim.typing import Scalar, require, scalar
 
-PACKS = 0.6  # share of the volume that spheres take which have been poured: .55 (rough) to .64 (smooth)
+PACKS = 0.6  # share of the volume that spheres take which have been poured: 0.55 (rough) to 0.64 (smooth)
 
 
 class GaussianSizes(eqx.Module):

@@ -80,7 +80,7 @@ class Stone(eqx.Module):
         """On the host: the stone that a closed mesh bounds, at uniform density.
 
         The vertices of the mesh are its points, its convex edges the edges. Its distance is tabulated on a grid:
-        within some .2 of the spacing along sharp edges, and much better where the surface bends little.
+        within some 0.2 of the spacing along sharp edges, and much better where the surface bends little.
 
         **Arguments:** `mesh` in m, any place; `mass` kg; `inertia` [3, 3] kg m² about the centroid in the mesh's
         axes, instead of that of a uniform density; `count`, points on the faces besides the vertices, even by

@@ -88,7 +88,7 @@ class Boulder(eqx.Module):
     regularised Coulomb law; `end_width` m, over which a contact fades as an end of the strut passes the edge. The
     top lies at the height of the edge.
 
-    Paper 000 sec. 4.2: a triangular prism of edge 1 m and height .2 m, E* = 10 MPa, R = .2 m, friction tied to
+    Paper 000 sec. 4.2: a triangular prism of edge 1 m and height 0.2 m, E* = 10 MPa, R = 0.2 m, friction tied to
     the regolith's; Hertz (Eqs 20, 21) in series with the leg (Eq 24).
     """
 

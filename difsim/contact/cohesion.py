@@ -29,7 +29,7 @@ class AbstractCohesion(eqx.Module):
 
 
 class ConstantCohesion(AbstractCohesion):
-    """A constant attraction F_c up to .8 of its range, which ends smoothly in the rest: W = .9 F_c range.
+    """A constant attraction F_c up to 0.8 of its range, which ends smoothly in the rest: W = 0.9 F_c range.
 
     **Arguments:** `pull_off` F_c, N; `range`, m.
     """

@@ -26,7 +26,7 @@ class RegularisedCoulomb(AbstractFriction):
     """F = -μN v/√(v² + v_s²): Coulomb above v_s, a viscous drag below, smooth at rest.
 
     It never holds: where a share r of the greatest friction is needed, the point creeps at v_s r/√(1 - r²):
-    below v_s for r < .7.
+    below v_s for r < 0.7.
 
     **Arguments:** `coefficient` μ ≥ 0; `speed` v_s > 0, m/s. A small v_s is stiff: keep dt μN/(m v_s) < 1.
     **Raises:** `ValueError` otherwise.

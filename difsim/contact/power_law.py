@@ -62,7 +62,7 @@ class PowerLawClipped(AbstractNormal):
 
     Clipping raises e: the same for every p, exp(-2ζ acos ζ/√(1-ζ²)). `from_restitution` inverts this map, so
     that the e asked for is the e realised; published laws put e into the damping of `PowerLaw`, and realise
-    more (.397 for an input of .3).
+    more (0.397 for an input of 0.3).
 
     **Arguments, raises, source:** as `PowerLaw`.
     """

@@ -13,14 +13,14 @@ z is the plastic penetration. It never recovers, so unloading is inelastic: what
 | elastic stiffness | k_e = 2 R E_m/(1 - ν²) | Boussinesq, rigid disc of radius R |
 | tensile strength | σ_t = (1-φ)/φ F_c/D², F_c = (3/4) π γ D | Rumpf 1962; JKR pull-off of equal spheres |
 | cohesion | c = c_f σ_t (cone's apex at σ_t) | Mohr-Coulomb |
-| bearing pressure | q = 1.3 c N_c + ρ g z N_q + .6 ρ g R N_γ, tan φ_i = c_f | Terzaghi 1943 (circle), Vesić 1973 |
+| bearing pressure | q = 1.3 c N_c + ρ g z N_q + 0.6 ρ g R N_γ, tan φ_i = c_f | Terzaghi 1943 (circle), Vesić 1973 |
 | rigid floor at h_c | f_b q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
-| inertia | c₂ = f_v (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = .25/μ ρ_p/ρ_g |
+| inertia | c₂ = f_v (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = 0.25/μ ρ_p/ρ_g |
 | grain-size viscosity | c₁ = A (D/R) √(ρ_p q) + c_reg | μ(I) = μ_s + I, da Cruz et al. 2005 |
 | sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, paper 000 Eq 25 |
 | ploughing | (2 R z)(2 c √K_p) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
 
-Our assumptions: that these terms add; the surface energy γ = .02 J/m² (silica; ice is up to ten times more);
+Our assumptions: that these terms add; the surface energy γ = 0.02 J/m² (silica; ice is up to ten times more);
 the coefficient 1 of R/h; f_b = f_v = 1, unless calibrated; the viscosity c_reg and the yield width that keep the
 flow rule differentiable.
 """

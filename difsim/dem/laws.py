@@ -66,7 +66,7 @@ class AbstractGrainLaw(eqx.Module):
 
         A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u of half a step before, with
         7/2 k_t/m* and 7/2 c_t/m* for k and c. It is stable for k dt² + 2 c dt < 4; in longer ones friction swings
-        between its bounds. For `HertzMindlin` that matters where the restitution is below .2.
+        between its bounds. For `HertzMindlin` that matters where the restitution is below 0.2.
         """
         k, c = self.shear_stiffness(radius, depth), self.shear_damping(radius, mass, depth)
         k, c = 3.5 * k / mass, 3.5 * c / mass
@@ -79,7 +79,7 @@ class HertzMindlin(AbstractGrainLaw):
     F = k δ^(3/2) + 2 √(5/6) ζ √(m* S) δ', never pulling, with k = 4/3 E* √R* and S = 3/2 k √δ. Along the contact a
     spring k_t = 8 G* √(R* δ) and a damper with k_t in the place of S, |F_t| ≤ μF.
 
-    **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, .5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
+    **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, 0.5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
     `rolling`: a tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
     **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact
     is the usual one of DEM codes, of the same ζ.

@@ -233,7 +233,7 @@ def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.nda
     """A leg, the middle of its sole in the body frame, and the same from the leg's centre of mass."""
     # The sole's lower side is where the reduced law has the foot.
     hip, end = np.asarray(hip), np.asarray(foot) + np.array([0.0, 0.0, strut])
-    # As far apart as their radius: the strut is never thinner than .87 of it.
+    # As far apart as their radius: the strut is never thinner than 0.87 of it.
     count = int(np.ceil(np.linalg.norm(end - hip) / strut))
     along = hip + np.linspace(0.0, 1.0, count, endpoint=False)[:, None] * (end - hip)
     centre = np.concatenate([along, sole.centre + end])

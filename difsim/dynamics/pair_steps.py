@@ -13,7 +13,7 @@ from difsim.dynamics.pair import Bout, Pair, PairState, Record
 from difsim.dynamics.pair_touch import Nearby, Touches, touches
 from difsim.typing import Scalar
 
-_FEWEST = 20  # steps of a contact: in ten CoR_E errs by up to .01, in two by .3, in one by any factor
+_FEWEST = 20  # steps of a contact: in ten CoR_E errs by up to 0.01, in two by 0.3, in one by any factor
 
 
 class Pressed(eqx.Module):

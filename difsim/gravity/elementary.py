@@ -29,7 +29,7 @@ def _tail(sign: int, largest: float, degree: int) -> list[float]:
 
 
 # The exponents of two numbers, subtracted with their mantissas as fixed point, are log2 of the ratio within
-# .0861 + .5: the reduced ratio lies within 2^±.5861, and s = (ratio - 1)/(ratio + 1) within ±.2005.
+# 0.0861 + 0.5: the reduced ratio lies within 2^±0.5861, and s = (ratio - 1)/(ratio + 1) within ±0.2005.
 _ATANH = {52: _tail(1, 0.2005, 8), 23: _tail(1, 0.2005, 2)}
 # After reduction by a multiple of π/4 the tangent is at most tan(π/8).
 _TAN_PI_8 = math.sqrt(2.0) - 1

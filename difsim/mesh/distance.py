@@ -11,7 +11,7 @@ def signed_distance(mesh: TriMesh, points: Float[np.ndarray, "N 3"]) -> Float[np
     """Signed distances [N] m of `points` [N, 3] m to the surface, negative inside.
 
     The sign is that of the angle-weighted pseudonormal, right at edges and vertices too. Not the fast winding
-    number: libigl's distances with it are wrong by up to .8 %.
+    number: libigl's distances with it are wrong by up to 0.8 %.
 
     **Source:** Baerentzen and Aanaes, IEEE Trans. Vis. Comput. Graph. 11 (2005) 243; libigl.
     """

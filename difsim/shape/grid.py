@@ -31,7 +31,7 @@ class GridSDF(AbstractSDF):
     |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by s(c) at most. In
     the box the error is that of the interpolation. Where the distance is smooth it falls as h³; along edges,
     corners and the medial surface, where the true distance has creases, as h: there s may also exceed the true
-    distance. Comet 67P with 20 000 faces, within 50 m of the surface: .03 h rms, .1 h for 99 %, .2 h at most.
+    distance. Comet 67P with 20 000 faces, within 50 m of the surface: 0.03 h rms, 0.1 h for 99 %, 0.2 h at most.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
     """

@@ -6,7 +6,7 @@ Gradient noise: each point of a unit lattice has a random unit vector g; between
 
 with products w of the quintic step 6t⁵ - 15t⁴ + 10t³, which make n twice continuously differentiable. |n| ≤ 1 and
 |∇n| ≤ 3.225 hold for every choice of the vectors (the second by maximising Σ_c |(∇w_c·u)(p - c) + w_c u| over p
-and unit vectors u: 2.7923 in the middle of a cell). Both are rarely met: the rms of n is .22, of |∇n| 1.0.
+and unit vectors u: 2.7923 in the middle of a cell). Both are rarely met: the rms of n is 0.22, of |∇n| 1.0.
 
 K. Perlin, Improving noise, ACM Trans. Graph. 21 (2002) 681; M. Jarzynski and M. Olano, Hash functions for GPU
 rendering, J. Comput. Graph. Tech. 9(3) (2020) 20 (pcg3d, the hash of lattice points).
@@ -94,7 +94,7 @@ class Rough(AbstractSDF):
     """A solid with a rough surface: where d₀ is its distance, the new surface is d₀(x) = A(x) h(x).
 
     h(x) = Σᵢ gⁱ n(ℓⁱ x/λ) / Σᵢ gⁱ over the octaves, |h| ≤ 1, so that f moves by A at most; the rms of h is some
-    .13 (4 octaves). The lattice of each octave is turned and shifted, so that they do not line up.
+    0.13 (4 octaves). The lattice of each octave is turned and shifted, so that they do not line up.
 
     f = d₀ - A h is no distance: where the noise is steep, |f| is larger than the true distance, and whatever
     marches by it tunnels. `distance` is f/(1 + L) with L = `gradient_bound()`, a bound of |∇(A h)|, given

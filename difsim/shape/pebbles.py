@@ -40,17 +40,17 @@ def fill_with_pebbles(
     crosses: here the edges between triangles of one flat face count too, and their bisector is the normal.
 
     **Arguments:** `vacancy`, in (0, 1): volume outside of all pebbles over that of the mesh; `points` on the
-    edges; `smallest` radius over the largest; `samples`: points inside that measure volumes (8192: to .003).
+    edges; `smallest` radius over the largest; `samples`: points inside that measure volumes (8192: to 0.003).
     **Raises:** ValueError for numbers out of range, and where no pebble is left that adds volume, with the
     vacancy reached.
     **Source:** paper 000 sec. 2.3.
     """
     if not 0 < vacancy < 1:
-        raise ValueError(f"fill_with_pebbles: vacancy = {vacancy} must be between 0 and 1, such as .1")
+        raise ValueError(f"fill_with_pebbles: vacancy = {vacancy} must be between 0 and 1, such as 0.1")
     if points < 1 or samples < 1:
         raise ValueError(f"fill_with_pebbles: points = {points} and samples = {samples} must be at least 1")
     if not 0 < smallest <= 1:
-        raise ValueError(f"fill_with_pebbles: smallest = {smallest} must be in (0, 1], such as .05")
+        raise ValueError(f"fill_with_pebbles: smallest = {smallest} must be in (0, 1], such as 0.05")
     centre, radius = _candidates(mesh, points, smallest)
     empty = _inside(mesh, samples)
     chosen, left = [], []

@@ -27,7 +27,7 @@ class Viscosity(eqx.Module):
     def pressure(self, h: Scalar, offset: Vector, velocity: Vector, density: Scalar) -> Scalar:
         """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
         approach = jnp.minimum(dot(velocity, offset), 0.0)
-        # ε = .01: particles closer than a tenth of h count as that far apart.
+        # ε = 0.01: particles closer than a tenth of h count as that far apart.
         nu = h * approach / (dot(offset, offset) + 0.01 * h**2)
         return (-self.alpha * self.sound * nu + self.beta * nu**2) / density
 

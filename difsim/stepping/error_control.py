@@ -15,7 +15,7 @@ SAFETY, LEAST, MOST = 0.9, 0.1, 5.0  # usual of embedded methods: how far a next
 class ErrorControlledStep(AbstractStep):
     """Steps that err by at most `rtol`, as the model's `attempt` tells; one that errs more is made again, shorter.
 
-    The error of a step goes as dt³: after dt comes .9 dt (rtol/error)^(1/3), a tenth of dt at least and five times
+    The error of a step goes as dt³: after dt comes 0.9 dt (rtol/error)^(1/3), a tenth of dt at least and five times
     at most, and never more than the model's longest stable step. Where a millionth of that still errs by more, the
     run stops with STEP_TOO_SHORT, or NOT_FINITE if the error is not.
 

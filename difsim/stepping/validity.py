@@ -149,7 +149,7 @@ def _(primals, tangents):
 
 
 def _own(x: Array) -> Array:
-    """The size of an array itself: a grain of .1 mm that grows by .1 mm has doubled. One of zeros counts as 1."""
+    """The size of an array itself: a grain of 0.1 mm that grows by 0.1 mm has doubled. One of zeros counts as 1."""
     size = jnp.max(jnp.abs(x))
     return jnp.where(size > 0, size, 1.0)
 

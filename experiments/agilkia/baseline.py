@@ -101,7 +101,7 @@ class Restarts:
 
 
 def evolve(problem: Problem, seed: int, max_generations: int, stall: int) -> Evolution:
-    """One run of the paper's differential evolution: NP 100, CR .8, F .47, stop w < 1e-4."""
+    """One run of the paper's differential evolution: NP 100, CR 0.8, F 0.47, stop w < 1e-4."""
     return differential_evolution(
         problem,
         jax.random.PRNGKey(seed),

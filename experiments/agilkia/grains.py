@@ -24,7 +24,7 @@ from experiments.records import provenance, write_json
 
 FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
-WIDTH = {"feet": 0.9, "drum": 3.4}  # m, of a bed; under feet in one of .6 m soles go in half as deep
+WIDTH = {"feet": 0.9, "drum": 3.4}  # m, of a bed; under feet in one of 0.6 m soles go in half as deep
 TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
 
 

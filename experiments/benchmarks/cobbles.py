@@ -21,7 +21,7 @@ from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import cobble, stone
 
 BATCH = 1000
-# Low enough for the stones to slip: with the paper's .8 they stick, and nothing depends on it.
+# Low enough for the stones to slip: with the paper's 0.8 they stick, and nothing depends on it.
 FRICTION = 0.15
 # Of restitution and friction, either way, for finite differences: where a second contact follows the first, a
 # larger change brings another vertex to it, and in a smaller one rounding shows.
@@ -31,8 +31,8 @@ DERIVED = 16  # releases whose derivatives are checked
 CHRONO = f"""No peer is run: Project Chrono, the paper's engine, is not on PyPI (`pychrono` there is something
 else), and MuJoCo takes a mesh for its convex hull. The paper, on an Intel i7-13700H:
 {paper.HARD_SECONDS} s for a hard collision in steps of 1 ms, {paper.SMOOTH_SECONDS} s for a converged smooth one.
-Measured before, on one core, without output: .05 to .8 s hard (its CoR_E at α = 0 still moves from .52 to .67
-between steps of 1 and .1 ms), 3 s smooth."""
+Measured before, on one core, without output: 0.05 to 0.8 s hard (its CoR_E at α = 0 still moves from 0.52 to 0.67
+between steps of 1 and 0.1 ms), 3 s smooth."""
 
 
 def rows(seeds: int, _: Path) -> Iterator[dict[str, Any]]:

@@ -66,13 +66,13 @@ TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 STEPS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4)  # s, of the peer
 FINEST = 2e-4  # s, of the peer's own reference
 ERROR = 1e-3  # of the path, median over launches
-# The peer's contact is a linear spring and damper that never pulls: e = .6 at a damping ratio of .1809 (its closed
+# The peer's contact is a linear spring and damper that never pulls: e = 0.6 at a damping ratio of 0.1809 (its closed
 # form is that of `LinearClipped`). It lasts as long as ours: half a period of 53 rad/s.
 FREQUENCY, RATIO = 53.0, 0.1809
 
 
 def launches(case: str, seed: int) -> RigidState:
-    """LAUNCHES states: sideways at up to 5 cm/s, in any attitude, with a spin of some .1 rad/s."""
+    """LAUNCHES states: sideways at up to 5 cm/s, in any attitude, with a spin of some 0.1 rad/s."""
     rng, height, speed = np.random.default_rng(seed), CASES[case].height, CASES[case].speed
     attitude = rng.standard_normal((LAUNCHES, 4))
     velocity = np.c_[rng.uniform(-0.05, 0.05, (LAUNCHES, 2)), np.full(LAUNCHES, -speed)]
@@ -167,7 +167,7 @@ def _batch_rows(
     label: str, adaptive: Landing, start: RigidState, runs: int, seconds: float
 ) -> list[dict[str, Any]]:
     """CPU milliseconds of a launch: one by one, in batches, all at once, and by equal steps."""
-    # 20 steps in a contact of .06 s
+    # 20 steps in a contact of 0.06 s
     fixed = Landing(adaptive.case, FixedSteps(round(CASES[adaptive.case].horizon / 3e-3), resolve=0.0))
     ways = {
         "adaptive, batches of 4": (adaptive, 4),

@@ -33,7 +33,7 @@ from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
 
 G, HEIGHT, RESTITUTION = 9.81, 1.2, 0.8
 GROUND = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-# A ball of 1 kg falls 1.2 m and sinks 1 mm: k δ^2.5/2.5 = ½ m v²; ten contacts of .6 ms delay it little.
+# A ball of 1 kg falls 1.2 m and sinks 1 mm: k δ^2.5/2.5 = ½ m v²; ten contacts of 0.6 ms delay it little.
 DEPTH, STIFFNESS = 1e-3, 9.3e8
 WIDTH = 0.05 * DEPTH
 MAX_STEPS = 100_000  # of every adaptive method: a static number, and each other one would compile the case again
@@ -258,7 +258,7 @@ def soft_pair() -> Case:
 
 
 def _ball(p, depth, height, velocity):
-    """A ball of 1 kg, r = .1 m, that rubs on the plane z = 0: friction p[0], speed along x p[1]."""
+    """A ball of 1 kg, r = 0.1 m, that rubs on the plane z = 0: friction p[0], speed along x p[1]."""
     law = PowerLaw.from_restitution(0.6, G / depth**1.5, 1.5, 1.0, 0.05 * depth)
     contact = SurfaceContact(Ball(0.1), law, AtEachPoint(RegularisedCoulomb(p[0], 1e-2)))
     body = RigidBody(1.0, 4e-3 * np.eye(3))
@@ -281,7 +281,7 @@ def _motion(state):
 
 
 def sliding_to_rolling() -> Case:
-    """A ball that slides at 1 m/s and rolls after 2 v/(7 μ g) = .1 s, by μ and v."""
+    """A ball that slides at 1 m/s and rolls after 2 v/(7 μ g) = 0.1 s, by μ and v."""
     return Case("sliding to rolling", _rolling, _motion, (0.3, 1.0), 0.3, step=1e-3)
 
 

@@ -23,7 +23,7 @@ from brax.io import mjcf
 from mujoco import mjx
 
 HEIGHT, TIME, G, RADIUS = 1.2, 1.0, 9.81, 0.1
-DAMPING, ELASTICITY = 45.0, 0.8  # both give a restitution near .8
+DAMPING, ELASTICITY = 45.0, 0.8  # both give a restitution near 0.8
 STEPS = (1e-3, 1e-4)
 
 SCENE = """<mujoco>

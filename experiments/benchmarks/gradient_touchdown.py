@@ -19,10 +19,10 @@ REFERENCE = Sensitivities(rtol=1e-10, atol=1e-10)
 METHODS = {
     "sensitivities 1e-5": Sensitivities(1e-5, 1e-5),
     "sensitivities 1e-6": Sensitivities(1e-6, 1e-6),
-    "sensitivities 1e-6, weight .1 (search)": Sensitivities(1e-6, 1e-6, weight=0.1),
+    "sensitivities 1e-6, weight 0.1 (search)": Sensitivities(1e-6, 1e-6, weight=0.1),
     "sensitivities 1e-6, weight 1e-4 (plain)": Sensitivities(1e-6, 1e-6, weight=1e-4),
     "sensitivities 1e-8 (default)": Sensitivities(1e-8, 1e-8),
-    "sensitivities 1e-8, weight .1": Sensitivities(1e-8, 1e-8, weight=0.1),
+    "sensitivities 1e-8, weight 0.1": Sensitivities(1e-8, 1e-8, weight=0.1),
     "sensitivities 1e-8, weight 1e-4 (plain)": Sensitivities(1e-8, 1e-8, weight=1e-4),
     "fixed steps, 1 ms": FixedSteps(4000),
 }

@@ -20,7 +20,7 @@ from experiments.records import provenance
 from experiments.style import BLACK, GREY, STYLE
 
 COHESIONS = (300.0, 1000.0)  # Pa
-CLOSE = 0.7  # spacings: nearer than this, where a lattice has 1 and sheared soil some .85, is a clump
+CLOSE = 0.7  # spacings: nearer than this, where a lattice has 1 and sheared soil some 0.85, is a clump
 TORN = 1.5  # spacings: what is further from the body is torn off it
 
 

@@ -52,7 +52,7 @@ def spun(
 ) -> tuple[Float[Array, "T 4"], Float[Array, "T 3"]]:
     """Attitudes and spins at `times` of a body without torque: I ω' = (I ω) × ω.
 
-    Classical Runge-Kutta, one step from time to time: good to 1e-6 rad a step for turns of .15 rad a step.
+    Classical Runge-Kutta, one step from time to time: good to 1e-6 rad a step for turns of 0.15 rad a step.
     """
     inverse = inverse3(body.inertia)
 

@@ -1,7 +1,7 @@
 """The cameras of the study: where the view-ports are, the paper's three scenarios, and how well they are known.
 
 The paper names the view-ports and gives no dimensions. Ours: x is the line along which the cobbles approach, y is
-up in the chamber, the cobbles drift along -y; the view-ports are in the wall z = .7 m, "opposite" is z = -.7 m.
+up in the chamber, the cobbles drift along -y; the view-ports are in the wall z = 0.7 m, "opposite" is z = -0.7 m.
 """
 
 import equinox as eqx

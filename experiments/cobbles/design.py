@@ -30,7 +30,7 @@ from experiments.cobbles.nominal import released
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
 
-# Bounds: cameras stay on their wall, z = ±.7 m, about where the view-ports are, and look at the middle.
+# Bounds: cameras stay on their wall, z = ±0.7 m, about where the view-ports are, and look at the middle.
 WALL, AIM = ((-0.6, 0.6), (-0.6, 0.45)), ((-0.3, 0.3), (-0.5, 0.35))  # m
 SPIN = 1.0  # rad/s, each component at the release
 INCLINATION = (0.0, np.radians(60.0))  # the paper's

@@ -195,7 +195,7 @@ def run_estimate(
     """The motion of two bodies before and after their impact, and CoR_E, from a user's tracked markers.
 
     **Arguments:** the files, see tracks_file.py; `out`: folder for estimate.json; `errors`: standard deviations of
-    what is not known, by default 1 px and .67 mm of marker placement; the calibration is then taken as exact.
+    what is not known, by default 1 px and 0.67 mm of marker placement; the calibration is then taken as exact.
     **Returns:** states with standard deviations, CoR_E with its own, residuals by camera.
     **Raises:** ValueError for faulty files, and for tracks that no motion fits.
     """

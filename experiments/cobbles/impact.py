@@ -1,7 +1,7 @@
 """`difsim cobbles --stage impact`: one fit through the impact, from all pixels, beside the paper's two arcs.
 
 Unknown are both states at the start, restitution and friction: 26 numbers, and calibration, markers and compliance
-if asked. The contact is part of the model (through.py), so the .4 s around it need not be dropped, and the motion
+if asked. The contact is part of the model (through.py), so the 0.4 s around it need not be dropped, and the motion
 before and after it is one. The two arcs of the paper have 48 unknowns, and take CoR_E from the energies of both.
 """
 

@@ -24,8 +24,8 @@ def hard(restitution, friction, step) -> HardPair:
 def smooth(restitution, friction, step) -> SmoothPair:
     """Eq 1 of the paper with Hooke's law: a spring and a damper along the normal and across it, the latter slips.
 
-    The paper gives no stiffness. Its smooth model is "non-physical" in steps above 2 ms and converged below .1 ms
-    (Fig. 4), which fits a contact of some 2 ms; its own estimate, .3 ms, is for far stiffer rock.
+    The paper gives no stiffness. Its smooth model is "non-physical" in steps above 2 ms and converged below 0.1 ms
+    (Fig. 4), which fits a contact of some 2 ms; its own estimate, 0.3 ms, is for far stiffer rock.
     """
     across = TangentialSpring(friction, ACROSS * STIFFNESS)
     return SmoothPair(Calibrated(restitution, STIFFNESS, 1), across, LAG * CONTACT, step)

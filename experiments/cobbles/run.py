@@ -39,7 +39,7 @@ class Cobbles:
     """Surface of a body of the experiment, closed, in m; twice, in the order of the calibration's bodies."""
     unknowns: tuple[Unknown, ...] = ()
     """What stages impact and design take as unknown besides states, restitution and friction: "calibration" of
-    the cameras (Table 13), places of "markers" (.67 mm), "compliance" of the contact (to a factor of 2)."""
+    the cameras (Table 13), places of "markers" (0.67 mm), "compliance" of the contact (to a factor of 2)."""
     fits: int = 100
     """How many fits of the nominal case stage impact makes, each to other noise."""
     quick: bool = False

@@ -15,7 +15,7 @@ from experiments.cobbles.paper import INERTIA, LENGTH, MASS, VERTICES
 
 BENNU = Path("Bennu") / "bennu_osirisrex2019_2692f.obj"
 # Which way a principal axis points is free, and so which sides of the cobbles meet. Without this half turn about z
-# they meet 1.1 cm further off the line of centres, and CoR_E is off Table 5 by up to .083 instead of .068.
+# they meet 1.1 cm further off the line of centres, and CoR_E is off Table 5 by up to 0.083 instead of 0.068.
 HALF_TURN = np.array([-1.0, -1.0, 1.0])
 SIZES = (0.02, 0.5)  # m: longest sides that a user's cobble may have
 

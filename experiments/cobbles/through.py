@@ -25,7 +25,7 @@ from experiments.cobbles.laws import STIFFNESS, hard
 from experiments.cobbles.occlusion import in_the_way
 from experiments.cobbles.paper_estimation import MARKER_NOISE
 
-TIMES = np.linspace(0.0, paper.DURATION, 51)  # s: one in .05 s as in the paper's arcs
+TIMES = np.linspace(0.0, paper.DURATION, 51)  # s: one in 0.05 s as in the paper's arcs
 RESTITUTION, FRICTION = 24, 25  # where they are in θ
 STATES = 24  # numbers of both states, before them
 PRIOR = (0.5, 0.5)  # of friction, mean and standard deviation: where the contact sticks, nothing else tells it
@@ -80,7 +80,7 @@ class Setup(eqx.Module):
 
 def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns: tuple[str, ...] = ()) -> Setup:
     """What is unknown besides states, restitution and friction: any of "calibration" (Table 13), "markers"
-    (.67 mm) and "compliance"."""
+    (0.67 mm) and "compliance"."""
     view = View(rig, markers)
     of_uniform = ("calibration" in unknowns) / np.sqrt(3.0)  # Table 13's are half-widths
     spread = View(

@@ -34,11 +34,11 @@ class FootStudy:
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
-    """Distance of the particles, m; the sole is .2 m wide."""
+    """Distance of the particles, m; the sole is 0.2 m wide."""
     speeds: tuple[float, ...] = (0.25, 0.5, 1.0)
     """m/s."""
     depth: float = 0.08
-    """Where a push ends, m: well above the floor at .27 m."""
+    """Where a push ends, m: well above the floor at 0.27 m."""
     load: float = 510.0
     """Mass over area of what is thrown, kg/m²: of Philae's 96 kg on six soles."""
     softening: float = 1.0
@@ -59,7 +59,7 @@ class FootStudy:
     def __post_init__(self):
         if self.quick:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
-            self.grains, self.width = (0.05,), 0.48  # calibrated in .36 m too: a sole 5 cm off both ways just fits
+            self.grains, self.width = (0.05,), 0.48  # calibrated in 0.36 m too: a sole 5 cm off both ways just fits
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
         if self.load <= 0:

@@ -16,7 +16,7 @@ from experiments.cache import CACHE
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
 
-# The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of .25 m and
+# The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of 0.25 m and
 # a floor so deep is hardly felt; and grains above 4 cm, for which those of the bed cannot stand.
 THICKNESSES = 0.25, 0.4, 0.5  # m
 MODULI = 1e7, 1e8, 1e9  # Pa
@@ -24,7 +24,7 @@ FRICTIONS = 0.2, 0.6, 1.0
 DIAMETERS = 1e-4, 4e-2  # m
 DENSITIES = 500.0, 3000.0  # kg/m³
 SOFT = 1e7  # Pa: modulus of the grains that are poured, whose steps are the longest
-POURED = 0.905  # depth of a `Recipe` over how high its bed lies in .6 m, loose at walls; in 1.2 m 3 to 5 % lower
+POURED = 0.905  # depth of a `Recipe` over how high its bed lies in 0.6 m, loose at walls; in 1.2 m 3 to 5 % lower
 LET = 0.02  # s: some forty contacts for which new grains are left to themselves, twice
 
 
@@ -76,7 +76,7 @@ def ground_of(soil: Soil, thickness: float) -> Regolith:
 def turned_into(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
     """The bed with grains of another soil, at rest again, and what is left of motion: the mean speed, m/s.
 
-    They are as large and lie as before, so the packing is that of dry grains with a friction of .6 whatever the
+    They are as large and lie as before, so the packing is that of dry grains with a friction of 0.6 whatever the
     soil. Their density and cohesion are those that give the soil its bulk density and, by Rumpf's sum, its
     tensile strength in this packing.
     """

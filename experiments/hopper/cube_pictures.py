@@ -32,7 +32,7 @@ def draw(result: xr.Dataset, folder: Path) -> None:
 def _trajectories(result: xr.Dataset) -> Figure:
     laws = [str(law) for law in result["law"].values]
     figure = Figure(figsize=(10, 3.4 * len(laws) + 0.6), layout="constrained")
-    figure.suptitle("The same throw in three gravities (.5 m up, .07 m/s, tumbling), until rest")
+    figure.suptitle("The same throw in three gravities (0.5 m up, 0.07 m/s, tumbling), until rest")
     for (side, top), law in zip(figure.subplots(len(laws), 2, squeeze=False), laws, strict=True):
         for target, colour in TARGETS.items():
             fall = result.sel(law=law, target=target)

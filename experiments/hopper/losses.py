@@ -33,7 +33,7 @@ UNKNOWN = {
     "rolling": Log(1e-4, 1e-2, "m"),
     "depth": Log(5e-4, 8e-3, "m"),
 }
-KNOWN = {"depth": 2e-3}  # m at .1 m/s: the stiffness, which a track hardly sees
+KNOWN = {"depth": 2e-3}  # m at 0.1 m/s: the stiffness, which a track hardly sees
 SEARCH = Sensitivities(1e-7, 1e-7, weight=0.1, resolve=0.0)
 STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
 # What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
@@ -194,7 +194,7 @@ def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Fl
 ROUNDS, STARTS = 6, 4
 FARTHEST = 4.0  # standard deviations of a start: farther than chance, where arcs are not linear
 WORSE = 10.0  # a misfit that grows so much no longer converges
-STILL = 0.2  # standard deviations: the solver's errors move the starts by .1
+STILL = 0.2  # standard deviations: the solver's errors move the starts by 0.1
 RARE = 1e-3
 ONE = {"starts": 0, "keep": 1, "stops": STOPS, "throw": False}
 LOSSES = {

@@ -27,7 +27,7 @@ def build(values: dict[str, Scalar]):
 
 
 def release(draw: Float[Array, "9"]) -> RigidState:
-    """Dropped from 1 m at up to .1 m/s sideways, in any attitude, with a spin of some .1 rad/s; `draw` normal."""
+    """Dropped from 1 m at up to 0.1 m/s sideways, in any attitude, with a spin of some 0.1 rad/s; `draw` normal."""
     return RigidState(
         position=jnp.array([0.0, 0.0, 1.0]),
         velocity=jnp.stack([0.1 * jnp.tanh(draw[0]), 0.1 * jnp.tanh(draw[1]), jnp.zeros(())]),

@@ -9,7 +9,7 @@ import numpy as np
 from difsim.stepping import CourantStep, Evolution, describe, evolve
 from experiments.sampling.scene import BED, Case, Scene
 
-COURANT = 0.65  # of the longest step; from .8 on the bed does not rest
+COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest
 DUST = 0.01  # m: what of the bed is higher than that, and not in the tray, is dust
 
 # Of the paper (Figs 5 and 8-11): who has more in the tray at the end.

@@ -40,7 +40,7 @@ class Sampling:
     """Folder for summary.json, the pictures and the runs, which go on where they were interrupted
     (results/sampling/STAGE)."""
     quick: bool = False
-    """A smoke test: 2.8 mm and .02 s. Its answer is not to be quoted."""
+    """A smoke test: 2.8 mm and 0.02 s. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
