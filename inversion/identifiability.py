@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from .branch import Node
 from .leastsq import Fit, Stops, covariance, levenberg_marquardt
 from .outcome import Calls, Status
-from .problem import Problem, strong
+from .problem import Problem, strip_weak_types
 from .sweeps import map_batched
 
 FIXED = "fixed by the data"
@@ -184,7 +184,11 @@ def profiles(
         chain[: row.size] = row
     order = _dealt([row.size for row in rows], len(jax.devices()))
     walked = _walk(
-        problem, x, jnp.asarray(chains[order], x.dtype), jnp.asarray(index)[order], strong(stops or Stops())
+        problem,
+        x,
+        jnp.asarray(chains[order], x.dtype),
+        jnp.asarray(index)[order],
+        strip_weak_types(stops or Stops()),
     )
     walked = [np.asarray(a)[np.argsort(order)] for a in walked]
     return {

@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from difsim.typing import Scalar, number
 
 from .outcome import Calls, Status
-from .problem import AbstractProblem, Problem, strong
+from .problem import AbstractProblem, Problem, strip_weak_types
 from .sweeps import map_batched
 
 
@@ -300,7 +300,7 @@ def fit(
         chosen = _apart(np.asarray(s)[:, np.asarray(problem.free_mask)], misfit, keep - len(x))
         x += [np.asarray(problem.unfold(s[i])) for i in chosen]
     x += [np.full(n, np.nan)] * (keep - len(x))  # always `keep` rows: one compilation
-    found = polish(problem, jnp.asarray(np.stack(x), problem.held.dtype), strong(stops or Stops()))
+    found = polish(problem, jnp.asarray(np.stack(x), problem.held.dtype), strip_weak_types(stops or Stops()))
     calls = calls + Calls(*np.asarray(found.calls).sum(axis=0))
     best = jax.tree.map(lambda leaf: np.asarray(leaf)[int(np.argmin(found.misfit))], found)
     return _report(problem, best, found, calls, throw)

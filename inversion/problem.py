@@ -27,7 +27,7 @@ class Evaluation(eqx.Module):
     predictions: dict[str, Array]
 
 
-def strong(tree: Any) -> Any:
+def strip_weak_types(tree: Any) -> Any:
     """`tree` without weak types: 1.0 and np.float64(1.0) would each compile their own function."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf, tree)
 
@@ -79,13 +79,13 @@ class Problem(AbstractProblem):
     )  # the unknowns in order, one coordinate each: a dict is sorted by jit
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
-        self.parameters = {name: strong(parameter) for name, parameter in parameters.items()}
-        self.predict, self.data = predict, strong(data)
+        self.parameters = {name: strip_weak_types(parameter) for name, parameter in parameters.items()}
+        self.predict, self.data = predict, strip_weak_types(data)
         self.names = tuple(k for k, v in parameters.items() if isinstance(v, AbstractUnknown))
         if not self.names:
             raise ValueError("Problem: every parameter is Fixed: nothing to find")
         self.free_mask = jnp.asarray([not isinstance(parameters[k], Discrete) for k in self.names])
-        self.held = strong(jnp.full(len(self.names), jnp.nan))
+        self.held = strip_weak_types(jnp.full(len(self.names), jnp.nan))
 
     @property
     def unknowns(self) -> tuple[AbstractUnknown, ...]:

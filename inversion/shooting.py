@@ -42,7 +42,7 @@ class Chain:
     used: Bool[np.ndarray, "arcs"]
 
     @property
-    def answers(self) -> Float[np.ndarray, "rows columns"]:
+    def jacobian(self) -> Float[np.ndarray, "rows columns"]:
         """How the misses answer to all u."""
         arcs, k = self.slopes.shape[:2]
         table = np.zeros((arcs, k, arcs + 1, k))
@@ -56,13 +56,13 @@ class Chain:
 
     @property
     def covariance(self) -> Float[np.ndarray, "rows rows"]:
-        return self.answers @ self.answers.T + np.diag(np.tile(self.slack**2, len(self.slopes)))
+        return self.jacobian @ self.jacobian.T + np.diag(np.tile(self.slack**2, len(self.slopes)))
 
     def told(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs_and_one k"]:
         """The most likely u, where the arcs miss by `misses`."""
-        return (self.answers.T @ np.linalg.solve(self.covariance, misses - self.mean)).reshape(self.shifts.shape)
+        return (self.jacobian.T @ np.linalg.solve(self.covariance, misses - self.mean)).reshape(self.shifts.shape)
 
-    def strangeness(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs"]:
+    def chi_squared(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs"]:
         """χ² of each arc's own miss, k degrees of freedom."""
         arcs, k = self.slopes.shape[:2]
         off = (misses - self.mean).reshape(arcs, k)

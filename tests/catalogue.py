@@ -96,7 +96,7 @@ FRICTIONS = catalogue(
 ROLLINGS = catalogue(
     {
         "torque": contact.RollingTorque(0.01, 1e-3),
-        "paper 003": contact.RollingPaper003(0.01, 1e-3),
+        "paper 003": contact.RollingForceAndTorque(0.01, 1e-3),
         "spinning": contact.SpinningResistance(0.002, 1e-3),
     }
 )

@@ -8,7 +8,7 @@ import numpy as np
 from difsim import contact
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
-    AbstractGrip,
+    AbstractFrictionDistribution,
     AbstractNormal,
     AbstractOnset,
     Ball,
@@ -32,7 +32,7 @@ LINEAR = ["linear", "linear clipped", "linear compressive"]
 POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
 NORMALS = [*LINEAR, *POWER, "hertz", "hunt-crossley"]
 IMPACT = 0.1  # m/s, at which the last has its restitution
-GRIPS = ["each point", "effective point", "spring", "Mindlin"]
+FRICTIONS = ["each point", "effective point", "spring", "Mindlin"]
 
 
 class Width(AbstractOnset):
@@ -59,7 +59,7 @@ class OneNormal(AbstractNormal):
     onset: AbstractOnset
 
     @property
-    def abrupt(self):
+    def is_discontinuous(self):
         return True
 
     def stored(self, delta):
@@ -72,15 +72,18 @@ class OneNormal(AbstractNormal):
         return jax.lax.switch(self.which.astype(int), options)
 
 
-class OneGrip(AbstractGrip):
-    grips: tuple[AbstractGrip, ...]
+class OneFriction(AbstractFrictionDistribution):
+    friction_laws: tuple[AbstractFrictionDistribution, ...]
     which: Scalar = number()
 
     def memory(self, points):
         return jnp.zeros((points, 3))
 
     def __call__(self, *args):
-        return jax.lax.switch(self.which.astype(int), [lambda grip=grip: grip(*args) for grip in self.grips])
+        return jax.lax.switch(
+            self.which.astype(int),
+            [lambda friction_law=friction_law: friction_law(*args) for friction_law in self.friction_laws],
+        )
 
 
 def normal(name, e=1.0, width=0.0, mass=MASS) -> OneNormal:
@@ -97,23 +100,23 @@ def normal(name, e=1.0, width=0.0, mass=MASS) -> OneNormal:
     return OneNormal(tuple(laws), float(NORMALS.index(name)), onset)
 
 
-def grip(name, friction=0.0, speed=1e-3, spring=4e4, sticking=None) -> OneGrip:
-    """One of `GRIPS` with a coefficient of friction."""
+def friction_law(name, friction=0.0, speed=1e-3, spring=4e4, sticking=None) -> OneFriction:
+    """One of `FRICTIONS` with a coefficient of friction."""
     sticking = friction if sticking is None else sticking
-    grips = (
+    friction_laws = (
         contact.AtEachPoint(contact.RegularisedCoulomb(friction, speed)),
         contact.AtEffectivePoint(contact.StickSlip(friction, sticking, speed)),
         contact.SpringAtEachPoint(contact.TangentialSpring(friction, spring)),
         contact.SpringAtEachPoint(contact.MindlinSpring(friction, 2e4, 1.0)),
     )
-    return OneGrip(grips, float(GRIPS.index(name)))
+    return OneFriction(friction_laws, float(FRICTIONS.index(name)))
 
 
 def hopper(
     outline,
     inertia,
     law,
-    grip,
+    friction_law,
     surface=FLOOR,
     gravity=(0.0, 0.0, 0.0),
     attractor=0.0,
@@ -127,13 +130,13 @@ def hopper(
     """A hopper of one structure; lengths of rolling resistances and the pull of cohesion may be 0."""
     rolling = (
         contact.RollingTorque(torque, 1e-4),
-        contact.RollingPaper003(paper, 1e-4),
+        contact.RollingForceAndTorque(paper, 1e-4),
         contact.SpinningResistance(spinning, 1e-4),
     )
     cohesion = (contact.LinearCohesion(float(pull_off), 2e-3),)
     return Hopper(
         RigidBody(MASS, inertia),
-        SurfaceContact(outline, law, grip, rolling, cohesion),
+        SurfaceContact(outline, law, friction_law, rolling, cohesion),
         surface,
         PointMass(attractor, (0.0, 0.0, -3.0)) + Uniform(gravity),
         omega,
@@ -141,12 +144,12 @@ def hopper(
     )
 
 
-def ball(law, grip, **numbers) -> Hopper:
-    return hopper(Ball(RADIUS), 0.4 * MASS * RADIUS**2 * np.eye(3), law, grip, **numbers)
+def ball(law, friction_law, **numbers) -> Hopper:
+    return hopper(Ball(RADIUS), 0.4 * MASS * RADIUS**2 * np.eye(3), law, friction_law, **numbers)
 
 
-def cube(law, grip, inertia=CUBE, **numbers) -> Hopper:
-    return hopper(Vertices(contact.box_corners((EDGE, EDGE, EDGE))), inertia, law, grip, **numbers)
+def cube(law, friction_law, inertia=CUBE, **numbers) -> Hopper:
+    return hopper(Vertices(contact.box_corners((EDGE, EDGE, EDGE))), inertia, law, friction_law, **numbers)
 
 
 def state(position, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:

@@ -85,7 +85,7 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
         (FEET, FEET.replace("[1.2, 0.0, -0.75]", "[-0.6, 1.039230, -0.75]"), "overlap"),
         (FEET, "feet_m = [[1.2, 0.0], [-0.6, 1.0], [-0.6, -1.0]]", "must be n x 3 numbers"),
         (FEET, "feet_m = [[1.2, 0.0, -0.75], [-0.6, 1.0]]", "rows of equal length"),
-        ("sole_radius_m = 0.1", "sole_radius_m = 0", "sole_radius_m = 0 must be positive"),
+        ("footpad_radius_m = 0.1", "footpad_radius_m = 0", "footpad_radius_m = 0 must be positive"),
         ("leg_stiffness_N_per_m = 13300.0", "", "lacks 'leg_stiffness_N_per_m'"),
         ("leg_stiffness_N_per_m = 13300.0", "leg_stiffness_N_per_m = -1", "must be positive"),
         ("hull_m = [1.0, 1.0, 0.8]", "hull_m = [1.0, 0.0, 0.8]", "hull_m = [1.0, 0.0, 0.8] must be positive"),

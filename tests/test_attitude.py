@@ -12,7 +12,7 @@ from difsim.dynamics import PairState
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, Status, collide, evolve, settle, simulate, start
 from tests.helpers import single
-from tests.hoppers import ball, grip, normal, state
+from tests.hoppers import ball, friction_law, normal, state
 from tests.test_pair import TIMES, boxes
 
 NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
@@ -63,7 +63,7 @@ def test_a_rate_is_no_attitude():
 
 @pytest.mark.parametrize("q", NONE)
 def test_a_hopper_does_not_start_from_it(q):
-    model = ball(normal("hertz"), grip("each point"))
+    model = ball(normal("hertz"), friction_law("each point"))
     with pytest.raises(ValueError, match=r"Hopper\.start: body\.attitude = "):
         model.start(at(q))
     with pytest.raises(ValueError, match=r"Hopper\.start: target = "):
@@ -85,7 +85,7 @@ def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
 
 @pytest.mark.parametrize("q", NONE[:2])
 def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
-    model = ball(normal("hertz"), grip("each point"))
+    model = ball(normal("hertz"), friction_law("each point"))
     good = model.start(state((0.0, 0.0, 1.0)))
     bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
     times = jnp.array([0.0, 1e-3])

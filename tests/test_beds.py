@@ -6,14 +6,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.beds import Bin, Drum, Figures, GaussianSizes, Recipe, coarse_grained
+from difsim.beds import (
+    BedSpecification,
+    BoxContainer,
+    CylindricalContainer,
+    GaussianSizes,
+    PackingStatistics,
+    coarse_grained,
+)
 from difsim.beds.loose import scattered
 from difsim.dem import HertzMindlin
 from difsim.saving import digest
 
 LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
 SIZES = GaussianSizes(0.018, 0.003)
-RECIPE = Recipe(LAW, SIZES, 1500.0, Drum(0.11), 0.1, seed=3)
+RECIPE = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
 
 
 def test_sizes_are_those_of_a_normal_distribution_that_is_cut_off():
@@ -29,7 +36,7 @@ def test_sizes_are_those_of_a_normal_distribution_that_is_cut_off():
 
 def test_coarse_grains_keep_the_bulk_density():
     """The paper's drum of 5 m, 0.272 m deep, of 0.14 mm grains with a porosity of 0.75: 9.3e11 spheres."""
-    drum, real = Drum(5.0), GaussianSizes(1.4e-4, 0.0)
+    drum, real = CylindricalContainer(5.0), GaussianSizes(1.4e-4, 0.0)
     volume = float(drum.area) * 0.272
     assert real.count(volume, 0.25) == pytest.approx(9.3e11, rel=2e-3)
     coarse = coarse_grained(real, 1000.0, 0.25, factor=200.0, packs=0.58)
@@ -43,24 +50,24 @@ def lattice(container, pitch, half, layers):
     return np.stack(np.meshgrid(along, along, (np.arange(layers) + 0.5) * pitch, indexing="ij")).reshape(3, -1)
 
 
-@pytest.mark.parametrize("container", [Bin((0.2, 0.2)), Drum(0.2)], ids=["bin", "drum"])
+@pytest.mark.parametrize("container", [BoxContainer((0.2, 0.2)), CylindricalContainer(0.2)], ids=["bin", "drum"])
 def test_figures_of_a_cubic_lattice(container):
     place = lattice(container, 0.01, 10, 20)
     overlap = 1e-3  # of the diameter: they touch
-    figures = Figures.of(place, np.full(place.shape[1], 0.005 * (1 + overlap)), 2000.0, container)
+    figures = PackingStatistics.of(place, np.full(place.shape[1], 0.005 * (1 + overlap)), 2000.0, container)
     assert figures.coordination == 6
     assert figures.height == pytest.approx(0.2)
     # The core begins and ends at the lattice's planes only nearly: 1 % of a bed of 16 pitches.
     assert figures.solid_fraction == pytest.approx(np.pi / 6, rel=0.01)
     assert figures.bulk_density == pytest.approx(2000 * figures.solid_fraction)
     assert figures.porosity == 1 - figures.solid_fraction
-    apart = Figures.of(place, np.full(place.shape[1], 0.0049), 2000.0, container)
+    apart = PackingStatistics.of(place, np.full(place.shape[1], 0.0049), 2000.0, container)
     assert apart.coordination == 0
     with pytest.raises(ValueError, match="has no core"):
-        Figures.of(place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container)
+        PackingStatistics.of(place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container)
 
 
-@pytest.mark.parametrize("container", [Bin((0.1, 0.2)), Drum(0.15)], ids=["bin", "drum"])
+@pytest.mark.parametrize("container", [BoxContainer((0.1, 0.2)), CylindricalContainer(0.15)], ids=["bin", "drum"])
 def test_grains_begin_apart_and_inside(container):
     radius = SIZES.radii(200, 0)
     place = scattered(radius, container, 0)
@@ -70,7 +77,7 @@ def test_grains_begin_apart_and_inside(container):
     sides = np.abs(place[:2]) + radius
     assert (sides.max(axis=1) <= np.asarray(container.half_size)).all()
     with pytest.raises(ValueError, match="do not fit"):
-        scattered(radius[:20], Drum(0.02), 0)
+        scattered(radius[:20], CylindricalContainer(0.02), 0)
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +109,8 @@ def test_a_bed_is_kept_by_what_made_it(settled):
     others = (
         eqx.tree_at(lambda r: r.law.friction, RECIPE, 0.4 * jnp.ones(())),
         eqx.tree_at(lambda r: r.gravity, RECIPE, 9.0 * jnp.ones(())),
-        Recipe(LAW, SIZES, 1500.0, Drum(0.11), 0.1, seed=4),
-        Recipe(LAW, SIZES, 1500.0, Bin((0.11, 0.11)), 0.1, seed=3),
+        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, seed=4),
+        BedSpecification(LAW, SIZES, 1500.0, BoxContainer((0.11, 0.11)), 0.1, seed=3),
     )
     assert len({digest(recipe) for recipe in (RECIPE, *others)}) == 5
 
@@ -119,7 +126,7 @@ def refuse(gravity, unrest):
 @pytest.mark.slow
 def test_an_interrupted_bed_goes_on_and_rests_in_low_gravity(tmp_path):
     """Philae's comet: the bed springs up as gravity falls, by little, and rests again."""
-    recipe = Recipe(LAW, SIZES, 1500.0, Drum(0.11), 0.1, gravity=1e-3, seed=3)
+    recipe = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, gravity=1e-3, seed=3)
     with pytest.raises(Settles):
         recipe.bed(tmp_path, watch=refuse)
     (file,) = tmp_path.glob("*")
@@ -142,20 +149,20 @@ def test_bad_input():
     with pytest.raises(ValueError, match="factor ="):
         coarse_grained(SIZES, 1000.0, 0.25, 0.5)
     with pytest.raises(ValueError, match="Drum: diameter = 0"):
-        Drum(0.0)
+        CylindricalContainer(0.0)
     with pytest.raises(ValueError, match="Bin: width"):
-        Bin((1.0, 0.0))
+        BoxContainer((1.0, 0.0))
     with pytest.raises(ValueError, match="Bin: width has shape"):
-        Bin(0.3)
+        BoxContainer(0.3)
     with pytest.raises(ValueError, match="one number"):
-        Drum([0.1, 0.2])
+        CylindricalContainer([0.1, 0.2])
     with pytest.raises(ValueError, match="coarse_grained: density = -5"):
         coarse_grained(SIZES, -5.0, 0.25, 2.0)
     with pytest.raises(ValueError, match="Recipe: density = -5"):
-        Recipe(LAW, SIZES, -5.0, Drum(0.2), 0.1)
+        BedSpecification(LAW, SIZES, -5.0, CylindricalContainer(0.2), 0.1)
     with pytest.raises(ValueError, match="five mean diameters"):
-        Recipe(LAW, SIZES, 1500.0, Drum(0.08), 0.1)
+        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.08), 0.1)
     with pytest.raises(ValueError, match="pour ="):
-        Recipe(LAW, SIZES, 1500.0, Drum(0.2), 0.1, pour=1.0)
+        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, pour=1.0)
     with pytest.raises(ValueError, match="gravity = 0"):
-        Recipe(LAW, SIZES, 1500.0, Drum(0.2), 0.1, gravity=0.0)
+        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, gravity=0.0)

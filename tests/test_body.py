@@ -309,7 +309,7 @@ def lander(**changes) -> Lander:
         "body": RigidBody(96.3, jnp.diag(jnp.array([21.6, 21.6, 31.7]))),
         "feet": FEET,
         "hips": HIPS,
-        "sole_radius": 0.1,
+        "footpad_radius": 0.1,
         "leg_stiffness": 13.3e3,
         "gear": MaxwellLegs(567.0),
         "flywheel": Flywheel(0.0, 1.0),
@@ -321,7 +321,7 @@ def test_landers():
     assert lander().legs == 3
     for change, message in (
         ({"hips": HIPS[:2]}, "same shape"),
-        ({"sole_radius": 0.0}, "sole_radius = 0"),
+        ({"footpad_radius": 0.0}, "footpad_radius = 0"),
         ({"leg_stiffness": -1.0}, "leg_stiffness = -1"),
         ({"feet": -FEET}, "below the centre of mass"),
         ({"feet": FEET[:2], "hips": HIPS[:2]}, "three or more"),

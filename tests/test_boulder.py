@@ -161,7 +161,7 @@ def test_the_work_of_the_forces_is_the_energy_where_the_contact_switches(path):
         stone = boulder()
         edge = stone.cross(*way)
         force, energy = series_force(edge.closure, K, stone.hertz), series_energy(edge.closure, K, stone.hertz)
-        return stone.edge_energy(*way, K), jnp.stack(stone.edge_push(edge, force, energy))
+        return stone.edge_energy(*way, K), jnp.stack(stone.edge_force(edge, force, energy))
 
     energy, push = (np.asarray(x) for x in met(jnp.asarray(ways)))
     work = np.sum(0.5 * (push[1:] + push[:-1]) * np.diff(ways, axis=0), axis=(1, 2))
@@ -182,7 +182,7 @@ def test_forces_are_minus_the_gradient_wherever_the_strut_lies():
         edge = stone.cross(hip, foot)
         force, energy = series_force(edge.closure, K, stone.hertz), series_energy(edge.closure, K, stone.hertz)
         slope = jnp.stack(jax.grad(stone.edge_energy, argnums=(0, 1))(hip, foot, K))
-        return edge.weight, jnp.stack(stone.edge_push(edge, force, energy)), -slope
+        return edge.weight, jnp.stack(stone.edge_force(edge, force, energy)), -slope
 
     weight, push, expected = (np.asarray(x) for x in both(jnp.asarray(hip), jnp.asarray(hip + strut)))
     size = np.abs(expected).max(axis=(1, 2), keepdims=True)

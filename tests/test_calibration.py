@@ -12,12 +12,12 @@ from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.report import calibrated
 from experiments.agilkia.scenario import problem
-from experiments.foot import calibrate, calibration, soles
+from experiments.foot import calibrate, calibration, footpads
 from experiments.foot.calibration import Calibration, fitted, read, unseen
+from experiments.foot.footpads import Throw, judged, throws
 from experiments.foot.run import FootStudy
 from experiments.foot.run import run as run_foot
 from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
-from experiments.foot.soles import Throw, judged, throws
 from experiments.foot.thrown import law_fall
 from inversion import Gaussian
 
@@ -101,7 +101,7 @@ def test_the_shipped_table_is_what_it_says():
     assert parts["soil"] == pytest.approx(np.sqrt(np.mean(unseen(taken, work) ** 2)), rel=1e-3)
     assert float(known.sigma) == pytest.approx(np.linalg.norm([*parts.values()]))
     assert {*parts} == {"soil", "surface", "speed", "load", "width", "diameter"}
-    assert len(table["points"]) == len(taken) >= 32 and table["soles"]["drum_m"] == soles.WIDTH
+    assert len(table["points"]) == len(taken) >= 32 and table["footpads"]["drum_m"] == footpads.WIDTH
     assert {"command", "seed", "created"} <= set(table["made"])
 
 
@@ -167,5 +167,5 @@ def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch):
     for row in summary["throws"]:
         assert row["lost"] > 0 and row["way"] > 0 and row["unrest"] < 0.01
     # Nothing is thrown again.
-    monkeypatch.setattr(soles.Range, "__call__", lambda *_: pytest.fail("thrown again"))
+    monkeypatch.setattr(footpads.Range, "__call__", lambda *_: pytest.fail("thrown again"))
     run_foot(options)

@@ -8,7 +8,7 @@ import pytest
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Fence, Grains, HertzMindlin
+from difsim.dem import Clump, Grains, GrainWall, HertzMindlin
 from difsim.mesh import TriMesh
 from difsim.shape import Plane
 from difsim.stepping import ConstantStep, Status, evolve, start
@@ -122,8 +122,8 @@ def test_one_pebble_is_a_grain():
         lambda s: (s.velocity, s.spin), two.at_rest(jnp.asarray(x)), tuple(map(jnp.asarray, given))
     )
     seen = stepped(two, start(two, state), jnp.asarray(150))
-    pebble = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
-    one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (pebble,))
+    sub_sphere = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
+    one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (sub_sphere,))
     turned = jnp.asarray(TURNED)
     at = flying(x[:, 0], v[:, 0], TURNED, rotation.inverse_rotate(turned, jnp.asarray(spin)))
     state = eqx.tree_at(lambda s: s.velocity, one.at_rest(jnp.asarray(x[:, 1:]), (at,)), jnp.asarray(v[:, 1:]))
@@ -242,7 +242,7 @@ def test_states_of_others_are_refused():
 
 
 def test_a_fence_is_felt_by_grains_alone():
-    model = Grains(LAW, np.full(1, R), RHO, walls=(Fence(FLOOR),), clumps=(CLUMP,))
+    model = Grains(LAW, np.full(1, R), RHO, walls=(GrainWall(FLOOR),), clumps=(CLUMP,))
     clump = flying((9 * R, 0.0, 1.5 * R), (0.0, 0.0, -1.0), TURNED)
     state = model.at_rest(jnp.array([[0.0], [0.0], [1.01 * R]]), (clump,))
     state = eqx.tree_at(lambda s: s.velocity, state, jnp.array([[0.0], [0.0], [-0.3]]))

@@ -56,8 +56,8 @@ def test_the_pull_off_force_is_exact(law, cohesion, onset):
     """Four points on a plane, drawn off slowly: the greatest pull is 4 F_c, whatever the onset."""
     normal = law(1e5, 10.0, onset) if law is LinearClipped else law(1e6, 10.0, 1.5, onset)
     feet = Vertices([[0.1, 0.1, 0.0], [0.1, -0.1, 0.0], [-0.1, 0.1, 0.0], [-0.1, -0.1, 0.0]])
-    grip = AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
-    contact = SurfaceContact(feet, normal, grip, cohesion=(cohesion,))
+    friction_law = AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+    contact = SurfaceContact(feet, normal, friction_law, cohesion=(cohesion,))
     ground = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     zero = jnp.zeros(3)
 

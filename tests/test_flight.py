@@ -240,8 +240,8 @@ def test_what_misses_is_where_it_would_be():
     times = jnp.array([0.0, 1e5])
     found = simulate(ball(2e3), UP, times, method=ToContact(), throw=False)
     np.testing.assert_array_equal(found.times, times)
-    coasted = simulate(ball(2e3), UP, times, method=Coast())
-    np.testing.assert_allclose(found.states.position, coasted.states.position, rtol=1e-10)
+    free_flight = simulate(ball(2e3), UP, times, method=Coast())
+    np.testing.assert_allclose(found.states.position, free_flight.states.position, rtol=1e-10)
 
 
 def test_wrong_resolutions_are_refused():

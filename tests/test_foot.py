@@ -16,12 +16,12 @@ from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 @pytest.mark.parametrize("dimension, area", [(2, 2 * RADIUS), (3, np.pi * RADIUS**2)])
 def test_the_sole_starts_where_nothing_touches_it(dimension, area):
     foot = Foot.of(dimension, 0.02)
-    bed, sole = foot.position[:, : foot.soil], foot.position[:, foot.soil + foot.box :]
+    bed, footpad = foot.position[:, : foot.soil], foot.position[:, foot.soil + foot.box :]
     assert bed[-1].max() == pytest.approx(-0.01)
-    assert sole[-1].min() - bed[-1].max() == pytest.approx(SUPPORT * 0.02)
+    assert footpad[-1].min() - bed[-1].max() == pytest.approx(SUPPORT * 0.02)
     assert foot.area == pytest.approx(area, rel=0.05)
     # Its lower side is half a spacing below its particles, as the surface is above the bed's.
-    assert foot.penetration(1.0, 0.0) == pytest.approx(0.01 - sole[-1].min())
+    assert foot.penetration(1.0, 0.0) == pytest.approx(0.01 - footpad[-1].min())
     assert foot.penetration(0.5, 0.2) - foot.penetration(0.5, 0.0) == pytest.approx(0.1)
 
 
@@ -112,12 +112,12 @@ def test_grains_of_any_size_are_the_laws_soil():
 
 
 def test_the_sole_is_a_disc_of_pebbles_that_stays_level():
-    sole = grains.sole(510.0)
-    x, r = np.asarray(sole.centre), np.asarray(sole.radius)
+    footpad = grains.footpad(510.0)
+    x, r = np.asarray(footpad.centre), np.asarray(footpad.radius)
     assert (np.hypot(x[:, 0], x[:, 1]) + r).max() < RADIUS + 1e-12
     assert (np.abs(x[:, 2]) + r).max() == pytest.approx(0.5 * grains.THICKNESS)
-    assert float(sole.body.mass) == pytest.approx(510.0 * np.pi * RADIUS**2)
-    assert float(sole.body.inertia[0, 0] / sole.body.mass) > 100 * RADIUS**2
+    assert float(footpad.body.mass) == pytest.approx(510.0 * np.pi * RADIUS**2)
+    assert float(footpad.body.inertia[0, 0] / footpad.body.mass) > 100 * RADIUS**2
 
 
 def test_a_way_of_constant_force_has_its_pressure():

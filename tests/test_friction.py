@@ -8,7 +8,7 @@ import pytest
 from difsim.contact import (
     MindlinSpring,
     RegularisedCoulomb,
-    RollingPaper003,
+    RollingForceAndTorque,
     RollingTorque,
     SpinningResistance,
     StickSlip,
@@ -134,7 +134,7 @@ def test_stick_slip_holds_without_creep():
     ("law", "deceleration"),
     [
         (RollingTorque(0.01, 1e-5), 5 / 7 * 0.01 / RADIUS * G),
-        (RollingPaper003(0.01, 1e-5), 5 / 2 * 0.01 / RADIUS * G),
+        (RollingForceAndTorque(0.01, 1e-5), 5 / 2 * 0.01 / RADIUS * G),
     ],
     ids=["torque: 5/7 μ_r g", "paper 003: 5/2 (C/R) g"],
 )
@@ -154,7 +154,7 @@ def test_rolling_decay(law, deceleration):
 def test_paper_003_leaves_the_slip_untouched():
     spin, normal = jnp.array([0.3, -0.2, 0.5]), jnp.array([0.6, 0.0, 0.8])
     arm, inertia = jnp.array([0.1, 0.2, -0.3]), jnp.diag(jnp.array([0.1, 0.2, 0.15]))
-    law = RollingPaper003(0.01, 1e-3)
+    law = RollingForceAndTorque(0.01, 1e-3)
     force, torque = law.wrench(jnp.array(5.0), spin, normal, arm, jnp.array(MASS), inertia)
     slip_rate = force / MASS + jnp.cross(jnp.linalg.solve(inertia, torque), arm)
     np.testing.assert_allclose(jnp.cross(slip_rate, normal), 0, atol=1e-15)
@@ -271,7 +271,7 @@ def test_rolling_derivatives_and_float32(law):
         (lambda: TangentialSpring(0.1, 0.0), "constant"),
         (lambda: MindlinSpring(0.1, 1.0, -1.0), "R*"),
         (lambda: RollingTorque(-1.0, 1.0), "length"),
-        (lambda: RollingPaper003(1.0, 0.0), "speed"),
+        (lambda: RollingForceAndTorque(1.0, 0.0), "speed"),
         (lambda: SpinningResistance(1.0, -1.0), "speed"),
     ],
 )

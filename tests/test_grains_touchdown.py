@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from difsim.beds import Bed
-from difsim.beds.figures import Figures
-from difsim.dem import NOBODY, AtWall, Grains, GrainsState, HertzMindlin, Touching
+from difsim.beds.statistics import PackingStatistics
+from difsim.dem import PADDING, Grains, GrainsState, HertzMindlin, PairMemory, WallMemory
 from difsim.dem.contacts import remembered_by_pairs
 from difsim.dem.touching import Shear
 from difsim.particles import Pairs
@@ -31,14 +31,14 @@ def bed():
     """Two grains that touch, one on the floor; a third pair is room that is left."""
     shear = Shear(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
     zero = jnp.zeros((3, 2))
-    pairs = Touching(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
+    pairs = PairMemory(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
     at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])
-    wall = AtWall(jnp.array([0, NOBODY], jnp.int32), shear)
+    wall = WallMemory(jnp.array([0, PADDING], jnp.int32), shear)
     state = GrainsState(at, zero, zero, pairs, (wall, wall))
     walls = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Outside(Cylinder(0.3))
     law = HertzMindlin(1e7, 0.25, 0.5, 0.6)
     grains = Grains(law, np.array([0.05, 0.055]), 600.0, (0.0, 0.0, -1e-4), walls)
-    return Bed(grains, state, Figures(0.25, 0.6, 0.4, 360.0, 5.0, 1))
+    return Bed(grains, state, PackingStatistics(0.25, 0.6, 0.4, 360.0, 5.0, 1))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_a_bed_lies_under_each_foot_with_all_that_its_contacts_remember(bed):
     np.testing.assert_allclose(state.position[:, 2:4] - bed.state.position, [[-0.6] * 2, [1.0] * 2, [-0.25] * 2])
     np.testing.assert_array_equal(state.pairs.first, [0, 2, 4])
     np.testing.assert_array_equal(state.pairs.second, [1, 3, 5])
-    np.testing.assert_array_equal(state.walls[0].who, [0, NOBODY, 2, NOBODY, 4, NOBODY])
+    np.testing.assert_array_equal(state.walls[0].who, [0, PADDING, 2, PADDING, 4, PADDING])
     kept = bed.state.pairs.memory.force
     for at in state.walls:
         np.testing.assert_array_equal(at.memory.force, np.tile(kept, 3))
@@ -83,36 +83,36 @@ def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
 
 def test_the_scene_starts_as_the_reduced_law_does_and_touches_nothing(bed, known):
     lander = read_lander(DATA / "philae.toml")
-    scene = build(known, OPTIMUM, lander["pebbles"], bed, drum=False)
+    scene = build(known, OPTIMUM, lander["sub_spheres"], bed, drum=False)
     _, start = known.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
     centre, velocity, _ = scene.lander.whole(scene.state.clumps[0])
     np.testing.assert_allclose(centre, start.body.position, atol=1e-12)
     np.testing.assert_allclose(velocity, start.body.velocity, atol=1e-12)
-    pebbles = scene.lander.spheres(scene.state.clumps[0])
+    sub_spheres = scene.lander.spheres(scene.state.clumps[0])
     velocity = np.asarray(velocity)
     for wall in scene.grains.walls:
-        assert float(jnp.min(jax.vmap(wall.distance, in_axes=1)(pebbles.position) - pebbles.radius)) > 0.03
+        assert float(jnp.min(jax.vmap(wall.distance, in_axes=1)(sub_spheres.position) - sub_spheres.radius)) > 0.03
     # Each foot comes down within 10 cm of the middle of its bed.
-    at = np.asarray(pebbles.position)
+    at = np.asarray(sub_spheres.position)
     landing = at[:2] + velocity[:2, None] * at[2] / -velocity[2]
     middles = np.asarray(scene.grains.walls[1].sdf.sdf.solids[1].position)[:2]
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
 
 
 def test_what_is_refused(bed, known, tmp_path):
-    pebbles = read_lander(DATA / "philae.toml")["pebbles"]
+    sub_spheres = read_lander(DATA / "philae.toml")["sub_spheres"]
     with pytest.raises(ValueError, match="too narrow"):
-        build(known, OPTIMUM, pebbles, bed, drum=True)
+        build(known, OPTIMUM, sub_spheres, bed, drum=True)
     wide = eqx.tree_at(lambda b: b.grains.walls[1].sdf.radius, bed, jnp.asarray(1.1))
     with pytest.raises(ValueError, match="--bed drum"):
-        build(known, OPTIMUM, pebbles, wide, drum=False)
+        build(known, OPTIMUM, sub_spheres, wide, drum=False)
     with pytest.raises(ValueError, match="no --quick"):
         run(Agilkia(regolith="grains", quick=True, out=tmp_path))
-    text = (DATA / "philae.toml").read_text().split("[pebbles]")[0]
+    text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match="no table"):
         run(Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path))
-    (tmp_path / "bad.toml").write_text(text + "[pebbles]\nstrut_radius_m = 0.02\n")
+    (tmp_path / "bad.toml").write_text(text + "[sub_spheres]\nstrut_radius_m = 0.02\n")
     with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
         read_lander(tmp_path / "bad.toml")
 

@@ -10,30 +10,30 @@ import pytest
 
 from difsim import rotation
 from difsim.body import RigidState
-from difsim.dynamics import Burst, Wheeled
+from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping import FixedSteps, Sensitivities, simulate
 from experiments.hopper import hop
 from experiments.hopper.scenes import EDGE, cube
 
 
 def test_a_burst_gives_the_wheels_their_momentum_and_takes_it():
-    burst = Burst((1e-3, -2e-3, 0.0), 10.0, 0.5)
+    torque_profile = TorqueProfile((1e-3, -2e-3, 0.0), 10.0, 0.5)
     t = np.linspace(0.0, 11.0, 110_001)
-    torque = np.asarray(jax.vmap(burst.torque)(jnp.asarray(t)))
+    torque = np.asarray(jax.vmap(torque_profile.torque)(jnp.asarray(t)))
     momentum = np.cumsum(torque, axis=0) * (t[1] - t[0])
-    np.testing.assert_allclose(momentum[t <= 10.0][-1], burst.momentum, atol=1e-8)
+    np.testing.assert_allclose(momentum[t <= 10.0][-1], torque_profile.momentum, atol=1e-8)
     np.testing.assert_allclose(momentum[-1], 0, atol=1e-8)
     assert np.abs(torque).max() == pytest.approx(2 * 2e-3 / 0.5, rel=1e-3)
     for bad in ({"spin_up": 0.0, "brake": 1.0}, {"spin_up": 1.0, "brake": -1.0}):
         with pytest.raises(ValueError, match="must be positive"):
-            Burst((1e-3, 0.0, 0.0), **bad)
+            TorqueProfile((1e-3, 0.0, 0.0), **bad)
 
 
 def test_wheels_turn_the_body_and_conserve_what_they_must():
     """Far above a rotating target: total angular momentum against the stars, and energy less the motors' work."""
     hopper = replace(cube(1e-4), omega=jnp.array([0.02, 0.05, -0.1]))
     body = RigidState((0.0, 0.0, 50.0), (0.0, 0.0, 0.0), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
-    model = Wheeled(hopper, Burst((3e-3, -2e-3, 1e-3), 3.0, 1.0), wheel_inertia=1e-3)
+    model = Wheeled(hopper, TorqueProfile((3e-3, -2e-3, 1e-3), 3.0, 1.0), wheel_inertia=1e-3)
     solution = simulate(model, model.start(hopper.start(body)), jnp.linspace(0.0, 5.0, 11), method=FixedSteps(40))
     energy = sum(np.asarray(part) for part in solution.ledger["energy"].values())
     works = np.abs(solution.states.work).max()

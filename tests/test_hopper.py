@@ -9,7 +9,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
     PowerLawClipped,
-    RollingPaper003,
+    RollingForceAndTorque,
     StickSlip,
     SurfaceContact,
     Vertices,
@@ -34,14 +34,14 @@ from tests.hoppers import (
     ball,
     cube,
     follow,
-    grip,
+    friction_law,
     normal,
     state,
     with_surface,
 )
 
 G = 9.81
-SMOOTH = grip("each point")
+SMOOTH = friction_law("each point")
 
 
 def exponent(name):
@@ -99,7 +99,11 @@ def test_an_oblique_bounce_closes_its_accounts(name):
     """Friction, springs, rolling resistance and cohesion in one impact of a cube's corner."""
     width = 0.05 * elastic_depth("power 1.5", 1.0)
     model = cube(
-        normal("power 1.5 clipped", 0.6, width), grip(name, 0.4, 1e-2), torque=1e-3, paper=1e-3, pull_off=2.0
+        normal("power 1.5 clipped", 0.6, width),
+        friction_law(name, 0.4, 1e-2),
+        torque=1e-3,
+        paper=1e-3,
+        pull_off=2.0,
     )
     start = state((0.0, 0.0, 0.45), (0.3, 0.1, -1.0), (0.5, -1.0, 0.2), (0.8, 0.3, 0.4, 0.33))
     solution = follow(model, start, 0.4)
@@ -137,7 +141,7 @@ def _still(start):
 @pytest.mark.slow
 def test_the_same_plane_as_plane_table_and_mesh_gives_the_same_rebound():
     width = 0.1 * elastic_depth("power 1.5", 1.0)
-    model = cube(normal("power 1.5 clipped", 0.6, width), grip("each point", 0.4, 1e-2))
+    model = cube(normal("power 1.5 clipped", 0.6, width), friction_law("each point", 0.4, 1e-2))
     start = state((0.0, 0.0, 0.4), (0.3, 0.1, -1.0), (0.5, -1.0, 0.2), (0.8, 0.3, 0.4, 0.33))
     expected = follow(model, start, 0.4).last.body
     low, high = (-1.5, -1.5, -2.0), (1.5, 1.5, 0.0)
@@ -200,14 +204,14 @@ def grounded(stiffness, friction, rolling, omega):
         Vertices(box_corners((EDGE, EDGE, EDGE))),
         PowerLawClipped(stiffness, 30.0, 1.5, 1e-3),
         AtEffectivePoint(StickSlip(friction, friction, 0.2)),
-        (RollingPaper003(rolling, 0.1),),
+        (RollingForceAndTorque(rolling, 0.1),),
     )
     return Hopper(RigidBody(MASS, CUBE), contact, FLOOR, Uniform((0, 0, -G)), omega)
 
 
 def test_new_numbers_are_not_traced_again():
-    a = cube(normal("hertz", width=1e-3), grip("spring", 0.4), gravity=(0, 0, -G))
-    b = cube(normal("linear", 0.5, 2e-3), grip("Mindlin", 0.3), gravity=(0, 0, -1.0), omega=(0, 0, 1.0))
+    a = cube(normal("hertz", width=1e-3), friction_law("spring", 0.4), gravity=(0, 0, -G))
+    b = cube(normal("linear", 0.5, 2e-3), friction_law("Mindlin", 0.3), gravity=(0, 0, -1.0), omega=(0, 0, 1.0))
     moving = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
     calls = [(m, m.start(s)) for m, s in ((a, moving), (b, state((0, 0, 0.1))))]
     assert count_traces(lambda m, s: m.field(0.0, s), *calls) == 1

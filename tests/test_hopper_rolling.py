@@ -5,7 +5,19 @@ import numpy as np
 import pytest
 
 from tests.helpers import approx
-from tests.hoppers import EDGE, MASS, RADIUS, account, ball, cube, follow, grip, normal, state, static_depth
+from tests.hoppers import (
+    EDGE,
+    MASS,
+    RADIUS,
+    account,
+    ball,
+    cube,
+    follow,
+    friction_law,
+    normal,
+    state,
+    static_depth,
+)
 
 G = 9.81
 
@@ -17,7 +29,7 @@ def rolling_ball(friction, tangent=0.0, law="each point", speed=1e-3, **lengths)
     """A ball at rest in its static depth, on a slope of `tangent`."""
     theta = np.arctan(tangent)
     gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])
-    model = ball(normal("linear clipped", 0.5), grip(law, friction, speed), gravity=gravity, **lengths)
+    model = ball(normal("linear clipped", 0.5), friction_law(law, friction, speed), gravity=gravity, **lengths)
     return model, RADIUS - static_depth(MASS * G * np.cos(theta))
 
 
@@ -80,7 +92,7 @@ def block(friction, tangent=0.0, law="effective point", sticking=None, pull_off=
     gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])
     model = cube(
         normal("linear clipped", 0.3, 1e-5, MASS / 4),
-        grip(law, friction, 1e-3, sticking=sticking),
+        friction_law(law, friction, 1e-3, sticking=sticking),
         gravity=gravity,
         pull_off=pull_off,
     )

@@ -247,7 +247,9 @@ def test_which_laws_are_abrupt_at_touch():
         law = param.values[0]
         near = jnp.array([-1e-16, 1e-16, 1e-12])
         before, after, later = jax.vmap(lambda depth: law.force(depth, jnp.array(0.3)))(near)  # noqa: B023
-        assert law.abrupt == bool((abs(after - before) > 1.0) | (abs(later - after) > 1e6 * 1e-12)), param.id
+        assert law.is_discontinuous == bool((abs(after - before) > 1.0) | (abs(later - after) > 1e6 * 1e-12)), (
+            param.id
+        )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from test_stone import box_mesh
 from difsim import rotation
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, simultaneous
-from difsim.dynamics import HardPair, Pair, PairState, coasted, least_gap, separation
+from difsim.dynamics import HardPair, Pair, PairState, free_flight, least_gap, separation
 from difsim.shape import Box
 from difsim.stepping import Status, collide
 
@@ -49,7 +49,7 @@ def crossed(height=0.3, speed=1.0, aside=(0.003, 0.004)) -> PairState:
 def test_free_rotation_returns_after_its_period_and_keeps_what_it_must():
     top = RigidBody(1.0, np.diag([1.0, 2.0, 3.0]))
     start = body((0.0, 0, 0), (1.0, 0, 0), spin=(0.02, 1.0, 0.01))
-    fly = jax.jit(lambda dt, state=start: coasted(top, state, jnp.array([0.0, 0.0, -2.0]), dt))
+    fly = jax.jit(lambda dt, state=start: free_flight(top, state, jnp.array([0.0, 0.0, -2.0]), dt))
     end = fly(jnp.asarray(2 * 20.752016850))  # the period of the polhode, by the elliptic integral K
     np.testing.assert_allclose(end.spin, start.spin, atol=2e-8)
     np.testing.assert_allclose(
@@ -230,8 +230,8 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
         collide(boxes(), away, TIMES)
     with pytest.raises(ValueError, match="overlap"):
         collide(boxes(), crossed(height=0.1), TIMES)
-    broken = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
-    assert collide(boxes(), broken, TIMES, throw=False).status == Status.NOT_FINITE
+    nonfinite = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
+    assert collide(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
     with pytest.raises(ValueError, match="increase"):
         collide(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="at least 1"):

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import dot, made_once, minus, pair_map
+from difsim.particles import dot, minus, optimisation_barrier, pair_map
 from difsim.particles.parts import CHUNK
 from tests.helpers import close, random_like
 
@@ -104,7 +104,7 @@ def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
     x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
 
     def f(x, known):
-        return jnp.sum(jnp.sin(made_once({"square": x**2}, known)["square"]))
+        return jnp.sum(jnp.sin(optimisation_barrier({"square": x**2}, known)["square"]))
 
     slope = jax.grad(f)(x, known)
     np.testing.assert_allclose(slope, 2 * x * jnp.cos(x**2), rtol=1e-14)
@@ -116,6 +116,6 @@ def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="of loops on a CPU")
 def test_a_compiler_does_not_see_through_what_is_made_once():
     x, known = jnp.ones(7), jnp.asarray(True)
-    program = jax.jit(lambda x, known: made_once(x**2, known) + 1.0).lower(x, known).compile()
+    program = jax.jit(lambda x, known: optimisation_barrier(x**2, known) + 1.0).lower(x, known).compile()
     assert "conditional(" in program.as_text()
     assert jnp.isnan(program(x, ~known)).all()

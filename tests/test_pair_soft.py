@@ -40,7 +40,7 @@ def touching(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
     )
 
 
-def bout(pair, state):
+def episode(pair, state):
     # Not weakly typed: one compilation for all numbers.
     return _bout(*jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state)))
 
@@ -49,11 +49,11 @@ def bout(pair, state):
 def _bout(pair, state):
     record = Record(jnp.array([0.0, DURATION / 2, 4 * DURATION]), jnp.full((3, 26), jnp.nan))
     near = nearby(pair, state)
-    return pair.law.bout(pair, state, near, touches(pair, state, near), record)
+    return pair.law.episode(pair, state, near, touches(pair, state, near), record)
 
 
 def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
-    after, record = bout(smooth(0.6), touching())
+    after, record = episode(smooth(0.6), touching())
     # Two dampers, each for the whole mass on half the stiffness: together √2 times as strong as one for both.
     both = LinearClipped.from_restitution(0.6, K / 2, MASS / 2, Sharp()).damping * 2
     expected = LinearClipped(K, both, Sharp()).restitution(MASS / 2)
@@ -74,7 +74,7 @@ def assert_slid_throughout(after, friction, rtol):
 
 def test_smooth_contact_keeps_momentum_and_angular_momentum():
     pair, start = smooth(0.7, 0.1), touching(slide=3.0, spin=(3.0, 2.0, -1.0))
-    after, _ = bout(pair, start)
+    after, _ = episode(pair, start)
     np.testing.assert_allclose(pair.momentum(after.state), pair.momentum(start), atol=1e-12)
     np.testing.assert_allclose(pair.angular_momentum(after.state), pair.angular_momentum(start), atol=1e-11)
     np.testing.assert_allclose(
@@ -86,16 +86,16 @@ def test_smooth_contact_keeps_momentum_and_angular_momentum():
 
 def test_smooth_contact_converges_in_its_step():
     start = touching(slide=0.1)
-    u = [bout(smooth(0.6, 0.5, step=DURATION / n), start)[0].impulse for n in (50, 100, 800)]
+    u = [episode(smooth(0.6, 0.5, step=DURATION / n), start)[0].impulse for n in (50, 100, 800)]
     assert np.max(np.abs(u[1] - u[2])) < 2e-3 * np.max(np.abs(u[2]))
     assert np.max(np.abs(u[1] - u[2])) < np.max(np.abs(u[0] - u[2]))
 
 
 def test_a_contact_of_too_few_steps_is_told():
     for step, coarse in ((DURATION / 200, False), (DURATION / 25, False), (DURATION / 10, True), (DURATION, True)):
-        after, _ = bout(smooth(0.6, step=step), touching())
+        after, _ = episode(smooth(0.6, step=step), touching())
         assert after.coarse == coarse and not after.unfinished
-        after, _ = bout(compliant(step=step), touching())
+        after, _ = episode(compliant(step=step), touching())
         assert after.coarse == coarse
 
 
@@ -103,7 +103,7 @@ def test_a_contact_without_force_has_a_point_and_a_normal_aslant_too():
     n = np.array([0.48, 0.6, 0.64])
     turn = np.array([1.64, -0.6, 0.48, 0.0]) / np.sqrt(3.28)  # z to n
     bodies = (RigidState(way, v, turn, (0.0, 0.0, 0.0)) for way, v in ((np.zeros(3), -n), (2 * R * n, n)))
-    after, _ = bout(smooth(0.6, step=DURATION / 200), PairState(*bodies))
+    after, _ = episode(smooth(0.6, step=DURATION / 200), PairState(*bodies))
     np.testing.assert_allclose(after.impulse, 0, atol=1e-12)
     np.testing.assert_allclose(after.normal, n, atol=1e-12)
 
@@ -113,7 +113,7 @@ def compliant(cohesion=0.0, e=1.0, friction=0.5, step=DURATION / 200) -> Pair:
 
 
 def test_compliance_alone_is_elastic_and_sets_the_duration():
-    after, _ = bout(compliant(), touching())
+    after, _ = episode(compliant(), touching())
     u = after.state.second.velocity[2] - after.state.first.velocity[2]
     np.testing.assert_allclose(u, 1.0, rtol=1e-3)
     np.testing.assert_allclose(after.duration, DURATION, rtol=0.02)
@@ -123,7 +123,7 @@ def test_how_steps_fall_on_the_parting_shows_in_no_derivative():
     """With the force at the middle of a step the rebound had teeth of 1.2e-4 as a function of the compliance."""
     pair, shares = compliant(e=0.6, step=DURATION / 40), np.linspace(0.94, 1.06, 13)
     changed = [eqx.tree_at(lambda p: p.law.compliance, pair, share * 2 / K) for share in shares]
-    u = [float(bout(p, touching())[0].state.second.velocity[2]) for p in changed]
+    u = [float(episode(p, touching())[0].state.second.velocity[2]) for p in changed]
     np.testing.assert_allclose(u, np.polyval(np.polyfit(shares, u, 2), shares), atol=1e-5)
 
 
@@ -132,19 +132,19 @@ def test_cohesion_takes_its_work_and_holds_what_is_slower():
     F = 6000.0
     work = 2 * 0.5 * (2 / K) * F**2
     escape = np.sqrt(2 * work / (MASS / 2))
-    after, _ = bout(compliant(F), touching(2 * escape))
+    after, _ = episode(compliant(F), touching(2 * escape))
     u = after.state.second.velocity[2] - after.state.first.velocity[2]
     np.testing.assert_allclose(u, np.sqrt(3) * escape, rtol=0.01)
-    held, _ = bout(compliant(F, e=0.5), touching(0.9 * escape))
+    held, _ = episode(compliant(F, e=0.5), touching(0.9 * escape))
     assert held.duration >= 4 * DURATION and not held.unfinished
 
 
 def test_rigid_friction_slides_and_sticks():
     pair = compliant(friction=0.1)
-    slid, _ = bout(pair, touching(slide=2.0))
+    slid, _ = episode(pair, touching(slide=2.0))
     assert_slid_throughout(slid, 0.1, rtol=1e-3)
     # A solid ball that sticks: 2/7 of the slip's momentum.
-    stuck, _ = bout(pair, touching(slide=0.01))
+    stuck, _ = episode(pair, touching(slide=0.01))
     np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
     for after, slide in ((slid, 2.0), (stuck, 0.01)):
         assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching(slide=slide))

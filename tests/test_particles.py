@@ -44,8 +44,8 @@ def test_rigid_particles_do_not_meet_each_other():
     x = np.random.default_rng(0).random((2, 200))
     rigid = np.arange(200) < 50
     some = listed(Neighbours.allocate(x, 0.15, 0.0, rigid=rigid))
-    meet = ~(rigid[:, None] & rigid[None])
-    np.testing.assert_array_equal(some, np.asarray(all_pairs(jnp.asarray(x), 0.15)) & meet)
+    closest_point = ~(rigid[:, None] & rigid[None])
+    np.testing.assert_array_equal(some, np.asarray(all_pairs(jnp.asarray(x), 0.15)) & closest_point)
 
 
 def test_a_list_lasts_for_half_its_skin():

@@ -13,7 +13,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
     LinearClipped,
-    RollingPaper003,
+    RollingForceAndTorque,
     StickSlip,
     SurfaceContact,
     Vertices,
@@ -99,7 +99,7 @@ def box(p):
         Vertices(box_corners((0.2, 0.2, 0.2))),
         LinearClipped.from_restitution(p[0], 1e3, 1.0, 1e-4),
         AtEffectivePoint(StickSlip(p[1], p[1], 1e-3)),
-        (RollingPaper003(2e-3, 1e-3),),
+        (RollingForceAndTorque(2e-3, 1e-3),),
     )
     return Hopper(RigidBody(1.0, np.eye(3) * 0.04 / 6), contact, floor(), Uniform((0.0, 0.0, -5.7e-3)))
 

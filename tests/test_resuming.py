@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.beds import Drum, GaussianSizes, Recipe
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.dem import Grains, HertzMindlin
 from difsim.gravity import Gridded
 from difsim.shape import GridSDF, Plane
@@ -34,7 +34,7 @@ def two_grains(folder: Path):
 
 
 def bed(folder: Path):
-    recipe = Recipe(LAW, GaussianSizes(0.018, 0.003), 1500.0, Drum(0.11), 0.1, seed=3)
+    recipe = BedSpecification(LAW, GaussianSizes(0.018, 0.003), 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
     return recipe.bed(folder, watch=lambda *_: 1 / 0)
 
 
@@ -79,8 +79,8 @@ def test_what_lies_in_a_results_folder_is_never_executed(make, file, tmp_path, m
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         if make is bed:  # not poured for hours: its grains lie as they were thrown
-            patch.setattr("difsim.beds.recipe.Settling.on", lambda *_: None)
-            patch.setattr("difsim.beds.recipe.Settling.rest", lambda self, size, seen: seen(1.0))
+            patch.setattr("difsim.beds.specification.Settling.on", lambda *_: None)
+            patch.setattr("difsim.beds.specification.Settling.rest", lambda self, size, seen: seen(1.0))
             with pytest.raises(ZeroDivisionError):
                 make(folder)
         else:

@@ -141,7 +141,7 @@ def test_oblique_bounce_with_friction():
         end = solution.last
         assert solution.ok
         assert end.velocity[0] == approx(after, abs=1e-9)
-        np.testing.assert_allclose(end.kicks, [after - vx, 0.0, (1 + e) * v_n], atol=1e-9)
+        np.testing.assert_allclose(end.impulses, [after - vx, 0.0, (1 + e) * v_n], atol=1e-9)
         assert end.lost == approx(0.5 * (vx**2 - after**2 + (1 - e**2) * v_n**2), rel=1e-9)
         energy = sum(np.asarray(part) for part in solution.ledger["energy"].values())
         np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
@@ -176,7 +176,7 @@ class Bullet(AbstractModel):
             position=state.velocity,
             velocity=jnp.array([0.0, 0.0, 1.0]) * (self._push(state.position[2]) - self.gravity),
             lost=jnp.zeros(()),
-            kicks=jnp.zeros(3),
+            impulses=jnp.zeros(3),
         )
 
     def approach(self, t, state):

@@ -7,8 +7,8 @@ import equinox as eqx
 import pytest
 
 import difsim
-from difsim.beds import AbstractContainer, Drum, GaussianSizes, Recipe
-from difsim.body import AbstractGear
+from difsim.beds import AbstractContainer, BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.body import AbstractLandingGear
 from difsim.contact import AbstractCohesion, AbstractOnset, AbstractRolling
 from difsim.dem import AbstractClump, AbstractGrainLaw, HertzMindlin
 from difsim.gravity import AbstractField
@@ -21,7 +21,7 @@ from difsim.stepping import AbstractStep
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [
-    *(AbstractContainer, AbstractGear, AbstractCohesion, AbstractOnset, AbstractRolling, AbstractClump),
+    *(AbstractContainer, AbstractLandingGear, AbstractCohesion, AbstractOnset, AbstractRolling, AbstractClump),
     *(AbstractGrainLaw, AbstractField, AbstractParticles, AbstractSDF, AbstractAmplitude, AbstractCorrection),
     *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractStep),
 ]
@@ -46,5 +46,5 @@ def test_each_kind_has_a_tag_of_its_own(kind):
 def test_the_hash_of_a_bed_stays():
     """It names files that take hours to make: where it must change, say so in the notes of the release."""
     law = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
-    recipe = Recipe(law, GaussianSizes(0.018, 0.003), 1500.0, Drum(0.11), 0.1, seed=3)
+    recipe = BedSpecification(law, GaussianSizes(0.018, 0.003), 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
     assert digest(recipe)[:16] == "2513dcdc42b21fc4"

@@ -86,9 +86,9 @@ def test_draws_of_the_prior_close_or_are_refused(name, kind, tipped):
     """None creates energy, has its centre in the ground, or draws a leg out, also where it tips over."""
     setting = inverse(name, kind)
     seen = jax.tree.map(np.asarray, follow(setting.predict, draws(setting, 60, 25), tuple(setting.names)))
-    stands = np.isin(seen["status"], (Status.OK, Status.PAST_VALIDITY))
-    assert stands.mean() > 0.95 and np.all(stands | (seen["status"] == Status.ENERGY))
-    assert seen["drift"][stands].max() < SHARE
+    values_are_valid = np.isin(seen["status"], (Status.OK, Status.PAST_VALIDITY))
+    assert values_are_valid.mean() > 0.95 and np.all(values_are_valid | (seen["status"] == Status.ENERGY))
+    assert seen["drift"][values_are_valid].max() < SHARE
     assert np.mean(seen["upright"] < 0.5) > tipped, "draws that tip over by 60 degrees are among them"
     assert seen["height"].min() > 0 and seen["stroke"].min() > -0.01
     assert seen["given_back"].min() > -1e-4

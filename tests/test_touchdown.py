@@ -239,7 +239,7 @@ def put_in():
         edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
         model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
         solution = simulate(model, state, TIMES[:2], method=Sensitivities(1e-6, 1e-6), throw=False)
-        return solution.status, solution.ok, solution.stands
+        return solution.status, solution.ok, solution.values_are_valid
 
     return found
 
@@ -252,14 +252,14 @@ RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
 )
 def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
     assert put_in(**RIGHT)[0] == Status.OK
-    status, ok, stands = put_in(**RIGHT | change)
-    assert status == Status.INVALID_MODEL and not ok and not stands
+    status, ok, values_are_valid = put_in(**RIGHT | change)
+    assert status == Status.INVALID_MODEL and not ok and not values_are_valid
 
 
 def test_a_ground_without_pores_is_no_number(put_in):
     """Its cohesion is infinite: the run says that its states are no numbers, before all else."""
-    status, ok, stands = put_in(**RIGHT | {"porosity": 0.0})
-    assert status == Status.NOT_FINITE and not ok and not stands
+    status, ok, values_are_valid = put_in(**RIGHT | {"porosity": 0.0})
+    assert status == Status.NOT_FINITE and not ok and not values_are_valid
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
     slope = np.linalg.solve(np.cov(miss.T), (miss - miss.mean(axis=0)).T @ flat / len(flat))
     np.testing.assert_allclose(chain.told(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
     own = np.linalg.inv(chain.covariance[:2, :2])
-    assert chain.strangeness(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
+    assert chain.chi_squared(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
 
 
 BENT, SIGMA, SLACK, ARCS = 0.5, 0.1, 1e-3, 30

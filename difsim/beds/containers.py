@@ -45,7 +45,7 @@ def _nearest(sides, position):
     return jnp.min(jnp.stack([jax.vmap(side.distance, in_axes=1)(position) for side in sides]), axis=0)
 
 
-class Drum(AbstractContainer):
+class CylindricalContainer(AbstractContainer):
     """A round drum. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
 
     tag = "drum"
@@ -67,7 +67,7 @@ class Drum(AbstractContainer):
         return (Outside(Cylinder(0.5 * self.diameter)),)
 
 
-class Bin(AbstractContainer):
+class BoxContainer(AbstractContainer):
     """A box. **Arguments:** `width` [2] along x and y, m, positive. **Raises:** ValueError otherwise."""
 
     tag = "bin"

@@ -2,12 +2,12 @@
 
 from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.body.hull import Hull
-from difsim.body.lander import AbstractGear, CentralDamper, Flywheel, Lander, MaxwellLegs
+from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState, rigid_scales
 from difsim.body.stone import Edges, Stone
 
 __all__ = [
-    "AbstractGear",
+    "AbstractLandingGear",
     "CentralDamper",
     "Edges",
     "Flywheel",

@@ -16,7 +16,7 @@ from difsim.body.rigid import RigidBody
 from difsim.typing import Scalar, Vec3, number, require
 
 
-class AbstractGear(eqx.Module):
+class AbstractLandingGear(eqx.Module):
     """What sits between the body and the legs: its state is a vector of strokes, m."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class AbstractGear(eqx.Module):
         """Energy stored in the stop, J."""
 
 
-class CentralDamper(AbstractGear):
+class CentralDamper(AbstractLandingGear):
     """One damper for all legs with stops at both ends: D s' = Σ N - κ ⟨s - s_stop⟩² + κ ⟨-s⟩².
 
     It does not return by itself. The stops are rubber buffers (force quadratic in their compression): smooth where
@@ -76,7 +76,7 @@ class CentralDamper(AbstractGear):
         return self.stop_stiffness * jnp.sum(_buffered(state - self.stroke) + _buffered(-state))
 
 
-class MaxwellLegs(AbstractGear):
+class MaxwellLegs(AbstractLandingGear):
     """A damper of its own in series with each leg spring: D s_i' = N_i + κ ⟨-s_i⟩².
 
     This is the paper's cascade taken literally (Fig. 5): a leg of 13.3 kN/m and 567 N s/m relaxes in 43 ms
@@ -158,8 +158,8 @@ class Lander(eqx.Module):
     """A rigid body with n legs.
 
     **Arguments:** `body`; `feet` [n, 3] m, centres of the soles in the body frame with the gear unloaded;
-    `hips` [n, 3] m, where each strut begins; `sole_radius` m; `leg_stiffness` N/m of one leg; `gear` an
-    `AbstractGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
+    `hips` [n, 3] m, where each strut begins; `footpad_radius` m; `leg_stiffness` N/m of one leg; `gear` an
+    `AbstractLandingGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
 
     **Raises** `ValueError` for fewer than three legs, shapes that do not match, a radius or stiffness that is not
     positive, soles that overlap or stand on one line, feet that are not below their hips, the hull and the centre
@@ -169,9 +169,9 @@ class Lander(eqx.Module):
     body: RigidBody
     feet: Float[Array, "n 3"] = number()
     hips: Float[Array, "n 3"] = number()
-    sole_radius: Scalar = number()
+    footpad_radius: Scalar = number()
     leg_stiffness: Scalar = number()
-    gear: AbstractGear
+    gear: AbstractLandingGear
     flywheel: Flywheel
     hull: Hull | None = None
 
@@ -183,7 +183,7 @@ class Lander(eqx.Module):
             )
         if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs < 3:
             raise ValueError(f"Lander: feet have shape {self.feet.shape}: give three or more [x, y, z], m")
-        require(self.sole_radius > 0, f"Lander: sole_radius = {self.sole_radius} m must be positive")
+        require(self.footpad_radius > 0, f"Lander: footpad_radius = {self.footpad_radius} m must be positive")
         require(self.leg_stiffness > 0, f"Lander: leg_stiffness = {self.leg_stiffness} N/m must be positive")
         depth = self.feet[:, 2]
         require(
@@ -198,11 +198,11 @@ class Lander(eqx.Module):
             )
         # Each sole has the whole strength of the soil under it: where two overlap it would count twice.
         require(
-            _nearest(self.feet) > 2 * self.sole_radius,
-            f"Lander: soles of radius {self.sole_radius} m at {self.feet} m overlap: move the feet apart",
+            _nearest(self.feet) > 2 * self.footpad_radius,
+            f"Lander: soles of radius {self.footpad_radius} m at {self.feet} m overlap: move the feet apart",
         )
         require(
-            _width(self.feet) > self.sole_radius,
+            _width(self.feet) > self.footpad_radius,
             f"Lander: feet at {self.feet} m stand on one line, and the lander on an edge: move one out of it",
         )
 

@@ -2,6 +2,7 @@
 
 from difsim.contact.boulder import Boulder
 from difsim.contact.cohesion import AbstractCohesion, ConstantCohesion, LinearCohesion
+from difsim.contact.contact_points import ContactPoints, Moving, effective_arm
 from difsim.contact.friction import (
     AbstractFriction,
     AbstractTangentialSpring,
@@ -11,7 +12,13 @@ from difsim.contact.friction import (
     TangentialHistory,
     TangentialSpring,
 )
-from difsim.contact.grip import AbstractGrip, AtEachPoint, AtEffectivePoint, Held, SpringAtEachPoint
+from difsim.contact.friction_distribution import (
+    AbstractFrictionDistribution,
+    AtEachPoint,
+    AtEffectivePoint,
+    FrictionWrench,
+    SpringAtEachPoint,
+)
 from difsim.contact.impact import AbstractImpact, Hold, Impulse, Newton, Stronge, hold
 from difsim.contact.moreau import simultaneous
 from difsim.contact.normal import AbstractNormal, LinearClipped, LinearCompressive, LinearNormal
@@ -26,14 +33,13 @@ from difsim.contact.power_law import (
     effective_radius,
 )
 from difsim.contact.regolith import Regolith
-from difsim.contact.rolling import AbstractRolling, RollingPaper003, RollingTorque, SpinningResistance
+from difsim.contact.rolling import AbstractRolling, RollingForceAndTorque, RollingTorque, SpinningResistance
 from difsim.contact.surface import Powers, SurfaceContact, Wrench
-from difsim.contact.touch import Moving, Touch, effective_arm
 
 __all__ = [
     "AbstractCohesion",
     "AbstractFriction",
-    "AbstractGrip",
+    "AbstractFrictionDistribution",
     "AbstractImpact",
     "AbstractNormal",
     "AbstractOnset",
@@ -45,7 +51,8 @@ __all__ = [
     "Ball",
     "Boulder",
     "ConstantCohesion",
-    "Held",
+    "ContactPoints",
+    "FrictionWrench",
     "Hertz",
     "Hold",
     "HuntCrossley",
@@ -62,7 +69,7 @@ __all__ = [
     "Powers",
     "Regolith",
     "RegularisedCoulomb",
-    "RollingPaper003",
+    "RollingForceAndTorque",
     "RollingTorque",
     "Sharp",
     "Smooth",
@@ -73,7 +80,6 @@ __all__ = [
     "SurfaceContact",
     "TangentialHistory",
     "TangentialSpring",
-    "Touch",
     "Vertices",
     "Wrench",
     "box_corners",

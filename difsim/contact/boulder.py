@@ -173,7 +173,7 @@ class Boulder(eqx.Module):
         edge = self.cross(hip, foot)
         return edge.weight * series_energy(edge.closure, stiffness, self.hertz)
 
-    def edge_push(self, edge: Crossing, force: Scalar, energy: Scalar) -> tuple[Vec3, Vec3]:
+    def edge_force(self, edge: Crossing, force: Scalar, energy: Scalar) -> tuple[Vec3, Vec3]:
         """Forces N on the strut's hip and foot: minus the derivatives of `edge_energy`, of which the caller knows
         crossing, and force and energy of its closure, already."""
         push = edge.weight * force * edge.normal

@@ -27,7 +27,7 @@ class AbstractNormal(eqx.Module):
     onset: eqx.AbstractVar[AbstractOnset]
 
     @property
-    def abrupt(self) -> bool:
+    def is_discontinuous(self) -> bool:
         """Whether the force jumps at touch, or rises there with an infinite slope: dampers with a sharp onset.
 
         If so, derivatives taken through the steps of a solver are wrong by up to orders of magnitude while

@@ -43,7 +43,7 @@ class PowerLaw(AbstractNormal):
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
     @property
-    def abrupt(self) -> bool:
+    def is_discontinuous(self) -> bool:
         return self.exponent < 3 and not self.onset.is_smooth  # the damper goes as δ^((p-1)/2)
 
     def stored(self, delta: Scalar) -> Scalar:
@@ -85,7 +85,7 @@ class PowerLawClipped(AbstractNormal):
         return cls(stiffness, zeta * critical(stiffness, mass, exponent), exponent, onset)
 
     @property
-    def abrupt(self) -> bool:
+    def is_discontinuous(self) -> bool:
         return self.exponent < 3 and not self.onset.is_smooth  # the damper goes as δ^((p-1)/2)
 
     def stored(self, delta: Scalar) -> Scalar:
@@ -132,7 +132,7 @@ class HuntCrossley(AbstractNormal):
         return cls(stiffness, damping.elastic_ratio(damping.check_restitution(e)) / speed, exponent, onset)
 
     @property
-    def abrupt(self) -> bool:
+    def is_discontinuous(self) -> bool:
         return False
 
     def stored(self, delta: Scalar) -> Scalar:
@@ -174,7 +174,7 @@ class Hertz(AbstractNormal):
         require(self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0.")
 
     @property
-    def abrupt(self) -> bool:
+    def is_discontinuous(self) -> bool:
         return False
 
     @property

@@ -48,7 +48,7 @@ class RollingTorque(AbstractRolling):
         return jnp.zeros_like(spin), -self.length * normal_force * direction
 
 
-class RollingPaper003(AbstractRolling):
+class RollingForceAndTorque(AbstractRolling):
     """Paper 003's rolling resistance: a torque, and a force that leaves the contact's slip untouched.
 
     L = -C N ω/√(ω² + ω_s²), against the whole spin, and F = -m P (I⁻¹L × r) with P onto the tangent plane, so

@@ -7,12 +7,12 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.cohesion import AbstractCohesion
+from difsim.contact.contact_points import ContactPoints, Moving, effective_arm
 from difsim.contact.damping import clip
-from difsim.contact.grip import AbstractGrip
+from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormal
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
-from difsim.contact.touch import Moving, Touch, effective_arm
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -46,7 +46,7 @@ class SurfaceContact(eqx.Module):
     Nothing acts, and nothing but one distance is computed, where the centre is farther from the surface than
     twice the body's radius and the reach of the laws (twice: tabulated distances may have slopes above 1).
 
-    **Arguments:** `outline`, the points that may touch; `normal`, a law of depth and rate; `grip`, friction over
+    **Arguments:** `outline`, the points that may touch; `normal`, a law of depth and rate; `friction`, friction over
     the points; `rolling`, any number of resistances, which act at the effective point r_p = Σ δ_j r_j/Σ δ_j;
     `cohesion`, any number of attractions, each at each point.
     **Source:** paper 003, sec. 4; Eq 4 for r_p.
@@ -54,7 +54,7 @@ class SurfaceContact(eqx.Module):
 
     outline: AbstractOutline
     normal: AbstractNormal
-    grip: AbstractGrip
+    friction: AbstractFrictionDistribution
     rolling: tuple[AbstractRolling, ...] = ()
     cohesion: tuple[AbstractCohesion, ...] = ()
 
@@ -96,7 +96,7 @@ class SurfaceContact(eqx.Module):
         side, pulls, stored, damping = jax.vmap(point)(arms)
         depths = side[1]
         arm = effective_arm(depths, arms)
-        touch = Touch(arms, *side, arm, surface.normal(body.centre + arm))
+        touch = ContactPoints(arms, *side, arm, surface.normal(body.centre + arm))
         force = touch.force - jnp.sum(pulls, axis=0)
         torque = touch.torque - jnp.sum(jnp.cross(arms, pulls), axis=0)
         slowing = jnp.zeros_like(body.mass)
@@ -106,7 +106,7 @@ class SurfaceContact(eqx.Module):
             force, torque = force + f, torque + t
             slowing = slowing - f @ body.velocity - t @ body.spin
         # Last, since what holds a point still depends on all that would move it.
-        held = self.grip(surface, touch, body.accelerated(force, torque), memory)
+        held = self.friction(surface, touch, body.accelerated(force, torque), memory)
         return Wrench(
             force=force + held.force,
             torque=torque + held.torque,

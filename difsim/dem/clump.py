@@ -13,7 +13,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh
 from difsim.rotation import solve3
-from difsim.shape.pebbles import fill_with_pebbles
+from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
 CROWD = 6  # that a grain in a bed touches, which its steps hold out
@@ -59,7 +59,7 @@ class AbstractClump(eqx.Module):
         """The largest, m/s², of its parts."""
 
     @abstractmethod
-    def longest_step(self, state: Any) -> Scalar:
+    def stable_time_step(self, state: Any) -> Scalar:
         """That its own springs and dampers are resolved by, s; infinite without."""
 
     @property
@@ -98,11 +98,11 @@ class Clump(AbstractClump):
 
     @classmethod
     def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":
-        """A body of uniform density and `mass` kg, filled by `fill_with_pebbles` to `vacancy`; raises as these.
+        """A body of uniform density and `mass` kg, filled by `fill_with_spheres` to `vacancy`; raises as these.
 
         Its frame has the axes of the mesh and the origin in its centroid.
         """
-        filling = fill_with_pebbles(mesh, vacancy)
+        filling = fill_with_spheres(mesh, vacancy)
         body = RigidBody(mass, mesh.inertia(mass / mesh.volume))
         return cls(body, filling.centre - mesh.centroid, filling.radius)
 
@@ -158,7 +158,7 @@ class Clump(AbstractClump):
     def acceleration(self, load: Load) -> Scalar:
         return safe.norm(load.force) / self.body.mass
 
-    def longest_step(self, state: RigidState) -> Scalar:
+    def stable_time_step(self, state: RigidState) -> Scalar:
         return jnp.full_like(self.body.mass, jnp.inf)
 
     @property

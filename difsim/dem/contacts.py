@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import felt
-from difsim.dem.state import AtWall, Touching
+from difsim.dem.state import PairMemory, WallMemory
 from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
 from difsim.particles import Pairs, pair_map
 from difsim.shape import AbstractSDF
@@ -20,7 +20,7 @@ from difsim.typing import Scalar
 TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any contact's law
 
 
-class Pushes(eqx.Module):
+class ContactForces(eqx.Module):
     """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and a sphere whose contact is
     `too_deep` for any law, -1 where there is none."""
 
@@ -29,8 +29,8 @@ class Pushes(eqx.Module):
     depth: Scalar
     too_deep: Int[Array, ""]
 
-    def __add__(self, other: "Pushes") -> "Pushes":
-        return Pushes(
+    def __add__(self, other: "ContactForces") -> "Pushes":
+        return ContactForces(
             self.force + other.force,
             self.moment + other.moment,
             jnp.maximum(self.depth, other.depth),
@@ -38,7 +38,7 @@ class Pushes(eqx.Module):
         )
 
 
-def by_pairs(law: AbstractGrainLaw, spheres: Grain, pairs: Touching, dt: Scalar) -> tuple[Pushes, Shear]:
+def by_pairs(law: AbstractGrainLaw, spheres: Grain, pairs: PairMemory, dt: Scalar) -> tuple[ContactForces, Shear]:
     """How spheres push each other, and what their pairs remember `dt` s later."""
     first, second = pairs.first, pairs.second
 
@@ -51,16 +51,16 @@ def by_pairs(law: AbstractGrainLaw, spheres: Grain, pairs: Touching, dt: Scalar)
     force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
     moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
     depth = jnp.max(push.depth, initial=0.0)
-    return Pushes(force, moment, depth, _too_deep(push.overlap, first)), push.memory
+    return ContactForces(force, moment, depth, _too_deep(push.overlap, first)), push.memory
 
 
 def by_walls(
     law: AbstractGrainLaw,
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
-    touched: tuple[AtWall, ...],
+    touched: tuple[WallMemory, ...],
     dt: Scalar,
-) -> tuple[Pushes, tuple[AtWall, ...]]:
+) -> tuple[ContactForces, tuple[WallMemory, ...]]:
     """How walls push spheres, and what these remember of each: all near any wall together, as one program."""
     those = []
     for wall, at in zip(walls, touched, strict=True):
@@ -72,19 +72,19 @@ def by_walls(
     none, inside = jnp.zeros_like(spheres.position), who < spheres.radius.shape[0]
     depth = jnp.max(push.depth, initial=0.0, where=inside)
     too_deep = _too_deep(jnp.where(inside, push.overlap, 0.0), who)
-    pushes = Pushes(none.at[:, who].add(push.force), none.at[:, who].add(push.moment), depth, too_deep)
+    pushes = ContactForces(none.at[:, who].add(push.force), none.at[:, who].add(push.moment), depth, too_deep)
     ends = np.cumsum([at.who.size for at in touched])[:-1]
     told = (jnp.where(inside, x, 0.0) for x in (push.memory.force, push.memory.stiffness))
     parts = zip(*(jnp.split(x, ends, axis=-1) for x in told), strict=True)
-    return pushes, tuple(AtWall(at.who, Shear(*part)) for at, part in zip(touched, parts, strict=True))
+    return pushes, tuple(WallMemory(at.who, Shear(*part)) for at, part in zip(touched, parts, strict=True))
 
 
 def stored(
     law: AbstractGrainLaw,
     spheres: Grain,
-    pairs: Touching,
+    pairs: PairMemory,
     walls: tuple[AbstractSDF, ...],
-    touched: tuple[AtWall, ...],
+    touched: tuple[WallMemory, ...],
     bodies: int,
 ) -> dict[str, Scalar]:
     """J, in contacts across (`elastic`) and along (`tangential`), and negative in what attracts (`cohesive`); the
@@ -112,16 +112,16 @@ def stored(
     }
 
 
-def remembered_by_pairs(pairs: Touching, listed: Pairs) -> Touching:
+def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
     """The pairs of a list, and what these remember of the `pairs` that there were."""
     found = listed.carried(pairs.first, pairs.second)
     memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
-    return Touching(listed.first, listed.second, memory)
+    return PairMemory(listed.first, listed.second, memory)
 
 
 def remembered_by_walls(
-    walls: tuple[AtWall, ...], listed: tuple[Int[Array, " _"], ...], count: int
-) -> tuple[AtWall, ...]:
+    walls: tuple[WallMemory, ...], listed: tuple[Int[Array, " _"], ...], count: int
+) -> tuple[WallMemory, ...]:
     """Who of `count` spheres is listed at each wall, and what these remember of it from when there were others."""
 
     def at(old, who):
@@ -130,7 +130,7 @@ def remembered_by_walls(
             every = jnp.zeros((*x.shape[:-1], count), x.dtype).at[..., old.who].add(x)
             return every.at[..., who].get(mode="fill", fill_value=0.0)
 
-        return AtWall(who, jax.tree.map(carried, old.memory))
+        return WallMemory(who, jax.tree.map(carried, old.memory))
 
     return tuple(at(old, who) for old, who in zip(walls, listed, strict=True))
 

@@ -10,10 +10,10 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.dem.clump import AbstractClump, check_state
-from difsim.dem.contacts import Pushes, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
+from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.near import Near
-from difsim.dem.state import AtWall, GrainsMotion, GrainsState, Rates, Touching
+from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
 from difsim.particles import AbstractParticles
 from difsim.shape import AbstractSDF
@@ -21,7 +21,7 @@ from difsim.typing import Scalar, all_of, as_float, number, require, require_fin
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
-Memory = tuple[Touching, tuple[AtWall, ...]]  # of pairs, and of each wall
+Memory = tuple[PairMemory, tuple[WallMemory, ...]]  # of pairs, and of each wall
 
 
 def _walls(given: Any) -> tuple[AbstractSDF, ...]:
@@ -39,7 +39,7 @@ class Grains(AbstractParticles):
     contact take the velocity half a step back.
 
     **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
-    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `Fence`: grains alone do), of the
+    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `GrainWall`: grains alone do), of the
     grains' own material, as are the `clumps`, rigid bodies among them. **Raises:** ValueError for radii that are
     none, or a radius or density that is not positive, gravity that is not [3] or not finite, walls or clumps that
     are not a tuple of such.
@@ -84,8 +84,8 @@ class Grains(AbstractParticles):
         position = as_float(position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
-        walls = (AtWall.none(zero.dtype),) * len(self.walls)
-        return self.joined(GrainsState(position, zero, zero, Touching.none(zero.dtype), walls), clumps)
+        walls = (WallMemory.none(zero.dtype),) * len(self.walls)
+        return self.joined(GrainsState(position, zero, zero, PairMemory.none(zero.dtype), walls), clumps)
 
     def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
         """A state of the same grains without clumps, such as a bed's, and clumps that move as given: a tuple.
@@ -110,8 +110,8 @@ class Grains(AbstractParticles):
     def spheres(self, state: GrainsState) -> Grain:
         """Grains, and after them the pebbles of the clumps."""
         grains = Grain(state.position, state.velocity, state.spin, self.radius, self.mass)
-        pebbles = (clump.spheres(at) for clump, at in zip(self.clumps, state.clumps, strict=True))
-        return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), grains, *pebbles)
+        sub_spheres = (clump.spheres(at) for clump, at in zip(self.clumps, state.clumps, strict=True))
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), grains, *sub_spheres)
 
     def places(self, state: GrainsState) -> Float[Array, "3 m"]:
         return self.spheres(state).position
@@ -135,7 +135,7 @@ class Grains(AbstractParticles):
     def carried(self, motion: GrainsMotion, near: Near) -> Memory:
         return self._carried(motion.state, near)
 
-    def recalling(self, motion: GrainsMotion, memory: Memory) -> GrainsMotion:
+    def with_memory(self, motion: GrainsMotion, memory: Memory) -> GrainsMotion:
         return eqx.tree_at(lambda m: (m.state.pairs, m.state.walls), motion, memory)
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
@@ -143,14 +143,14 @@ class Grains(AbstractParticles):
         moved, rates = self._pushed(moved, dt)
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
-    def longest_step(self, motion: GrainsMotion) -> Scalar:
+    def stable_time_step(self, motion: GrainsMotion) -> Scalar:
         """A tenth of the shortest contact, no more than takes the fastest two a tenth of a radius on, so that none
         is passed by, and no more than lets friction hold, s."""
         spheres = self.spheres(motion.state)
         # The floor: at rest it divides.
         past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))
         each = zip(self.clumps, motion.state.clumps, strict=True)
-        own = (clump.longest_step(at) for clump, at in each)
+        own = (clump.stable_time_step(at) for clump, at in each)
         contact = self._stiffest(motion)
         lasts, sticks = self.law.duration(*contact), self.law.sticking(*contact)
         return jnp.min(jnp.stack([lasts / PER_CONTACT, past / PER_CONTACT, sticks, *own]))
@@ -176,7 +176,7 @@ class Grains(AbstractParticles):
         radius, mass = 0.5 * least, 0.5 * lightest
         return radius, mass, self.law.deepest(radius, mass, rates.depth, speed)
 
-    def broken(self, motion: GrainsMotion) -> Bool[Array, " m"]:
+    def nonfinite(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """Of the spheres: a clump that is not finite shows in its pebbles."""
         spheres = self.spheres(motion.state)
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
@@ -223,7 +223,7 @@ class Grains(AbstractParticles):
     def _pushed(self, state: GrainsState, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
         spheres = self.spheres(state)
-        # A step that is a constant is hidden from the compiler, or it would see through `made_once`.
+        # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
         dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
         pushes, memory = by_pairs(self.law, spheres, state.pairs, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
@@ -232,7 +232,7 @@ class Grains(AbstractParticles):
             pushes, state = pushes + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
         return state, self._rates(state, pushes)
 
-    def _rates(self, state: GrainsState, by: Pushes) -> Rates:
+    def _rates(self, state: GrainsState, by: ContactForces) -> Rates:
         ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
         (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (by.force, by.moment))
         each = zip(self.clumps, state.clumps, pushes, turns, strict=True)

@@ -18,7 +18,7 @@ from difsim.typing import Scalar, all_of, require, scalar
 
 
 def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:
-    # Of other resistances (`RollingPaper003`) a part is a force, which grains leave out.
+    # Of other resistances (`RollingForceAndTorque`) a part is a force, which grains leave out.
     return all_of("rolling of a grain's law", given, RollingTorque, SpinningResistance)
 
 

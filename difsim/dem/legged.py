@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
-from difsim.body import AbstractGear, Lander, RigidBody, RigidState, require_attitude
+from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState, require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder
-from difsim.shape.pebbles import fill_with_pebbles
+from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
 PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a period
@@ -57,7 +57,7 @@ class LeggedClump(AbstractClump):
     legs: tuple[Clump, ...]
     seat: Float[Array, "n 3"] = number()
     held: Float[Array, "n 3"] = number()
-    gear: AbstractGear
+    gear: AbstractLandingGear
     stiffness: Scalar = number()
     across: Scalar = number(default=1e5)
     turning: Scalar = number(default=2e3)
@@ -84,19 +84,22 @@ class LeggedClump(AbstractClump):
 
         **Arguments:** `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` kg of one;
         `strut` m, its radius and half the sole's thickness. **Raises:** ValueError for legs that are as heavy as
-        the lander or carry more than its inertia, and as `fill_with_pebbles`.
+        the lander or carry more than its inertia, and as `fill_with_spheres`.
         """
         mass = float(lander.body.mass) - lander.legs * leg_mass
         if mass <= 0:
             raise ValueError(f"LeggedClump: legs of {leg_mass} kg leave nothing of {lander.body.mass} kg")
-        filling = fill_with_pebbles(hull, vacancy)
-        sole = fill_with_pebbles(cylinder(float(lander.sole_radius), 2 * strut), vacancy)
-        legs, soles, held = zip(
-            *(_leg(hip, foot, sole, strut, leg_mass) for hip, foot in zip(lander.hips, lander.feet, strict=True)),
+        filling = fill_with_spheres(hull, vacancy)
+        footpad = fill_with_spheres(cylinder(float(lander.footpad_radius), 2 * strut), vacancy)
+        legs, footpads, held = zip(
+            *(
+                _leg(hip, foot, footpad, strut, leg_mass)
+                for hip, foot in zip(lander.hips, lander.feet, strict=True)
+            ),
             strict=True,
         )
         held = np.array(held)
-        middle = np.array(soles) - held
+        middle = np.array(footpads) - held
         # The centre of mass of all stays in the origin.
         centre = -leg_mass * middle.sum(axis=0) / mass
         theirs = sum(_about(leg.body, at) for leg, at in zip(legs, middle, strict=True))
@@ -104,7 +107,7 @@ class LeggedClump(AbstractClump):
         body = RigidBody(mass, 0.5 * (inertia + inertia.T))
         wheels = lander.flywheel.stored(jnp.zeros_like(lander.flywheel.momentum))
         hold = Clump(body, filling.centre - centre, filling.radius, wheels)
-        return cls(hold, legs, np.array(soles) - centre, held, lander.gear, lander.leg_stiffness)
+        return cls(hold, legs, np.array(footpads) - centre, held, lander.gear, lander.leg_stiffness)
 
     @property
     def radius(self) -> Float[Array, " p"]:
@@ -210,7 +213,7 @@ class LeggedClump(AbstractClump):
     def acceleration(self, load: LeggedLoad) -> Scalar:
         return jnp.max(jnp.stack([part.acceleration(on) for part, on in self._each(load)]))
 
-    def longest_step(self, state: LeggedState) -> Scalar:
+    def stable_time_step(self, state: LeggedState) -> Scalar:
         def fastest(leg: Clump, held: Vec3):
             # The trace is above the largest of 1/I, by a factor of three at the most.
             turns = self.turning * jnp.trace(rotation.inverse3(leg.body.inertia))
@@ -229,15 +232,15 @@ class LeggedClump(AbstractClump):
         return jnp.min(jnp.stack([part.share for part in self._parts]))
 
 
-def _leg(hip, foot, sole: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray, np.ndarray]:
+def _leg(hip, foot, footpad: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray, np.ndarray]:
     """A leg, the middle of its sole in the body frame, and the same from the leg's centre of mass."""
     # The sole's lower side is where the reduced law has the foot.
     hip, end = np.asarray(hip), np.asarray(foot) + np.array([0.0, 0.0, strut])
     # As far apart as their radius: the strut is never thinner than 0.87 of it.
     count = int(np.ceil(np.linalg.norm(end - hip) / strut))
     along = hip + np.linspace(0.0, 1.0, count, endpoint=False)[:, None] * (end - hip)
-    centre = np.concatenate([along, sole.centre + end])
-    radius = np.concatenate([np.full(count, strut), sole.radius])
+    centre = np.concatenate([along, footpad.centre + end])
+    radius = np.concatenate([np.full(count, strut), footpad.radius])
     weight = radius**3 / np.sum(radius**3)
     middle = weight @ centre
     inertia = sum(

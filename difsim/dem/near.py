@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.dem.state import NOBODY
+from difsim.dem.state import PADDING
 from difsim.particles import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -14,7 +14,7 @@ from difsim.typing import Scalar, Vec3
 LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
 
 
-class Fence(AbstractSDF):
+class GrainWall(AbstractSDF):
     """A wall that holds grains, and that no body among them feels: the rim of a bed that stands for wider ground.
 
     **Arguments:** `sdf`: the solid.
@@ -29,11 +29,11 @@ class Fence(AbstractSDF):
 
 def felt(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " n"]:
     """Who of `count` spheres feels a wall at all; the last `bodies` of them are parts of bodies."""
-    return np.arange(count) < (count - bodies if isinstance(wall, Fence) else count)
+    return np.arange(count) < (count - bodies if isinstance(wall, GrainWall) else count)
 
 
 class Near(eqx.Module):
-    """Pairs of grains, and the grains near each wall [q]; room that is left there names `NOBODY`.
+    """Pairs of grains, and the grains near each wall [q]; room that is left there names `PADDING`.
 
     **Arguments:** by `Near.allocate`.
     """
@@ -66,7 +66,7 @@ class Near(eqx.Module):
         overflow, at_walls = self.overflow | self.pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
             by = _by(self.pairs, wall, position)
-            at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=NOBODY)[0].astype(jnp.int32))
+            at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         return eqx.tree_at(lambda s: (s.at_walls, s.overflow), self, (tuple(at_walls), overflow))
 

@@ -10,10 +10,10 @@ from jaxtyping import Array, Float, Int
 from difsim.dem.touching import Shear
 from difsim.typing import Scalar
 
-NOBODY = np.iinfo(np.int32).max  # room in a list of spheres: beyond all that there may be
+PADDING = np.iinfo(np.int32).max  # room in a list of spheres: beyond all that there may be
 
 
-class Touching(eqx.Module):
+class PairMemory(eqx.Module):
     """What pairs remember: pair p is of the grains `first` [p] and `second` [p]; one grain with itself is none."""
 
     first: Int[Array, " p"]
@@ -21,22 +21,22 @@ class Touching(eqx.Module):
     memory: Shear
 
     @classmethod
-    def none(cls, dtype: Any) -> "Touching":
+    def none(cls, dtype: Any) -> "PairMemory":
         """Of grains that have not touched."""
         nobody = jnp.zeros(1, jnp.int32)
         return cls(nobody, nobody, Shear.none(dtype))
 
 
-class AtWall(eqx.Module):
-    """What spheres near a wall remember of it: entry q is of the sphere `who` [q]; `NOBODY` is none."""
+class WallMemory(eqx.Module):
+    """What spheres near a wall remember of it: entry q is of the sphere `who` [q]; `PADDING` is none."""
 
     who: Int[Array, " q"]
     memory: Shear
 
     @classmethod
-    def none(cls, dtype: Any) -> "AtWall":
+    def none(cls, dtype: Any) -> "WallMemory":
         """Of a wall that none has touched."""
-        return cls(jnp.full(1, NOBODY, jnp.int32), Shear.none(dtype))
+        return cls(jnp.full(1, PADDING, jnp.int32), Shear.none(dtype))
 
 
 class GrainsState(eqx.Module):
@@ -46,8 +46,8 @@ class GrainsState(eqx.Module):
     position: Float[Array, "3 n"]
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]
-    pairs: Touching
-    walls: tuple[AtWall, ...]
+    pairs: PairMemory
+    walls: tuple[WallMemory, ...]
     clumps: tuple[Any, ...] = ()
 
 

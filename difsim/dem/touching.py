@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.dem.laws import AbstractGrainLaw
-from difsim.particles import cross, dot, made_once
+from difsim.particles import cross, dot, optimisation_barrier
 from difsim.typing import Scalar, Vec3
 
 
@@ -49,7 +49,7 @@ class Push(eqx.Module):
 
 def between(law: AbstractGrainLaw, a: Grain, b: Grain, memory: Shear, dt: Scalar, itself: Bool[Array, ""]) -> Push:
     """What sphere b does to sphere a in a step of `dt` s; nothing where the two are one particle (`itself`)."""
-    normal, depth = made_once(met(a, b, itself), dt >= 0)
+    normal, depth = optimisation_barrier(met(a, b, itself), dt >= 0)
     radius, mass = effective(a.radius, b.radius), effective(a.mass, b.mass)
     # The contact is one point, half the depth below both surfaces, so that angular momentum is kept.
     arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
@@ -87,7 +87,7 @@ def _pushed(law, radius, mass, depth, normal, velocity, spin, memory, dt):
     """Force N; moments N m, by a lever of 1 m and of rolling; the memory: from the velocity of the contact and the
     spin of one against the other."""
     rate = -dot(velocity, normal)
-    push, slip = made_once((law.push(radius, mass, depth, rate), velocity + rate * normal), dt >= 0)
+    push, slip = optimisation_barrier((law.push(radius, mass, depth, rate), velocity + rate * normal), dt >= 0)
     across, memory = sheared(law, radius, mass, depth, push, slip, normal, memory, dt)
     pull = sum((c.force(-depth) for c in law.cohesion), jnp.zeros_like(push))
     turning = jnp.zeros_like(normal)
@@ -122,7 +122,7 @@ def sheared(
     least = jnp.finfo(square.dtype).tiny ** 0.5
     # The old force turns with the tangent plane and keeps its size.
     turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
-    force = made_once(softer * jnp.sqrt(turned) * flat - (k * dt + c) * slip, dt >= 0)
+    force = optimisation_barrier(softer * jnp.sqrt(turned) * flat - (k * dt + c) * slip, dt >= 0)
     bound, square = law.friction * push, dot(force, force)
     # Not `slides = square > bound**2`: of what is tiny both are 0, and a bound of 0 is to leave nothing.
     holds = square < bound**2

@@ -6,15 +6,15 @@ from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight
 from difsim.dynamics.hard import AbstractHardModel, Meeting, Phase
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
-from difsim.dynamics.pair import AbstractPairLaw, Bout, Pair, PairState, Record
+from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode, Pair, PairState, Record
 from difsim.dynamics.pair_compliant import CompliantPair
-from difsim.dynamics.pair_flight import coasted
+from difsim.dynamics.pair_flight import free_flight
 from difsim.dynamics.pair_hard import HardPair
 from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
-from difsim.dynamics.pair_touch import Nearby, Touches, least_gap, nearby, separation, touches
+from difsim.dynamics.pair_touch import ContactFeatures, Nearby, least_gap, nearby, separation, touches
 from difsim.dynamics.touchdown import Touchdown
 from difsim.dynamics.touchdown_state import Accounts, TouchdownState
-from difsim.dynamics.wheel import Burst, Wheeled, WheeledState
+from difsim.dynamics.wheel import TorqueProfile, Wheeled, WheeledState
 
 __all__ = [
     "AbstractHardModel",
@@ -26,10 +26,10 @@ __all__ = [
     "Approach",
     "Backward",
     "Bouncer",
-    "Bout",
-    "Burst",
     "Calibrated",
     "CompliantPair",
+    "ContactEpisode",
+    "ContactFeatures",
     "Flight",
     "FlightState",
     "Given",
@@ -47,14 +47,14 @@ __all__ = [
     "PointState",
     "Record",
     "SmoothPair",
+    "TorqueProfile",
     "Touchdown",
     "TouchdownState",
-    "Touches",
     "TwoBallState",
     "TwoBalls",
     "Wheeled",
     "WheeledState",
-    "coasted",
+    "free_flight",
     "least_gap",
     "nearby",
     "separation",

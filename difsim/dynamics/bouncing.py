@@ -22,7 +22,7 @@ class PointState(eqx.Module):
     position: Vec3 = number()
     velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
     lost: Scalar = number(default=0.0)
-    kicks: Vec3 = number(default=(0.0, 0.0, 0.0))
+    impulses: Vec3 = number(default=(0.0, 0.0, 0.0))
     phase: Scalar = number(default=0.0)
     heading: Vec3 = number(default=(0.0, 0.0, 0.0))
 
@@ -65,12 +65,12 @@ class Bouncer(AbstractHardModel):
             position=state.velocity,
             velocity=self.gravity.acceleration(state.position),
             lost=jnp.zeros_like(state.lost),
-            kicks=jnp.zeros_like(state.kicks),
+            impulses=jnp.zeros_like(state.impulses),
             phase=jnp.zeros_like(state.phase),
             heading=jnp.zeros_like(state.heading),
         )
 
-    def meet(self, state):
+    def closest_point(self, state):
         return Meeting(
             gap=self.surface.distance(state.position),
             normal=self.surface.normal(state.position),
@@ -84,7 +84,7 @@ class Bouncer(AbstractHardModel):
 
     def struck(self, state, impulse):
         return eqx.tree_at(
-            lambda s: (s.velocity, s.kicks), state, (state.velocity + impulse, state.kicks + impulse)
+            lambda s: (s.velocity, s.impulses), state, (state.velocity + impulse, state.impulses + impulse)
         )
 
     def shifted(self, state, shift):
@@ -93,7 +93,7 @@ class Bouncer(AbstractHardModel):
     def approach(self, t, state):
         return hard_approach(
             state.phase,
-            self.meet(state),
+            self.closest_point(state),
             safe.norm(state.position),
             safe.norm(state.velocity),
             safe.norm(self.gravity.acceleration(state.position)),
@@ -107,7 +107,7 @@ class Bouncer(AbstractHardModel):
             position=units.length * ones,
             velocity=units.speed * ones,
             lost=0.5 * units.speed**2,
-            kicks=units.speed * ones,
+            impulses=units.speed * ones,
             phase=1.0,
             heading=ones,
         )
@@ -169,7 +169,7 @@ class HardBody(AbstractHardModel):
             heading=jnp.zeros_like(state.heading),
         )
 
-    def meet(self, state):
+    def closest_point(self, state):
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         arm, gap = self._nearest(body, turn)
         moving = self._moving(body, turn)
@@ -201,7 +201,7 @@ class HardBody(AbstractHardModel):
         spin = safe.norm(body.spin)
         return hard_approach(
             state.phase,
-            self.meet(state),
+            self.closest_point(state),
             safe.norm(body.position) + reach,
             safe.norm(body.velocity) + spin * reach,
             safe.norm(self.gravity.acceleration(body.position)) + spin**2 * reach,

@@ -76,7 +76,7 @@ class AbstractHardModel(AbstractImpactModel):
         """The state's rate in free flight."""
 
     @abstractmethod
-    def meet(self, state: Any) -> Meeting:
+    def closest_point(self, state: Any) -> Meeting:
         """The nearest point."""
 
     @abstractmethod
@@ -169,7 +169,7 @@ class AbstractHardModel(AbstractImpactModel):
 
     def _here(self, state: Any, free: Any) -> "_Here":
         def motion(state):
-            meeting = self.meet(state)
+            meeting = self.closest_point(state)
             return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
 
         _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)

@@ -60,7 +60,7 @@ class Hopper(AbstractModel):
         **Raises** `ValueError` for an attitude that is no unit quaternion.
         """
         zero = jnp.zeros(())
-        memory = self.contact.grip.memory(self.contact.outline.count)
+        memory = self.contact.friction.memory(self.contact.outline.count)
         state = HopperState(body, target, memory, Powers(zero, zero, zero))
         require_attitude("Hopper.start", state)
         return state
@@ -132,7 +132,7 @@ class Hopper(AbstractModel):
             ),
         )
 
-    def buried(self, state):
+    def starts_inside(self, state):
         return self.surface.distance(state.body.position) < 0
 
     def ledger(self, t, state):

@@ -51,7 +51,7 @@ class AbstractModel(eqx.Module):
         """
         return jax.tree.map(jnp.zeros_like, state), jax.tree.map(jnp.ones_like, state)
 
-    def buried(self, state: Any) -> Bool[Array, ""]:
+    def starts_inside(self, state: Any) -> Bool[Array, ""]:
         """Whether a body has its centre in the ground: no law of contact holds there, and it would be shot out."""
         return jnp.asarray(False)
 

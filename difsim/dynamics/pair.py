@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
-from difsim.dynamics.pair_flight import coasted, spin_bound
-from difsim.dynamics.pair_touch import Nearby, Touches
+from difsim.dynamics.pair_flight import free_flight, spin_bound
+from difsim.dynamics.pair_touch import ContactFeatures, Nearby
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
 
@@ -24,7 +24,7 @@ class PairState(eqx.Module):
     second: RigidState
 
 
-class Bout(eqx.Module):
+class ContactEpisode(eqx.Module):
     """One contact, from touch to parting.
 
     `state` at its end and `duration` s; `impulse` [3] N s on the second body; `point` [3] m and `normal` [3], from
@@ -61,9 +61,9 @@ class AbstractPairLaw(eqx.Module):
     """What two bodies do from the instant when they touch until they part."""
 
     @abstractmethod
-    def bout(
-        self, pair: "Pair", state: PairState, nearby: Nearby, found: Touches, record: Record
-    ) -> tuple[Bout, Record]:
+    def episode(
+        self, pair: "Pair", state: PairState, nearby: Nearby, found: ContactFeatures, record: Record
+    ) -> tuple[ContactEpisode, Record]:
         """The contact that begins with `state`, in which the surfaces touch.
 
         **Arguments:** `pair`; `state`; `nearby`, the features that may take part, and `found`, where they are now;
@@ -97,12 +97,12 @@ class Pair(eqx.Module):
         require_last("Pair: gravity", self.gravity, 3)
         require_finite("Pair: gravity", self.gravity)
 
-    def coasted(self, state: PairState, dt: Scalar) -> PairState:
+    def free_flight(self, state: PairState, dt: Scalar) -> PairState:
         """The state after `dt` s of free flight."""
         both = jax.tree.map(
             lambda a, b: jnp.stack([a, b]), (self.first.body, state.first), (self.second.body, state.second)
         )
-        later = jax.vmap(coasted, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
+        later = jax.vmap(free_flight, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
         return PairState(jax.tree.map(lambda x: x[0], later), jax.tree.map(lambda x: x[1], later))
 
     def flight(self, state: PairState) -> PairState:

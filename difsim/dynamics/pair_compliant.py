@@ -49,14 +49,14 @@ class CompliantPair(AbstractPairLaw):
         require(self.cohesion >= 0, f"CompliantPair: cohesion = {self.cohesion} N must not be negative")
         require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
 
-    def bout(self, pair, state, nearby, found, record):
+    def episode(self, pair, state, nearby, found, record):
         h, k = self.step, 1 / self.compliance
         mass = effective_mass(pair, state, found)
         c = damping.clipped_ratio(self.restitution) * damping.critical(k, mass)
         stretch = self.compliance * self.cohesion
 
         def advance(state, bonded):
-            middle = pair.coasted(state, h / 2)
+            middle = pair.free_flight(state, h / 2)
             here = pressed(pair, middle, nearby)
             law = partial(_mean_force, k, c, self.cohesion, stretch, h)
             force, share, bonded = jax.vmap(law)(here.depth, here.rate, bonded)
@@ -65,7 +65,7 @@ class CompliantPair(AbstractPairLaw):
             _, most = jax.lax.top_k(bound, min(_POINTS, bound.shape[0]))
             points, normals = here.touches.point[most], here.touches.normal[most]
             held = _hold(pair, pushed, points, normals, bound[most])
-            after = pair.coasted(_struck(pair, pushed, points, held), h / 2)
+            after = pair.free_flight(_struck(pair, pushed, points, held), h / 2)
             return after, bonded, here, force
 
         bonded = jnp.zeros_like(found.gap)

@@ -28,7 +28,7 @@ def spin_bound(body: RigidBody, state: RigidState) -> Scalar:
     return jnp.linalg.norm(inertia @ state.spin) / least
 
 
-def coasted(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -> RigidState:
+def free_flight(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -> RigidState:
     """The state after `dt` s (of either sign) of free flight.
 
     I ω' = I ω × ω and q' = ½ q ⊗ ω: the coefficients of the series of ω and q follow from one another, so a step

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact import AbstractImpact, simultaneous
-from difsim.dynamics.pair import AbstractPairLaw, Bout
+from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
 from difsim.typing import Scalar, require, scalar
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each
@@ -28,7 +28,7 @@ class HardPair(AbstractPairLaw):
     def __check_init__(self):
         require(self.together >= 0, f"HardPair: together = {self.together} m must not be negative")
 
-    def bout(self, pair, state, nearby, found, record):
+    def episode(self, pair, state, nearby, found, record):
         gap, index = jax.lax.top_k(-found.gap, min(_TOGETHER, found.gap.shape[0]))
         normals, points = found.normal[index], found.point[index]
         velocities = jax.vmap(lambda x: pair.relative_velocity(state, x))(points)
@@ -61,7 +61,7 @@ class HardPair(AbstractPairLaw):
         after, _ = jax.lax.scan(strike, after, (points, impulses))
         share = jnp.where(jnp.sum(push) > 0, push, jnp.zeros_like(push).at[one].set(1.0))
         share = share / jnp.sum(share)
-        bout = Bout(
+        episode = ContactEpisode(
             state=after,
             duration=jnp.zeros_like(self.together),
             impulse=jnp.sum(impulses, axis=0),
@@ -70,7 +70,7 @@ class HardPair(AbstractPairLaw):
             unfinished=jnp.asarray(False),
             coarse=jnp.asarray(False),
         )
-        return bout, record
+        return episode, record
 
 
 def delassus(pair, state, points):

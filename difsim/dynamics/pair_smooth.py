@@ -79,7 +79,7 @@ class SmoothPair(AbstractPairLaw):
         require(self.lag >= 0, f"SmoothPair: lag = {self.lag} s must not be negative")
         require(self.step > 0, f"SmoothPair: step = {self.step} s must be positive")
 
-    def bout(self, pair, state, nearby, found, record):
+    def episode(self, pair, state, nearby, found, record):
         law = self.normal.law(effective_mass(pair, state, found))
 
         def rates(state, spring):
@@ -117,8 +117,8 @@ class SmoothPair(AbstractPairLaw):
         # At no depth nothing acts, and a damper that starts at once would miss the first stage: a little later.
         late = 1e-6 * self.step
         state, reach = _moved(state, pair.flight(state), late), jnp.zeros_like(late)
-        bout, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
-        return eqx.tree_at(lambda b: b.duration, bout, bout.duration + late), record
+        episode, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
+        return eqx.tree_at(lambda b: b.duration, episode, episode.duration + late), record
 
 
 def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:

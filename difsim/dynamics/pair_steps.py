@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.dynamics.pair import Bout, Pair, PairState, Record
-from difsim.dynamics.pair_touch import Nearby, Touches, touches
+from difsim.dynamics.pair import ContactEpisode, Pair, PairState, Record
+from difsim.dynamics.pair_touch import ContactFeatures, Nearby, touches
 from difsim.typing import Scalar
 
 _FEWEST = 20  # steps of a contact: in ten CoR_E errs by up to 0.01, in two by 0.3, in one by any factor
@@ -20,7 +20,7 @@ class Pressed(eqx.Module):
     """The features of a contact now: `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M]
     m, negative where nothing touches; `rate` [M] m/s, at which it grows."""
 
-    touches: Touches
+    touches: ContactFeatures
     u: Float[Array, "M 3"]
     depth: Float[Array, " M"]
     rate: Float[Array, " M"]
@@ -41,7 +41,7 @@ def pressed(pair: Pair, state: PairState, near: Nearby) -> Pressed:
     return Pressed(found, u, depth, -jnp.sum(found.slope * u, axis=1))
 
 
-def effective_mass(pair: Pair, state: PairState, found: Touches) -> Scalar:
+def effective_mass(pair: Pair, state: PairState, found: ContactFeatures) -> Scalar:
     """1/(n̂·W n̂) kg, the mass that an impulse along the normal moves at the feature that touches."""
     one = jnp.argmin(found.gap)
     n = found.normal[one]
@@ -51,14 +51,14 @@ def effective_mass(pair: Pair, state: PairState, found: Touches) -> Scalar:
 def stepped(
     pair: Pair,
     state: PairState,
-    found: Touches,
+    found: ContactFeatures,
     record: Record,
     advance: Callable[[PairState, Any], tuple[PairState, Any, Pressed, Float[Array, " M"]]],
     memory: Any,
     step: Scalar,
     max_steps: int,
     reach: Scalar,
-) -> tuple[Bout, Record]:
+) -> tuple[ContactEpisode, Record]:
     """Go on by `advance` until every feature has a gap above `reach` m, or the last wanted time is past.
 
     **Arguments:** `found`, the features at the start; `advance(state, memory)`: both one `step` s later, and how
@@ -101,7 +101,7 @@ def stepped(
     end = jax.lax.while_loop(goes_on, go, start)
     duration = end["count"] * step
     free = pair.second.body.mass * (state.second.velocity + duration * pair.gravity)
-    bout = Bout(
+    episode = ContactEpisode(
         state=end["state"],
         duration=duration,
         impulse=pair.second.body.mass * end["state"].second.velocity - free,
@@ -110,4 +110,4 @@ def stepped(
         unfinished=end["touching"] & (duration < record.times[-1]),
         coarse=~end["touching"] & (end["count"] < _FEWEST),
     )
-    return bout, end["record"]
+    return episode, end["record"]

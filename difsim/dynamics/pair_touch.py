@@ -21,7 +21,7 @@ POINTS, EDGES = 32, 12  # of each stone, that a contact follows: the nearest one
 _ANGLE = 1e-9  # rad: faces on each other have edges that cross along both
 
 
-class Touches(eqx.Module):
+class ContactFeatures(eqx.Module):
     """Features: `gap` [M] m, `slope` [M, 3] of the gap, from the first stone to the second, `point` [M, 3] m."""
 
     gap: Float[Array, " M"]
@@ -158,7 +158,7 @@ def _least(*gaps: Float[Array, " N"]) -> Scalar:
     return jnp.min(jnp.concatenate(gaps), initial=jnp.inf)
 
 
-def touches(pair, state, nearby: Nearby) -> Touches:
+def touches(pair, state, nearby: Nearby) -> ContactFeatures:
     """The features that `nearby` points and edges make; the gap is inf where two edges do not cross."""
     a, b = _both(pair, state)
     at_b = _points(a, b, nearby.points[0], -1.0)
@@ -167,14 +167,14 @@ def touches(pair, state, nearby: Nearby) -> Touches:
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), at_b, at_a, crossings)
 
 
-def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> Touches:
+def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> ContactFeatures:
     """Points of one stone at the other's surface."""
     points = of.place(of.stone.points[index])
     gap, slope = jax.vmap(jax.value_and_grad(on.stone.shape.distance))(on.local(points))
-    return Touches(gap, sign * slope @ rotation.to_matrix(on.state.attitude).T, points)
+    return ContactFeatures(gap, sign * slope @ rotation.to_matrix(on.state.attitude).T, points)
 
 
-def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> Touches:
+def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> ContactFeatures:
     """Edges of the first stone across edges of the second, [J²]."""
 
     def edges(side: _Placed, index):
@@ -184,7 +184,7 @@ def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, 
 
     one = jax.vmap(jax.vmap(_crossing, in_axes=(None, None, 0, 0)), in_axes=(0, 0, None, None))
     pairs = one(*edges(a, of_a), *edges(b, of_b))
-    return Touches(*(x.reshape(-1, *x.shape[2:]) for x in pairs))
+    return ContactFeatures(*(x.reshape(-1, *x.shape[2:]) for x in pairs))
 
 
 def _crossing(ends_a, wings_a, ends_b, wings_b) -> tuple[Scalar, Vec3, Vec3]:

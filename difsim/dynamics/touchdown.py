@@ -14,7 +14,7 @@ from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
-from difsim.dynamics.touchdown_state import Accounts, BoulderForces, HullForces, SoleForces, TouchdownState
+from difsim.dynamics.touchdown_state import Accounts, BoulderForces, FootpadForces, HullForces, TouchdownState
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -58,22 +58,22 @@ class Touchdown(AbstractModel):
             accounts=Accounts(),
         )
 
-    def soles(self, state: TouchdownState) -> SoleForces:
+    def footpads(self, state: TouchdownState) -> FootpadForces:
         """The soles on the regolith: leg spring and grain skeleton in series, less the plastic penetration."""
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
         share = jnp.ones_like(state.penetration).at[self.leg].set(1 - self.scenario)
-        stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.sole_radius))
+        stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
         closure = -feet[:, 2] - stroke - state.penetration
         normal = stiffness * safe.ramp(closure, self.onset)
         point = feet.at[:, 2].add(stroke + normal / lander.leg_stiffness)
         slip = jax.vmap(body.velocity_at)(point).at[:, 2].set(0.0)
         sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
-        return SoleForces(
+        return FootpadForces(
             closure=closure,
             normal=normal,
-            friction=sliding(normal, state.penetration, slip, lander.sole_radius),
+            friction=sliding(normal, state.penetration, slip, lander.footpad_radius),
             point=point,
             slip=slip,
             stored=stiffness * safe.ramp_integral(closure, self.onset),
@@ -89,7 +89,7 @@ class Touchdown(AbstractModel):
         closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
         both = lambda law: jax.vmap(law, in_axes=(0, None, None))(closure, k, boulder.hertz)  # noqa: E731
         push, energy = both(series_force), both(series_energy)
-        on_hip, on_foot = boulder.edge_push(edge, push[0], energy[0])
+        on_hip, on_foot = boulder.edge_force(edge, push[0], energy[0])
         top = above * push[1]
         normal = jnp.stack([below * edge.weight * push[0], top])
         # Forces act where the body carries them: without the stroke, which moves along the normal and not
@@ -133,21 +133,21 @@ class Touchdown(AbstractModel):
 
     def contact_force(self, state: TouchdownState) -> Vec3:
         """Resultant of all contact forces on the lander, N."""
-        return jnp.sum(self._forces(self.soles(state), self.rock(state), self.hull(state))[0], axis=0)
+        return jnp.sum(self._forces(self.footpads(state), self.rock(state), self.hull(state))[0], axis=0)
 
     def _forces(
-        self, soles: SoleForces, rock: BoulderForces, hull: HullForces
+        self, footpads: FootpadForces, rock: BoulderForces, hull: HullForces
     ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
         """All contact forces N, and the points m where the body takes them."""
-        normal = jnp.append(soles.normal, hull.normal)
-        sideways = jnp.concatenate([soles.friction, hull.friction[None]])
+        normal = jnp.append(footpads.normal, hull.normal)
+        sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
         forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
-        return forces, jnp.concatenate([soles.point, hull.point[None], rock.point])
+        return forces, jnp.concatenate([footpads.point, hull.point[None], rock.point])
 
     def field(self, t, state):
         lander, body = self.lander, state.body
-        soles, rock, hull = self.soles(state), self.rock(state), self.hull(state)
-        forces, points = self._forces(soles, rock, hull)
+        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
+        forces, points = self._forces(footpads, rock, hull)
         total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
         torque = moment - jnp.cross(body.position, total)
         weight = lander.body.mass * self.gravity.acceleration(body.position)
@@ -155,10 +155,10 @@ class Touchdown(AbstractModel):
 
         # The gear carries pushes alone. Friction goes into the body past it, and its work on the body is never
         # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
-        loads = soles.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
+        loads = footpads.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
-            soles.normal, state.penetration, lander.sole_radius
+            footpads.normal, state.penetration, lander.footpad_radius
         )
         return TouchdownState(
             body=lander.body.derivative(
@@ -170,17 +170,19 @@ class Touchdown(AbstractModel):
             gear=gear,
             penetration=flow,
             accounts=Accounts(
-                ground=soles.normal @ flow + hull.damping,
+                ground=footpads.normal @ flow + hull.damping,
                 damper=lander.gear.dissipation(gear),
-                friction=hull.rubbing - jnp.sum(soles.friction * soles.slip) - jnp.sum(rock.friction * rock.slip),
+                friction=hull.rubbing
+                - jnp.sum(footpads.friction * footpads.slip)
+                - jnp.sum(rock.friction * rock.slip),
                 flywheel=wheel @ body.spin,
                 impulse=total + weight,
                 angular_impulse=moment + jnp.cross(body.position, weight),
                 boulder_impulse=jnp.sum(rock.normal),
-                sole_impulse=jnp.sum(soles.normal),
+                sole_impulse=jnp.sum(footpads.normal),
                 boulder_time=loaded(jnp.sum(rock.normal)),
-                regolith_time=loaded(jnp.sum(soles.normal)),
-                contact_time=loaded(jnp.sum(soles.normal) + jnp.sum(rock.normal) + hull.normal),
+                regolith_time=loaded(jnp.sum(footpads.normal)),
+                contact_time=loaded(jnp.sum(footpads.normal) + jnp.sum(rock.normal) + hull.normal),
             ),
         )
 
@@ -190,21 +192,21 @@ class Touchdown(AbstractModel):
         if lander.hull is not None:
             hull, reach = hull - lander.hull.normal.onset.reach, jnp.maximum(reach, lander.hull.radius)
         # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
-        soles = -self.soles(state).closure - 20 * self.onset
+        footpads = -self.footpads(state).closure - 20 * self.onset
         # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
-        soles = soles.at[self.leg].set(jnp.where(self.scenario < 1, soles[self.leg], jnp.inf))
+        footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
         edge, top = self.rock(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of a leg's own period with the whole lander on it.
         return Approach(
-            gap=jnp.minimum(jnp.minimum(jnp.min(soles), hull), jnp.minimum(edge, top)),
+            gap=jnp.minimum(jnp.minimum(jnp.min(footpads), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
             resolution=0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness)),
             acceleration=safe.norm(self.gravity.acceleration(body.position)) + reach * body.spin @ body.spin,
         )
 
-    def buried(self, state):
+    def starts_inside(self, state):
         """Whether the body's centre is in the ground, where neither legs nor hull have a law."""
         return state.body.position[2] < 0
 
@@ -228,14 +230,14 @@ class Touchdown(AbstractModel):
 
     def ledger(self, t, state):
         lander, body, accounts = self.lander, state.body, state.accounts
-        soles, rock, hull = self.soles(state), self.rock(state), self.hull(state)
+        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
         return {
             "energy": {
                 "kinetic": lander.body.kinetic_energy(body),
                 "potential": -lander.body.mass * self.gravity.potential(body.position),
-                "elastic": jnp.sum(soles.stored)
+                "elastic": jnp.sum(footpads.stored)
                 + rock.stored
                 + hull.stored
                 + lander.gear.elastic_energy(state.gear),

@@ -33,7 +33,7 @@ class TouchdownState(eqx.Module):
     accounts: Accounts
 
 
-class SoleForces(eqx.Module):
+class FootpadForces(eqx.Module):
     """What the regolith does to each sole: elastic closure m, normal force N, friction N, the point m where
     they act and its slip velocity m/s, energy stored in leg and skeleton J."""
 

@@ -17,7 +17,7 @@ class WheeledState(eqx.Module):
     work: Scalar = number()
 
 
-class Burst(eqx.Module):
+class TorqueProfile(eqx.Module):
     """Spin-up and stop: the motors' torque u = H (b(t/T₁)/T₁ - b((t - T₁)/T₂)/T₂), b(s) = 1 - cos 2πs in [0, 1].
 
     At T₁ the wheels have all of H, at T₁ + T₂ none. The greatest torques are 2H/T₁ and 2H/T₂.
@@ -50,14 +50,14 @@ class Wheeled(AbstractModel):
     h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
     gyroscopic momentum. The motors work u · (h/J - ω*), which the ledger takes off what they have put in.
 
-    **Arguments:** `hopper`, whose inertia I has the wheels locked across their axes but not about them; `burst`,
-    the motors' torque; `wheel_inertia` J kg m² of each about its axis.
+    **Arguments:** `hopper`, whose inertia I has the wheels locked across their axes but not about them;
+    `torque_profile`, the motors' torque; `wheel_inertia` J kg m² of each about its axis.
     **Raises:** `ValueError` for an inertia that is not positive.
     **Source:** the gyrostat; e.g. Hughes, Spacecraft Attitude Dynamics (1986), sec. 3.5.
     """
 
     hopper: Hopper
-    burst: Burst
+    torque_profile: TorqueProfile
     wheel_inertia: Scalar = number(default=1e-4)
 
     def __check_init__(self):
@@ -68,7 +68,7 @@ class Wheeled(AbstractModel):
         return WheeledState(hopper, jnp.zeros(3), jnp.zeros(()))
 
     def field(self, t, state):
-        body, torque = state.hopper.body, self.burst.torque(t)
+        body, torque = state.hopper.body, self.torque_profile.torque(t)
         turn = rotation.to_matrix(body.attitude)
         spin = body.spin + turn.T @ self.hopper.omega
         reaction = -torque - jnp.cross(spin, state.momentum)
@@ -90,8 +90,8 @@ class Wheeled(AbstractModel):
             WheeledState(size, turned, size.lost.damping),
         )
 
-    def buried(self, state):
-        return self.hopper.buried(state.hopper)
+    def starts_inside(self, state):
+        return self.hopper.starts_inside(state.hopper)
 
     def ledger(self, t, state):
         turn = rotation.to_matrix(state.hopper.body.attitude)

@@ -1,11 +1,11 @@
 """What all particle methods share: who is near whom, sums over pairs, and what a model of particles offers."""
 
+from difsim.particles.barrier import optimisation_barrier as optimisation_barrier
 from difsim.particles.mapped import pair_map as pair_map
 from difsim.particles.model import AbstractEstimating as AbstractEstimating
 from difsim.particles.model import AbstractParticles as AbstractParticles
 from difsim.particles.neighbours import SLACK as SLACK
 from difsim.particles.neighbours import Neighbours as Neighbours
-from difsim.particles.once import made_once as made_once
 from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums
 from difsim.particles.vectors import Components as Components

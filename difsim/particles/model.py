@@ -40,7 +40,7 @@ class AbstractParticles(eqx.Module):
         """That memory, in its place in a new list."""
         return ()
 
-    def recalling(self, motion: Any, memory: Any) -> Any:
+    def with_memory(self, motion: Any, memory: Any) -> Any:
         """The same motion with this memory."""
         return motion
 
@@ -49,11 +49,11 @@ class AbstractParticles(eqx.Module):
         """The motion `dt` s later; `near` is the list of where it is before the step."""
 
     @abstractmethod
-    def longest_step(self, motion: Any) -> Scalar:
+    def stable_time_step(self, motion: Any) -> Scalar:
         """The longest stable step from here, s."""
 
     @abstractmethod
-    def broken(self, motion: Any) -> Bool[Array, " n"]:
+    def nonfinite(self, motion: Any) -> Bool[Array, " n"]:
         """Particles whose state is not finite."""
 
     @abstractmethod

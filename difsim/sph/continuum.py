@@ -163,14 +163,14 @@ class Continuum(AbstractEstimating):
         error = jnp.maximum(moved, apart.density / state.density)
         return ContinuumMotion(time + dt, self._held(time + dt, end), third), error
 
-    def longest_step(self, motion: ContinuumMotion) -> Scalar:
+    def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
         speed = jnp.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)))
         sound = jnp.maximum(self.material.sound, self.viscosity.sound)
         viscous = 0.6 * (self.viscosity.alpha * self.viscosity.sound + self.viscosity.beta * speed)
         return 0.5 * self.kernel.h / (sound + viscous + speed)
 
-    def broken(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
+    def nonfinite(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
         state = motion.state
         each = jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)) + state.density
         return ~jnp.isfinite(each)

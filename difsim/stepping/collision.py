@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
 from difsim.body import attitude_is_unit, require_attitude
-from difsim.dynamics import Bout, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
+from difsim.dynamics import ContactEpisode, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.stepping.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
 
@@ -137,34 +137,34 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         def contact():
             near = nearby(fixed_pair, found.state)
             dt, *where = _touch(fixed_pair, *jax.lax.stop_gradient((state, t)), near, found)
-            later, touched = _met(pair, pair.coasted(state, dt), *where)
+            later, touched = _met(pair, pair.free_flight(state, dt), *where)
             touch = t + dt + later
             record = Record(times - touch, recorded)
-            bout, record = pair.law.bout(pair, touched, near, touches(pair, touched, near), record)
-            return touch, touched, bout, record.states
+            episode, record = pair.law.episode(pair, touched, near, touches(pair, touched, near), record)
+            return touch, touched, episode, record.states
 
         def none():
             zero = jnp.zeros(3, flat.dtype)
             duration = jnp.zeros_like(t)
             no = jnp.asarray(False)
-            return t, state, Bout(state, duration, zero, zero, zero, no, no), recorded
+            return t, state, ContactEpisode(state, duration, zero, zero, zero, no, no), recorded
 
-        touch, touched, bout, recorded = jax.lax.cond(hit, contact, none)
-        status = jnp.maximum(status, jnp.where(bout.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
-        status = jnp.maximum(status, jnp.where(bout.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
-        after = touch + bout.duration
-        return (after, bout.state, bout.normal, hit, recorded, status), (touch, touched, bout, after, hit)
+        touch, touched, episode, recorded = jax.lax.cond(hit, contact, none)
+        status = jnp.maximum(status, jnp.where(episode.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
+        status = jnp.maximum(status, jnp.where(episode.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
+        after = touch + episode.duration
+        return (after, episode.state, episode.normal, hit, recorded, status), (touch, touched, episode, after, hit)
 
     nowhere = jnp.full((times.shape[0], flat.size), jnp.nan, flat.dtype)
     towards = safe.unit(state.second.position - state.first.position)
     begin = (times[0], state, towards, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
     (_, last, _, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
-    touch, touched, bouts, after, happened = jax.tree.map(lambda x: x[:-1], out)
+    touch, touched, episodes, after, happened = jax.tree.map(lambda x: x[:-1], out)
     missed = (status == int(Status.OK)) & ~happened[0]
     status = jnp.where(missed, int(Status.NO_CONTACT), status)
 
     starts = jnp.concatenate([times[:1], jnp.where(happened, after, jnp.inf)])
-    arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, bouts.state)
+    arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, episodes.state)
     during = jnp.any(jax.vmap(lambda time: (time >= touch) & (time < after) & happened)(times), axis=1)
     states = _sampled(pair, times, starts, arcs)
     states = jnp.where(during[:, None], recorded, states)
@@ -172,7 +172,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid(pair), status, int(Status.INVALID_MODEL))
 
-    first = jax.tree.map(lambda x: x[0], (touched, bouts))
+    first = jax.tree.map(lambda x: x[0], (touched, episodes))
     before = first[0]
     # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
     met = lambda ratio: jnp.where(happened[0], ratio, jnp.nan)  # noqa: E731
@@ -180,9 +180,9 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         times=times,
         states=jax.vmap(unravel)(states),
         contact_times=jnp.where(happened, touch, jnp.inf),
-        points=bouts.point,
-        normals=bouts.normal,
-        impulses=bouts.impulse,
+        points=episodes.point,
+        normals=episodes.normal,
+        impulses=episodes.impulse,
         contacts=jnp.sum(happened),
         energy_restitution=met(safe.divide(pair.kinetic_energy(last), pair.kinetic_energy(before))),
         energy_restitution_cm=met(safe.divide(pair.kinetic_energy_cm(last), pair.kinetic_energy_cm(before))),
@@ -212,7 +212,7 @@ def _search(
         # Bodies without relative motion never meet: the step is infinite, and cut off.
         dt = jnp.where(begins & (now.steps == 0), 0.0, jnp.maximum(now.gap, reach) / speed)
         dt = jnp.minimum(dt, end - now.t)
-        state = pair.coasted(now.state, dt)
+        state = pair.free_flight(now.state, dt)
         # Above `reach`: hulls and tabulated distances differ by a part of the table's spacing.
         hulls = separation(pair, state, axis)
         gap = jax.lax.cond(hulls > reach, lambda: hulls, lambda: least_gap(pair, state, reach))
@@ -229,7 +229,7 @@ def _touch(
     slope, and the place, m. Not differentiable."""
 
     def gap_at(dt):
-        there = pair.coasted(state, dt)
+        there = pair.free_flight(state, dt)
         features = touches(pair, there, near)
         one = jnp.argmin(features.gap)
         slope, point = features.slope[one], features.point[one]
@@ -281,21 +281,21 @@ def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
         fresh = starts[k] >= t
         t = jnp.where(fresh, starts[k], t)
         state = jax.tree.map(lambda new, old: jnp.where(fresh, new[k], old), arcs, state)
-        state = pair.coasted(state, time - t)
+        state = pair.free_flight(state, time - t)
         return (time, state), ravel_pytree(state)[0]
 
     first = jax.tree.map(lambda x: x[0], arcs)
     return jax.lax.scan(sample, (times[0], first), times)[1]
 
 
-def _normal_restitution(pair: Pair, before: PairState, bout: Bout) -> Scalar:
+def _normal_restitution(pair: Pair, before: PairState, episode: ContactEpisode) -> Scalar:
     """-n̂·u after over n̂·u before, of the two material points that were at the point of touch."""
 
     def speed(was, now):
-        local = rotation.inverse_rotate(was.attitude, bout.point - was.position)
-        return bout.normal @ was.velocity_at(bout.point), bout.normal @ now.velocity_at(now.point(local))
+        local = rotation.inverse_rotate(was.attitude, episode.point - was.position)
+        return episode.normal @ was.velocity_at(episode.point), episode.normal @ now.velocity_at(now.point(local))
 
     (first, first_after), (second, second_after) = map(
-        speed, (before.first, before.second), (bout.state.first, bout.state.second)
+        speed, (before.first, before.second), (episode.state.first, episode.state.second)
     )
     return -safe.divide(second_after - first_after, second - first)

@@ -32,20 +32,20 @@ class ErrorControlledStep(AbstractStep):
     def once(self, model, progress, left):
         if not isinstance(model, AbstractEstimating):
             raise TypeError(f"ErrorControlledStep: a {type(model).__name__} does not tell the error of its steps")
-        longest = model.longest_step(progress.motion)
+        longest = model.stable_time_step(progress.motion)
         dt = within(jnp.minimum(progress.trial, longest), left)
         motion, error = model.attempt(progress.motion, progress.neighbours, dt)
         worst = jnp.max(error)
         kept = worst <= self.rtol  # which a NaN is not
         hopeless = ~kept & ~(dt > SHORTEST * longest)  # so that a NaN is
-        broken = jnp.where(kept, model.broken(motion), hopeless & ~jnp.isfinite(error))
+        nonfinite = jnp.where(kept, model.nonfinite(motion), hopeless & ~jnp.isfinite(error))
         beyond = kept & model.beyond(motion)
-        faults = [jnp.any(broken), jnp.any(beyond), hopeless]
+        faults = [jnp.any(nonfinite), jnp.any(beyond), hopeless]
         status = jnp.select(
             [progress.neighbours.overflow, *faults],
             [int(s) for s in (Status.OVERFLOW, Status.NOT_FINITE, Status.BEYOND_LAW, Status.STEP_TOO_SHORT)],
         )
-        particle = jnp.select(faults, [jnp.argmax(broken), jnp.argmax(beyond), jnp.argmax(error)], -1)
+        particle = jnp.select(faults, [jnp.argmax(nonfinite), jnp.argmax(beyond), jnp.argmax(error)], -1)
         factor = jnp.clip(SAFETY * jnp.cbrt(self.rtol / worst), LEAST, MOST)
         trial = dt * jnp.where(jnp.isfinite(worst), factor, LEAST)
         # A step that was cut short, at `left` or at the longest, says nothing against the one that was meant.

@@ -47,7 +47,7 @@ class CourantStep(AbstractStep):
         require(inside, f"CourantStep: courant = {self.courant} must be in (0, 1]")
 
     def once(self, model, progress, left):
-        return stepped(model, progress, within(self.courant * model.longest_step(progress.motion), left))
+        return stepped(model, progress, within(self.courant * model.stable_time_step(progress.motion), left))
 
 
 class Progress(eqx.Module):
@@ -91,13 +91,13 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     Where it fails: the same progress with its status.
     """
     motion = model.step(progress.motion, progress.neighbours, dt)
-    broken, beyond = model.broken(motion), model.beyond(motion)
-    too_long = dt > model.longest_step(progress.motion)
+    nonfinite, beyond = model.nonfinite(motion), model.beyond(motion)
+    too_long = dt > model.stable_time_step(progress.motion)
     status = jnp.select(
-        [progress.neighbours.overflow, too_long, jnp.any(broken), jnp.any(beyond)],
+        [progress.neighbours.overflow, too_long, jnp.any(nonfinite), jnp.any(beyond)],
         [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE), int(Status.BEYOND_LAW)],
     )
-    guilty = [jnp.argmax(broken), jnp.argmax(beyond)]
+    guilty = [jnp.argmax(nonfinite), jnp.argmax(beyond)]
     particle = jnp.select([status == Status.NOT_FINITE, status == Status.BEYOND_LAW], guilty, -1)
     return moved(progress, motion, status, particle)
 
@@ -115,7 +115,7 @@ def listed(model: AbstractParticles, progress: Progress) -> Progress:
 
     stale = progress.neighbours.is_stale(places)
     near, memory = jax.lax.cond(stale, anew, lambda: (progress.neighbours, memory))
-    motion = model.recalling(progress.motion, memory)
+    motion = model.with_memory(progress.motion, memory)
     return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near))
 
 

@@ -161,9 +161,9 @@ def integrate(system: Variational, method: Any, z: Array, times: Array, shifts: 
     guard = solution.controller_state
     states, (last,) = solution.ys
     # A force that is NaN makes the steps shrink until they are taken all the same, up to the last one allowed.
-    broken = jnp.any(jnp.isnan(last[0]))
+    nonfinite = jnp.any(jnp.isnan(last[0]))
     status = status_of(solution.result, guard.steps_per_contact, method.resolve)
-    status = jnp.where(broken, int(Status.NOT_FINITE), status)
+    status = jnp.where(nonfinite, int(Status.NOT_FINITE), status)
     steps = solution.stats["num_accepted_steps"]
     rest = (status, steps, guard.steps_per_contact, guard.contacts)
     return along(system, times, states, shifts), times, shifts, rest

@@ -201,7 +201,7 @@ def _settle(model, state, times, still, region, options) -> Settled:
     status = status_of(solution.result, jnp.asarray(jnp.inf), 0.0)
     status = jnp.where((status == Status.OK) & ~rest, int(Status.UNSETTLED), status)
     status = jnp.where(ending.left, int(Status.LEFT), status)
-    status = jnp.where(model.buried(state), int(Status.INSIDE), status)
+    status = jnp.where(model.starts_inside(state), int(Status.INSIDE), status)
     later = times > end
     times = jnp.where(later, end, times)
     states = jax.vmap(scales.state)(jnp.where(later[:, None], last, reached))

@@ -143,7 +143,7 @@ def onward(
         slack *= MORE_ROOM
         roomy = model.allocate(progress.motion.state, skin, MORE_ROOM * slack)
         zero = jnp.asarray(0, jnp.int32)
-        motion = model.recalling(progress.motion, model.carried(progress.motion, roomy))
+        motion = model.with_memory(progress.motion, model.carried(progress.motion, roomy))
         progress = Progress(motion, roomy, progress.steps, zero, zero - 1, progress.trial)
 
 

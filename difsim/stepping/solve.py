@@ -52,7 +52,7 @@ class Solution(eqx.Module):
         return self.status == Status.OK
 
     @property
-    def stands(self) -> Array:
+    def values_are_valid(self) -> Array:
         """Whether the values stand: OK, or PAST_VALIDITY, which speaks of derivatives alone."""
         return self.ok | (self.status == Status.PAST_VALIDITY)
 
@@ -80,8 +80,8 @@ def simulate(
     raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
 
     `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that is
-    `abrupt` (jumps at touch, or rises there with an infinite slope) raises `ValueError`, too few steps per contact
-    are the status UNDER_RESOLVED (for values too), and tangents that grew beyond `validity.limit` are
+    `is_discontinuous` (jumps at touch, or rises there with an infinite slope) raises `ValueError`, too few steps per
+    contact are the status UNDER_RESOLVED (for values too), and tangents that grew beyond `validity.limit` are
     PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known (outside `jit`). "ignore":
     neither; for runs of which only values are wanted.
 
@@ -127,7 +127,7 @@ def _simulate(
     ended = run.status > Status.UNDER_RESOLVED
     doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
-    status = jnp.where(model.buried(state), jnp.maximum(status, int(Status.INSIDE)), status)
+    status = jnp.where(model.starts_inside(state), jnp.maximum(status, int(Status.INSIDE)), status)
     ledger = jax.vmap(model.ledger)(times, states)
     error = energy_error(ledger.get("energy", {}), run.states.dtype)
     unaccounted = error > allowed_error(getattr(method, "rtol", 0.0), error.dtype)
@@ -136,11 +136,11 @@ def _simulate(
     status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
-    broken = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
+    nonfinite = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
     solution = Solution(
         times=times,
         states=states,
-        status=jnp.where(broken, int(Status.NOT_FINITE), status),
+        status=jnp.where(nonfinite, int(Status.NOT_FINITE), status),
         ledger=ledger,
         steps=run.steps,
         steps_per_contact=run.steps_per_contact,

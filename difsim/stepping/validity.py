@@ -81,7 +81,7 @@ def check_policy(gradient: str) -> None:
 def abrupt_laws(model: Any) -> list[str]:
     """Names of the normal laws in `model` whose force is abrupt at touch."""
     nodes = jax.tree.leaves(model, is_leaf=lambda x: isinstance(x, AbstractNormal))
-    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.abrupt]
+    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.is_discontinuous]
 
 
 def watch_abrupt(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:

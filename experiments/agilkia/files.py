@@ -71,9 +71,9 @@ def read_lander(path: Path) -> dict[str, dict[str, Any]]:
         if where not in tables:
             raise ValueError(f"{path}: the table [{where}] is missing; data/philae.toml shows what it holds")
         keys.check(path, where, tables[where], needed, keys.OPTIONAL.get(where, {}))
-    if "pebbles" in tables:
-        keys.check(path, "pebbles", tables["pebbles"], keys.PEBBLES, {})
-    known = {*keys.LANDER, "pebbles"}
+    if "sub_spheres" in tables:
+        keys.check(path, "sub_spheres", tables["sub_spheres"], keys.SUB_SPHERES, {})
+    known = {*keys.LANDER, "sub_spheres"}
     if extra := set(tables) - known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
     _check_edge(path, tables)

@@ -41,11 +41,13 @@ def run(
 
     Beds of one `seed` are one bed: under each foot the same grains lie.
     """
-    if "pebbles" not in lander:
-        raise ValueError("the lander's file has no table [pebbles], which grains need; data/philae.toml has one")
+    if "sub_spheres" not in lander:
+        raise ValueError(
+            "the lander's file has no table [sub_spheres], which grains need; data/philae.toml has one"
+        )
     known = experiment(lander, data)
     ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
-    scene = build(known, OPTIMUM, lander["pebbles"], ground, bed == "drum")
+    scene = build(known, OPTIMUM, lander["sub_spheres"], ground, bed == "drum")
     horizon = float(known.horizon)
     times = np.arange(0.0, horizon + FRAME, FRAME)
     with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
@@ -65,7 +67,7 @@ def run(
     result.to_netcdf(out / "grains.nc", engine="h5netcdf")
     grains_pictures.draw(result, out / "grains.png")
     columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
-    contact, step = (of(found.end.motion) for of in (scene.grains.shortest_contact, scene.grains.longest_step))
+    contact, step = (of(found.end.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step))
     about = {
         "bed": bed,
         "grains": scene.grains.radius.size,

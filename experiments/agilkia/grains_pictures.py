@@ -37,7 +37,10 @@ def _cuts(axes, result: xr.Dataset, leg: int) -> None:
     across = np.array([-along[1], along[0]])
     thick = CUT * 2 * float(result["grain_radius"].mean())
     for i, ax in enumerate(axes):
-        for name, kind, face, slab in (("grains", "grain", PALE, thick), ("pebbles", "pebble", SKY, np.inf)):
+        for name, kind, face, slab in (
+            ("grains", "grain", PALE, thick),
+            ("sub_spheres", "sub_sphere", SKY, np.inf),
+        ):
             place, radius = result[name].values[i], result[f"{kind}_radius"].values
             offset = place[:2] - centre[:2, None]
             seen = np.abs(across @ offset) < slab

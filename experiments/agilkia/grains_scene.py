@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
 from difsim.beds import Bed
-from difsim.dem import NOBODY, AtWall, Fence, Grains, GrainsState, LeggedClump, Touching
+from difsim.dem import PADDING, Grains, GrainsState, GrainWall, LeggedClump, PairMemory, WallMemory
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.mesh import box
 from difsim.shape import AbstractSDF, Cylinder, Outside, Plane, Posed, Prism, Union
@@ -35,22 +35,25 @@ class Scene(eqx.Module):
         return self.grains.clumps[0]
 
 
-def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], bed: Bed, drum: bool) -> Scene:
+def build(known: Experiment, values: dict[str, float], sub_spheres: dict[str, Any], bed: Bed, drum: bool) -> Scene:
     """The lander of `known` at the start, over one bed under each foot, or over one for all (`drum`).
 
     **Arguments:** `values` of the unknowns: where and how the boulder lies, attitude, heading; those of the soil
-    are the bed's. `pebbles`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow, or
+    are the bed's. `sub_spheres`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow, or
     feet so near each other that their beds would be in one place.
     """
     model, start = known.build({name: jnp.asarray(x, float) for name, x in values.items()})
     lander = LeggedClump.from_lander(
-        model.lander, box(model.lander.hull.size.tolist()), pebbles["leg_mass_kg"], pebbles["strut_radius_m"]
+        model.lander,
+        box(model.lander.hull.size.tolist()),
+        sub_spheres["leg_mass_kg"],
+        sub_spheres["strut_radius_m"],
     )
     at_start = lander.moving(start.body)
     radius = float(bed.grains.walls[1].sdf.radius)
     landings = _landings(model, start)
     places = np.zeros((1, 2)) if drum else landings
-    reach = np.linalg.norm(landings, axis=1).max() + 2 * float(model.lander.sole_radius)
+    reach = np.linalg.norm(landings, axis=1).max() + 2 * float(model.lander.footpad_radius)
     if drum and radius < reach:
         raise ValueError(f"a drum of radius {radius:.3g} m is too narrow for feet that reach {reach:.3g} m")
     if not drum and (nearest := pdist(landings).min(initial=np.inf)) < 2 * radius:
@@ -61,8 +64,8 @@ def build(known: Experiment, values: dict[str, float], pebbles: dict[str, Any], 
     floor = Plane((0.0, 0.0, -bed.figures.height), UP)
     gravity = model.gravity.acceleration(start.body.position)
     # A fence: the ground goes on around a bed, and legs that lie on its rim would be held up.
-    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, Fence(rock), stone), (lander,))
-    untouched = AtWall.none(ground.position.dtype)
+    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, GrainWall(rock), stone), (lander,))
+    untouched = WallMemory.none(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
     return Scene(grains, grains.joined(ground, (at_start,)), stone)
 
@@ -79,12 +82,12 @@ def beds(
 
     def each(who):
         there = many(who) + jnp.repeat(n * jnp.arange(count, dtype=who.dtype), who.size)
-        return jnp.where(many(who) < n, there, NOBODY)
+        return jnp.where(many(who) < n, there, PADDING)
 
     # Pairs without the room of their list, which belongs at the end of all.
     pairs = jax.tree.map(lambda x: x[..., np.asarray(state.pairs.first != state.pairs.second)], state.pairs)
-    pairs = Touching(each(pairs.first), each(pairs.second), jax.tree.map(many, pairs.memory))
-    walls = tuple(AtWall(each(at.who), jax.tree.map(many, at.memory)) for at in state.walls)
+    pairs = PairMemory(each(pairs.first), each(pairs.second), jax.tree.map(many, pairs.memory))
+    walls = tuple(WallMemory(each(at.who), jax.tree.map(many, at.memory)) for at in state.walls)
     position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
     all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
     above = Outside(Plane((0.0, 0.0, 0.0), UP))

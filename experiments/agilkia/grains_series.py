@@ -48,9 +48,9 @@ def _leaving(scene: Scene, state: LeggedState):
     return scene.lander.whole(state)[1][2], clear
 
 
-def _gap(scene: Scene, pebbles: Grain) -> Scalar:
+def _gap(scene: Scene, sub_spheres: Grain) -> Scalar:
     """Between pebbles and the boulder, m."""
-    return jnp.min(jax.vmap(scene.boulder.distance, in_axes=1)(pebbles.position) - pebbles.radius)
+    return jnp.min(jax.vmap(scene.boulder.distance, in_axes=1)(sub_spheres.position) - sub_spheres.radius)
 
 
 def series(scene: Scene, found: Evolution) -> xr.Dataset:
@@ -65,7 +65,7 @@ def series(scene: Scene, found: Evolution) -> xr.Dataset:
     def of(state: LeggedState):
         centre, velocity, momentum = clump.whole(state)
         energy = clump.energy(state, jnp.zeros(3))
-        pebbles = clump.spheres(state)
+        sub_spheres = clump.spheres(state)
         depth = -_lowest(clump, state)
         stroke = jnp.max(clump.gear.strokes(state.gear, len(clump.legs)))
         return (
@@ -75,20 +75,20 @@ def series(scene: Scene, found: Evolution) -> xr.Dataset:
             state.body.spin,
             energy["kinetic"] + energy["rotation"],
             energy["elastic"],
-            _gap(scene, pebbles),
+            _gap(scene, sub_spheres),
             depth,
             stroke,
-            pebbles.position,
+            sub_spheres.position,
         )
 
-    centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, pebbles = (
+    centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, sub_spheres = (
         np.asarray(x) for x in of(jax.tree.map(jnp.asarray, looks.lander))
     )
     # Its mean since the look before.
     pushed = np.diff(velocity, axis=0) / np.diff(found.times)[:, None] - np.asarray(scene.grains.gravity)
     force = float(clump.mass) * np.concatenate([0 * pushed[:1], pushed])
     feet = np.stack([np.asarray(leg.position[0]) for leg in looks.lander.legs])
-    touches = _touches(scene, looks.position, pebbles)
+    touches = _touches(scene, looks.position, sub_spheres)
     first = touches.any(axis=1).argmax()
     shown = np.array([0, first, depth.max(axis=1).argmax(), len(depth) - 1])
     columns = {
@@ -104,9 +104,9 @@ def series(scene: Scene, found: Evolution) -> xr.Dataset:
         "leg_touches": (("time", "leg"), touches, "1"),
         "foot": (("leg", "axis"), feet, "m"),
         "stroke": (("time",), stroke, "m"),
-        "pebbles": (("shown", "axis", "pebble"), pebbles[shown], "m"),
+        "sub_spheres": (("shown", "axis", "sub_sphere"), sub_spheres[shown], "m"),
         "grains": (("shown", "axis", "grain"), looks.position[shown], "m"),
-        "pebble_radius": (("pebble",), np.asarray(clump.radius), "m"),
+        "sub_sphere_radius": (("sub_sphere",), np.asarray(clump.radius), "m"),
         "grain_radius": (("grain",), np.asarray(scene.grains.radius), "m"),
         "shown_time": (("shown",), found.times[shown], "s"),
     }
@@ -127,13 +127,13 @@ def sequence(result: xr.Dataset) -> dict[str, list[float]]:
     return found
 
 
-def _touches(scene: Scene, grains: np.ndarray, pebbles: np.ndarray) -> np.ndarray:
+def _touches(scene: Scene, grains: np.ndarray, sub_spheres: np.ndarray) -> np.ndarray:
     """Whether each leg touches a grain [t, n], of positions [t, 3, m] and [t, 3, p] m."""
     radius = np.asarray(scene.grains.radius)
     reach = np.asarray(scene.lander.radius)[:, None]
     ends = np.cumsum([part.radius.size for part in (scene.lander.body, *scene.lander.legs)])[:-1]
     rows = []
-    for at, of in zip(grains, pebbles, strict=True):
+    for at, of in zip(grains, sub_spheres, strict=True):
         # Of unlike grains not the nearest centre, but the nearest surface counts.
         away, who = cKDTree(at.T).query(of.T, k=8)
         rows.append([legs.any() for legs in np.split((away < radius[who] + reach).any(axis=1), ends)[1:]])

@@ -80,7 +80,7 @@ BODY = {
     "inertia_kg_m2": Numbers(((3,), (3, 3))),  # products may be negative: `RigidBody` has the rest
     "feet_m": POINTS,
     "hips_m": POINTS,
-    "sole_radius_m": POSITIVE,
+    "footpad_radius_m": POSITIVE,
     "leg_stiffness_N_per_m": POSITIVE,
     "hull_m": _positive((3,)),
     "hull_stiffness_N_per_m": POSITIVE,
@@ -121,7 +121,7 @@ LANDER = {
     },
 }
 OPTIONAL = {"gear": {"stroke_m": POSITIVE}, "site": {"gravity_m_per_s2": VECTOR}}
-PEBBLES = {"leg_mass_kg": POSITIVE, "strut_radius_m": POSITIVE}
+SUB_SPHERES = {"leg_mass_kg": POSITIVE, "strut_radius_m": POSITIVE}
 INITIAL = {"spin_rad_per_s": NUMBER, "flywheel_N_m_s": NUMBER, "rundown_s": POSITIVE, "horizon_s": POSITIVE}
 # A value may be a vector; sigmas that are not positive are refused by `Observation`, which knows both.
 OBSERVATION = {"value": Numbers(((), (ANY,))), "sigma": Numbers(((), (ANY,)))}

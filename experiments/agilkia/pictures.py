@@ -107,8 +107,8 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
     if "boulder_force" in result:
         curves["boulder"] = (result["boulder_force"].values, ORANGE, 1.5)
     if "sole_force" in result:
-        for i, (sole, colour) in enumerate(zip(result["sole_force"].values.T, cycle(FEET), strict=False)):
-            curves[f"sole {i}, normal"] = (sole, colour, 1.5)
+        for i, (footpad, colour) in enumerate(zip(result["sole_force"].values.T, cycle(FEET), strict=False)):
+            curves[f"sole {i}, normal"] = (footpad, colour, 1.5)
     if "hull_force" in result:
         curves["hull, normal"] = (result["hull_force"].values, RED, 1.5)
     rows = []

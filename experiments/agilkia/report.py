@@ -35,10 +35,10 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
     @jax.jit
     @jax.vmap
     def contact(state):
-        soles, rock, hull = model.soles(state), model.rock(state), model.hull(state)
-        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), soles.normal, hull.normal
+        footpads, rock, hull = model.footpads(state), model.rock(state), model.hull(state)
+        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), footpads.normal, hull.normal
 
-    force, boulder, soles, hull = contact(solution.states)
+    force, boulder, footpads, hull = contact(solution.states)
     body = solution.states.body
     series = {
         "position": (("time", "axis"), body.position, "m"),
@@ -46,7 +46,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "spin": (("time", "axis"), body.spin, "rad/s"),
         "force": (("time", "axis"), force, "N"),
         "boulder_force": (("time",), boulder, "N"),
-        "sole_force": (("time", "foot"), soles, "N"),
+        "sole_force": (("time", "foot"), footpads, "N"),
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
         "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),

@@ -106,7 +106,7 @@ class Experiment(eqx.Module):
         observed = self.observe(model, solution)
         # Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a
         # step that does not help: such a run is no failure.
-        ok = solution.stands
+        ok = solution.values_are_valid
         if self.world is None:
             return observed, ok
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
@@ -189,7 +189,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
             RigidBody(body["mass_kg"], inertia if inertia.ndim == 2 else np.diag(inertia)),
             feet,
             hips,
-            body["sole_radius_m"],
+            body["footpad_radius_m"],
             body["leg_stiffness_N_per_m"],
             damper,
             Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"]),

@@ -35,7 +35,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     model = cliff.model(soil())
     state = jax.tree.map(lambda x: jnp.asarray(x[-1]), evolve(model, cliff.state(model), [BEGUN]).states)
     run = start(model, state)
-    dt = 0.45 * float(model.longest_step(run.motion))
+    dt = 0.45 * float(model.stable_time_step(run.motion))
     cpu, wall, end = _timed(model, run, dt, seeds)
     rest = start(model, cliff.state(model))
     yield from _against_peer(
@@ -128,7 +128,7 @@ def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     cliff = Cliff.of(size)
     model = cliff.model(soil())
     run = start(model, cliff.state(model))
-    dt = 0.4 * float(model.longest_step(run.motion))
+    dt = 0.4 * float(model.stable_time_step(run.motion))
     last = jnp.asarray(FAR), ConstantStep(dt), jnp.asarray(20)
     _, seconds = cpu_seconds(lambda: advance(model, run, *last), 1)
     count = run.motion.state.density.size

@@ -24,7 +24,7 @@ from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.records import provenance, write_json
 from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit, identify
-from inversion.problem import strong
+from inversion.problem import strip_weak_types
 
 STEPS_PER_ROW = 421  # of a second: half the longest stable step of the paper's soil, two thirds of the stiffest
 STATIONS = np.arange(0.02, 0.261, 0.02)  # m: up to where it is thick at any friction below the guess
@@ -129,7 +129,7 @@ def run(out: Path, rows: int, fits: tuple[str, ...], quick: bool) -> dict:
             heights = np.interp(STATIONS, *measured().surface.T)
         else:
             heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + error
-        posed = eqx.tree_at(lambda p: p.data, general, strong(_data(heights)))
+        posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(heights)))
         guess = {k: GUESS[k] for k in posed.names}
         best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
         found[name] = judge(posed, best, truth)

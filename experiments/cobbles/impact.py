@@ -76,7 +76,7 @@ def case_of(known: Setup, theta: Float[Array, " k"], moved: Sensitivity) -> Case
     """Look at what has moved."""
     times, path = jnp.asarray(TIMES), moved.path
     last = jax.tree.map(lambda x: x[-1], path)
-    back = Pair(known.stone, known.stone, known.law(theta)).coasted(last, -times[-1])
+    back = Pair(known.stone, known.stone, known.law(theta)).free_flight(last, -times[-1])
     arcs = jnp.stack([theta[:STATES].reshape(2, 12), jnp.stack([to_vector(back.first), to_vector(back.second)])])
     turned = facing(known.view, path)
     seen = turned & ~hidden(known.stone, known.view, path)

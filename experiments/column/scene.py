@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import numpy as np
 
-from difsim.beds import Bed, Drum, GaussianSizes, Recipe
+from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.contact import RollingTorque
 from difsim.dem import Grains, GrainsState, HertzMindlin
 from experiments.cache import CACHE
@@ -42,8 +42,10 @@ class Column:
 
     def bed(self, watch=None) -> Bed:
         """The column at rest in its drum, from the cache folder where it is there."""
-        drum, depth = Drum(2 * self.radius), self.aspect * self.radius
-        return Recipe(law(), self._sizes, DENSITY, drum, depth, GRAVITY, pour=GRAVITY).bed(CACHE / "beds", watch)
+        drum, depth = CylindricalContainer(2 * self.radius), self.aspect * self.radius
+        return BedSpecification(law(), self._sizes, DENSITY, drum, depth, GRAVITY, pour=GRAVITY).bed(
+            CACHE / "beds", watch
+        )
 
 
 def law(friction: float = FRICTION, rolling: float = 0.0) -> HertzMindlin:

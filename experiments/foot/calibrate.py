@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from experiments.cache import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
+from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
-from experiments.foot.soles import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.records import provenance, write_json
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
 from inversion import response_surface
@@ -42,7 +42,7 @@ def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str
     named = dict(zip(("bearing", "inertia"), factors.tolist(), strict=True))
     table = {
         "made": {"command": "difsim foot --stage calibrate", "seed": seed, **provenance()},
-        "soles": {
+        "footpads": {
             "speed_m_s": SPEED,
             "load_kg_m2": LOAD,
             "grains_m": GRAINS,

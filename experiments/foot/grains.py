@@ -17,13 +17,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.beds import Bed, Drum, GaussianSizes, Recipe, coarse_grained
+from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
 from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.mesh import cylinder
 from difsim.particles import SLACK
-from difsim.shape.pebbles import fill_with_pebbles
+from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping import CourantStep, Progress, evolve, start
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
@@ -45,7 +45,7 @@ LONGEST = 2.0  # s
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 
-def recipe(diameter: float, width: float, cohesion: float, seed: int = 0) -> Recipe:
+def recipe(diameter: float, width: float, cohesion: float, seed: int = 0) -> BedSpecification:
     """The layer in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's sum."""
     real, factor = float(LAW.grain_diameter), diameter / float(LAW.grain_diameter)
     coarse = coarse_grained(
@@ -56,7 +56,9 @@ def recipe(diameter: float, width: float, cohesion: float, seed: int = 0) -> Rec
     attraction = ConstantCohesion(pull_off, RANGE * diameter)
     material = HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
     depth = float(LAW.thickness)
-    return Recipe(material, coarse.sizes, coarse.density, Drum(width), depth, RELIEVED, seed=seed)
+    return BedSpecification(
+        material, coarse.sizes, coarse.density, CylindricalContainer(width), depth, RELIEVED, seed=seed
+    )
 
 
 def settled(diameter: float, width: float, cohesion: float, seed: int = 0) -> Bed:
@@ -71,9 +73,9 @@ def settled(diameter: float, width: float, cohesion: float, seed: int = 0) -> Be
 
 
 @cache
-def sole(load: float) -> Clump:
+def footpad(load: float) -> Clump:
     """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
-    filling = fill_with_pebbles(cylinder(RADIUS, THICKNESS), VACANCY)
+    filling = fill_with_spheres(cylinder(RADIUS, THICKNESS), VACANCY)
     mass = load * np.pi * RADIUS**2
     return Clump(RigidBody(mass, LEVEL * mass * RADIUS**2 * np.eye(3)), filling.centre, filling.radius)
 
@@ -123,7 +125,7 @@ def above(
     slack: float = SLACK,
 ) -> tuple[Grains, Progress]:
     """The bed and the sole, and where a `throw` begins; `slack` as `start`'s."""
-    disc, at = sole(load), np.asarray(bed.state.position)
+    disc, at = footpad(load), np.asarray(bed.state.position)
     radius = np.asarray(bed.grains.radius)
     below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
     lower = float((at[2] + radius)[below].max())

@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from difsim.stepping import CourantStep, Status, advance, describe, start
 from experiments.foot import calibrate, grains, thrown
+from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
-from experiments.foot.soles import WIDTH
 from experiments.records import record
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
 
@@ -59,7 +59,10 @@ class FootStudy:
     def __post_init__(self):
         if self.quick:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
-            self.grains, self.width = (0.05,), 0.48  # calibrated in 0.36 m too: a sole 5 cm off both ways just fits
+            self.grains, self.width = (
+                (0.05,),
+                0.48,
+            )  # calibrated in 0.36 m too: a sole 5 cm off both ways just fits
         if min(self.speeds, default=0.0) <= 0:
             raise ValueError(f"--speeds {self.speeds} m/s must be positive")
         if self.load <= 0:
@@ -158,9 +161,9 @@ STAGES = {
 def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:
     """Penetration m and upward force N (N/m in the plane), averaged over some samples each."""
     model = foot.model(speed, options.softening, options.alpha)
-    sole = model.tools[-1]
+    footpad = model.tools[-1]
     force = eqx.filter_jit(
-        lambda p: model.force(p.motion, p.neighbours.updated(p.motion.state.position), sole)[-1]
+        lambda p: model.force(p.motion, p.neighbours.updated(p.motion.state.position), footpad)[-1]
     )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]

@@ -84,10 +84,10 @@ class Foot:
         # The sole starts a kernel's reach above the uppermost grains.
         count = int(RADIUS / spacing)
         below = [np.arange(-count, count)] * (dimension - 1)
-        sole = np.stack(np.meshgrid(*below, np.arange(LAYERS), indexing="ij")).reshape(dimension, -1) + 0.5
-        sole = sole[:, np.hypot.reduce(sole[:-1], axis=0) * spacing < RADIUS] * spacing
-        sole[-1] += (SUPPORT - 1.0) * spacing
-        position = np.concatenate([points[:, inside], points[:, ~inside], sole], axis=1)
+        footpad = np.stack(np.meshgrid(*below, np.arange(LAYERS), indexing="ij")).reshape(dimension, -1) + 0.5
+        footpad = footpad[:, np.hypot.reduce(footpad[:-1], axis=0) * spacing < RADIUS] * spacing
+        footpad[-1] += (SUPPORT - 1.0) * spacing
+        position = np.concatenate([points[:, inside], points[:, ~inside], footpad], axis=1)
         return cls(spacing, int(inside.sum()), int((~inside).sum()), position)
 
     @property
@@ -106,7 +106,7 @@ class Foot:
         down = np.zeros(dimension)
         down[-1] = -1.0
         ends = self.soil, self.soil + self.box, count
-        box, sole = (np.arange(*ends[i : i + 2]) for i in (0, 1))
+        box, footpad = (np.arange(*ends[i : i + 2]) for i in (0, 1))
         x = np.abs(self.position)
         off = np.maximum(x[:-1].max(axis=0) / RADIUS - SIDE[dimension] + EDGE, 0.0) / EDGE
         off = np.maximum(off, (x[-1] - float(LAW.thickness)) / RADIUS / EDGE + 1.0)
@@ -118,7 +118,7 @@ class Foot:
             np.full(count, float(LAW.bulk_density) * self.spacing**dimension),
             (
                 Tool(box, self.position[:, box]),
-                Tool(sole, self.position[:, sole], Sliding(speed * down)),
+                Tool(footpad, self.position[:, footpad], Sliding(speed * down)),
             ),
             damping=float(material.sound) / (EDGE * RADIUS) * np.clip(off, 0.0, 1.0) ** 2,
             balance=FixedDensity(),

@@ -24,7 +24,7 @@ FRICTIONS = 0.2, 0.6, 1.0
 DIAMETERS = 1e-4, 4e-2  # m
 DENSITIES = 500.0, 3000.0  # kg/m³
 SOFT = 1e7  # Pa: modulus of the grains that are poured, whose steps are the longest
-POURED = 0.905  # depth of a `Recipe` over how high its bed lies in 0.6 m, loose at walls; in 1.2 m 3 to 5 % lower
+POURED = 0.905  # depth of a `BedSpecification` over how high its bed lies in 0.6 m; in 1.2 m 3 to 5 % lower
 LET = 0.02  # s: some forty contacts for which new grains are left to themselves, twice
 
 

@@ -38,8 +38,8 @@ class Fall(eqx.Module):
 
 def begun(foot: Foot, model: Continuum) -> Fall:
     """The sole above the bed, which it does not touch yet."""
-    sole, none = model.tools[-1], jnp.zeros(())
-    return Fall(start(model, foot.state(model)), sole.reference, sole.path.velocity, none, none)
+    footpad, none = model.tools[-1], jnp.zeros(())
+    return Fall(start(model, foot.state(model)), footpad.reference, footpad.path.velocity, none, none)
 
 
 def carrying(model: Continuum, now: Fall) -> Continuum:
@@ -75,7 +75,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     that fails.
     """
     model = foot.model(speed, softening, alpha)
-    sole, mass = model.tools[-1], jnp.asarray(load * foot.area)
+    footpad, mass = model.tools[-1], jnp.asarray(load * foot.area)
     now = begun(foot, model)
     rows = []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
@@ -89,7 +89,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
             if now.progress.status != Status.OK:
                 raise ValueError(describe(now.progress))
             down = -float(now.velocity[-1])
-            sunk = float(sole.reference[-1, 0] - now.place[-1, 0])
+            sunk = float(footpad.reference[-1, 0] - now.place[-1, 0])
             pressure = float(now.impulse - before.impulse) / FRAME / foot.area
             rows.append((time, foot.penetration(speed, 0.0) + sunk, down, pressure))
             bar.update(speed - max(down, 0.0) - bar.n)

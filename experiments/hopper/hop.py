@@ -12,7 +12,7 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float
 
 from difsim.body import RigidState
-from difsim.dynamics import Burst, Wheeled
+from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping import AbstractMethod, Sensitivities, Solution, ToContact, simulate
 from difsim.typing import Scalar, number
 from experiments.hopper import track_pictures
@@ -41,7 +41,7 @@ class Hop(eqx.Module):
     def follow(self, momentum: Float[Array, "3"]) -> tuple[Wheeled, Solution, Solution]:
         """On the ground until CLEAR after the stop, and the flight from there to the first touch."""
         hopper = cube(HERE, Ground(friction=self.friction))
-        model = Wheeled(hopper, Burst(momentum, SPIN_UP, BRAKE))
+        model = Wheeled(hopper, TorqueProfile(momentum, SPIN_UP, BRAKE))
         times = jnp.array([0.0, SPIN_UP, SPIN_UP + 0.5 * BRAKE, SPIN_UP + BRAKE, SPIN_UP + BRAKE + CLEAR])
         thrown = simulate(model, model.start(hopper.start(self.start)), times, method=self.method, throw=False)
         flight = simulate(hopper, thrown.last.hopper, jnp.array([0.0, 5000.0]), method=ToContact(), throw=False)

@@ -161,13 +161,13 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
             guess = {k: float(q.physical(u[i])) for i, (k, q) in enumerate(UNKNOWN.items())} | KNOWN
         used = np.arange(BOUNCES) < bounces
         while 2 * used.sum() > bounces:
-            found, inverse, strangeness = relinearised(track, used, guess, key)
+            found, inverse, chi_squared = relinearised(track, used, guess, key)
             used = np.asarray(inverse.predict.used)
             if best is None or found.misfit < best.misfit:
                 best = found
             if 2 * used.sum() > bounces and found.misfit < chi2.isf(RARE, 12 * used.sum()):
                 return found
-            used = used & (np.arange(BOUNCES) != np.argmax(strangeness))
+            used = used & (np.arange(BOUNCES) != np.argmax(chi_squared))
     return best
 
 
@@ -182,9 +182,9 @@ def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Fl
         missed = chain.mean + np.asarray(inverse.data["miss"].cholesky) @ found.residual[: 12 * BOUNCES]
         told = np.clip(chain.told(missed), -FARTHEST, FARTHEST)
         if np.abs(told - shifts).max() < STILL:
-            return found, inverse, chain.strangeness(missed)
+            return found, inverse, chain.chi_squared(missed)
         if best is None or found.misfit < best[0].misfit:
-            best = found, inverse, chain.strangeness(missed)
+            best = found, inverse, chain.chi_squared(missed)
         if not found.misfit < WORSE * best[0].misfit:
             break
         guess, shifts = found.values, told

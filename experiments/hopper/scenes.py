@@ -13,7 +13,7 @@ from difsim.contact import (
     AtEffectivePoint,
     LinearCompressive,
     PowerLawClipped,
-    RollingPaper003,
+    RollingForceAndTorque,
     Sharp,
     StickSlip,
     SurfaceContact,
@@ -53,7 +53,7 @@ class Ground(eqx.Module):
             outline,
             (normal or smooth)(self, mass),
             AtEffectivePoint(StickSlip(self.friction, self.friction, self.slip_speed)),
-            (RollingPaper003(self.rolling, self.spin_speed),),
+            (RollingForceAndTorque(self.rolling, self.spin_speed),),
         )
 
     @property

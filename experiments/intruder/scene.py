@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.beds import Bed, Bin, GaussianSizes, Recipe
+from difsim.beds import Bed, BedSpecification, BoxContainer, GaussianSizes
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.stepping import Progress, march, start
@@ -23,11 +23,11 @@ GAP = 1e-3  # m, above the highest grain below the ball: it has not yet touched
 DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
-def recipe(seed: int = 0) -> Recipe:
+def recipe(seed: int = 0) -> BedSpecification:
     """Of a bed in the laboratory, 329 grains."""
     law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
     sizes = GaussianSizes(DIAMETER, 0.1 * DIAMETER)
-    return Recipe(law, sizes, DENSITY, Bin((WIDTH, WIDTH)), depth=0.06, seed=seed)
+    return BedSpecification(law, sizes, DENSITY, BoxContainer((WIDTH, WIDTH)), depth=0.06, seed=seed)
 
 
 class Drop(eqx.Module):

@@ -29,7 +29,7 @@ from inversion import (
     response_surface,
 )
 from inversion.leastsq import latin_hypercube
-from inversion.problem import strong
+from inversion.problem import strip_weak_types
 
 SPEEDS = 0.35, 0.45, 0.55, 0.65, 0.75, 0.85  # m/s, of the balls that are thrown to find what the grains are
 RANGE = 0.3, 0.9  # m/s
@@ -57,7 +57,7 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
     guess = {name: float(q.physical(jnp.asarray(0.5))) for name, q in UNKNOWNS.items()}
     fits = []
     for i, one in enumerate(tqdm(seen, desc="fits")):
-        posed = eqx.tree_at(lambda p: p.data, general, strong(_data(surface, one)))
+        posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, one)))
         fits.append(fit(posed, key=jax.random.key(i), starts=0, keep=1, guesses=[guess]))
     values = np.array([[f.values[name] for name in UNKNOWNS] for f in fits])
     sigma = np.array([[f.sigma[name] for name in UNKNOWNS] for f in fits])
@@ -74,7 +74,7 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
     )
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
     draw_surrogate(result, out)
-    told = identify(eqx.tree_at(lambda p: p.data, general, strong(_data(surface, seen[-1]))), fits[-1])
+    told = identify(eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, seen[-1]))), fits[-1])
     spread = np.std(np.asarray(outcomes), axis=0)
     return {
         "failed": int(jnp.sum(~surface.ok)),

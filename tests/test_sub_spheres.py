@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from difsim.mesh import TriMesh
-from difsim.shape.pebbles import fill_with_pebbles
+from difsim.shape.sub_spheres import fill_with_spheres
 
 
 def hexahedron(corners):
@@ -44,7 +44,7 @@ def vacancy(centre, radius, inside):
 
 def test_a_cube_is_filled():
     mesh = box(1.0, 1.0, 1.0)
-    found = fill_with_pebbles(mesh, 0.15, points=240)
+    found = fill_with_spheres(mesh, 0.15, points=240)
     assert found.radius[0] == pytest.approx(0.5, rel=0.05)  # the first is the largest there is
     assert found.vacancy[0] == pytest.approx(1 - 4 / 3 * np.pi * found.radius[0] ** 3, abs=3e-3)
     assert (np.diff(found.vacancy) < 0).all() and found.vacancy[-2] > 0.15 >= found.vacancy[-1]
@@ -71,14 +71,14 @@ BODY = [
     "mesh, asked, most", [(hexahedron(BODY), 0.2, 40), (disc(0.1, 0.04), 0.25, 60)], ids=["body", "sole"]
 )
 def test_a_body_and_a_sole_are_filled(mesh, asked, most):
-    found = fill_with_pebbles(mesh, asked, points=300, samples=4096)
+    found = fill_with_spheres(mesh, asked, points=300, samples=4096)
     assert found.vacancy[-1] <= asked and len(found.radius) <= most
 
 
 def test_what_cannot_be_filled_says_how_far_it_came():
     mesh = box(1.0, 1.0, 1.0)
     with pytest.raises(ValueError, match=r"leave 0\.\d+ vacant"):
-        fill_with_pebbles(mesh, 0.05, points=18, smallest=0.5, samples=512)
+        fill_with_spheres(mesh, 0.05, points=18, smallest=0.5, samples=512)
     for bad in ({"vacancy": 0.0}, {"vacancy": 1.0}, {"points": 0}, {"smallest": 2.0}, {"samples": 0}):
-        with pytest.raises(ValueError, match="fill_with_pebbles: "):
-            fill_with_pebbles(mesh, **{"vacancy": 0.3} | bad)
+        with pytest.raises(ValueError, match="fill_with_spheres: "):
+            fill_with_spheres(mesh, **{"vacancy": 0.3} | bad)

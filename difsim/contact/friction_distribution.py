@@ -8,15 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.damping import clip
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
-from difsim.contact.touch import Moving, Touch
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 
 
-class Held(eqx.Module):
+class FrictionWrench(eqx.Module):
     """What friction does: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
     `power` W that it takes out of motion and springs; the rate of what the points remember, [M, 3]."""
 
@@ -27,7 +27,7 @@ class Held(eqx.Module):
     memory_rate: Float[Array, "M 3"]
 
 
-class AbstractGrip(eqx.Module):
+class AbstractFrictionDistribution(eqx.Module):
     """Friction over all points of a body."""
 
     def memory(self, points: int) -> Float[Array, "M 3"]:
@@ -35,11 +35,13 @@ class AbstractGrip(eqx.Module):
         return jnp.zeros((0, 3))
 
     @abstractmethod
-    def __call__(self, surface: AbstractSDF, touch: Touch, body: Moving, memory: Float[Array, "M 3"]) -> Held:
+    def __call__(
+        self, surface: AbstractSDF, touch: ContactPoints, body: Moving, memory: Float[Array, "M 3"]
+    ) -> FrictionWrench:
         """Friction on the `body` that touches the `surface` with `touch`, accelerated by all but friction."""
 
 
-class AtEachPoint(AbstractGrip):
+class AtEachPoint(AbstractFrictionDistribution):
     """Each point has its own friction, by a law without memory.
 
     **Arguments:** `law`, e.g. `RegularisedCoulomb`.
@@ -51,7 +53,7 @@ class AtEachPoint(AbstractGrip):
         velocities = jax.vmap(body.velocity_at)(touch.arms)
         slips = velocities - jnp.sum(velocities * touch.normals, axis=1)[:, None] * touch.normals
         forces = jax.vmap(self.law.force)(touch.forces, slips)
-        return Held(
+        return FrictionWrench(
             force=jnp.sum(forces, axis=0),
             torque=jnp.sum(jnp.cross(touch.arms, forces), axis=0),
             stored=jnp.zeros(()),
@@ -60,7 +62,7 @@ class AtEachPoint(AbstractGrip):
         )
 
 
-class AtEffectivePoint(AbstractGrip):
+class AtEffectivePoint(AbstractFrictionDistribution):
     """One friction force at r_p = Σ δ_j r_j/Σ δ_j, with the sticking force that keeps its slip as it is.
 
     The sticking force F solves P (K F + a) = 0 in the tangent plane, where K = 1/m - [r]×I⁻¹[r]× is what a
@@ -80,7 +82,7 @@ class AtEffectivePoint(AbstractGrip):
         response = tangent @ body.response(arm) @ tangent + jnp.outer(normal, normal) / body.mass
         stick = -tangent @ solve3(response, tangent @ body.acceleration_at(arm))
         force = self.law.force(jnp.sum(touch.forces), slip, stick)
-        return Held(
+        return FrictionWrench(
             force=force,
             torque=jnp.cross(arm, force),
             stored=jnp.zeros(()),
@@ -89,7 +91,7 @@ class AtEffectivePoint(AbstractGrip):
         )
 
 
-class SpringAtEachPoint(AbstractGrip):
+class SpringAtEachPoint(AbstractFrictionDistribution):
     """Each point hangs on a tangential spring that remembers: the rate form of `AbstractTangentialSpring`.
 
     The memory of a point is the stretch ξ [3] m of its spring in the tangent plane, surface's frame. It feels
@@ -143,7 +145,7 @@ class SpringAtEachPoint(AbstractGrip):
         forces, rates, stored, growth = jax.vmap(point)(
             touch.arms, touch.normals, touch.depths, touch.rates, touch.forces, velocities, memory
         )
-        return Held(
+        return FrictionWrench(
             force=jnp.sum(forces, axis=0),
             torque=jnp.sum(jnp.cross(touch.arms, forces), axis=0),
             stored=jnp.sum(stored),

@@ -124,12 +124,12 @@ def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dic
         poured(*grains)
         # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
         jax.clear_caches()
-    paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="soles")]
+    paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="footpads")]
     return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
 
 
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
-    """`way` m from first touch to where `until` of the speed is left (it `stands`), or as far as it was followed,
+    """`way` m from first touch to where `until` of the speed is left (it stands), or as far as it was followed,
     `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
     the `work` of the law's bearing, inertia and viscosity on the same way at the same speeds; `below`: these
     four of the part below the mean surface, where there is one."""

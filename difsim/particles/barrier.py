@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 
-def made_once(values: Any, known: Bool[Array, ""]) -> Any:
+def optimisation_barrier(values: Any, known: Bool[Array, ""]) -> Any:
     """`values`, each made once on a CPU, however many results need them.
 
     XLA's loops there make anew whatever is cheap, for each result and each of its components: of a contact's law

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.beds.containers import AbstractContainer
-from difsim.beds.figures import Figures
 from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
+from difsim.beds.statistics import PackingStatistics
 from difsim.dem import AbstractGrainLaw, Grains, GrainsState
 from difsim.saving import digest, read_arrays, write_arrays
 from difsim.typing import Scalar, require, scalar
@@ -27,10 +27,10 @@ class Bed(eqx.Module):
 
     grains: Grains
     state: GrainsState
-    figures: Figures
+    figures: PackingStatistics
 
 
-class Recipe(eqx.Module):
+class BedSpecification(eqx.Module):
     """What a bed is made of: `bed()` makes it.
 
     Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own,
@@ -76,7 +76,7 @@ class Recipe(eqx.Module):
         rested, state = (0, None) if file is None else file.read(grains, len(gravities))
         if rested < len(gravities):
             state = self._settled(grains, state, gravities, rested, file, watch)
-        figures = Figures.of(np.asarray(state.position), radius, float(self.density), self.container)
+        figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
         return Bed(grains, state, figures)
 
     def _gravities(self) -> np.ndarray:

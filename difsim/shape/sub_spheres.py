@@ -17,7 +17,7 @@ DRAWN = 4096  # points at once: Sobol's are even in powers of two
 
 
 @dataclass(frozen=True, eq=False)
-class Pebbles:
+class SubSpheres:
     """Overlapping spheres in the order of their generations: `centre` [p, 3] m, `radius` [p] m, and `vacancy` [p],
     the share of the solid's volume that is outside of them all after each."""
 
@@ -26,9 +26,9 @@ class Pebbles:
     vacancy: Float[np.ndarray, " p"]
 
 
-def fill_with_pebbles(
+def fill_with_spheres(
     mesh: TriMesh, vacancy: float, points: int = 1000, smallest: float = 0.05, samples: int = 8192
-) -> Pebbles:
+) -> SubSpheres:
     """Fill a polyhedron with overlapping spheres, generation by generation, until little is vacant.
 
     The edges are cut into `points` equidistant points. From each the bisector of the two faces goes inwards, and
@@ -46,11 +46,11 @@ def fill_with_pebbles(
     **Source:** paper 000 sec. 2.3.
     """
     if not 0 < vacancy < 1:
-        raise ValueError(f"fill_with_pebbles: vacancy = {vacancy} must be between 0 and 1, such as 0.1")
+        raise ValueError(f"fill_with_spheres: vacancy = {vacancy} must be between 0 and 1, such as 0.1")
     if points < 1 or samples < 1:
-        raise ValueError(f"fill_with_pebbles: points = {points} and samples = {samples} must be at least 1")
+        raise ValueError(f"fill_with_spheres: points = {points} and samples = {samples} must be at least 1")
     if not 0 < smallest <= 1:
-        raise ValueError(f"fill_with_pebbles: smallest = {smallest} must be in (0, 1], such as 0.05")
+        raise ValueError(f"fill_with_spheres: smallest = {smallest} must be in (0, 1], such as 0.05")
     centre, radius = _candidates(mesh, points, smallest)
     empty = _inside(mesh, samples)
     chosen, left = [], []
@@ -61,7 +61,7 @@ def fill_with_pebbles(
         if adds == 0:
             reached = left[-1] if left else 1.0
             raise ValueError(
-                f"fill_with_pebbles: {len(left)} pebbles leave {reached:.3f} vacant and no other adds volume: "
+                f"fill_with_spheres: {len(left)} pebbles leave {reached:.3f} vacant and no other adds volume: "
                 f"ask for a vacancy above that, or give more points than {points}, a `smallest` below {smallest}"
             )
         filled = ((empty - centre[i]) ** 2).sum(axis=1) < radius[i] ** 2
@@ -72,7 +72,7 @@ def fill_with_pebbles(
         empty = empty[~filled]
         chosen.append(i)
         left.append(len(empty) / samples)
-    return Pebbles(centre[chosen], radius[chosen], np.array(left))
+    return SubSpheres(centre[chosen], radius[chosen], np.array(left))
 
 
 def _candidates(mesh: TriMesh, points: int, smallest: float) -> tuple[np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
     return safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 
-class Touch(eqx.Module):
+class ContactPoints(eqx.Module):
     """The normal side of a contact at each of N points, and at the effective one.
 
     `arms` m from the centre of mass; unit `normals` out of the ground; penetrations `depths` δ ≥ 0 m and their

@@ -12,7 +12,7 @@ MARGIN = 2.0  # mean diameters from sides, floor and surface that are left out
 POINTS = 200_000  # that sample the core: a solid fraction is good to 0.001
 
 
-class Figures(NamedTuple):
+class PackingStatistics(NamedTuple):
     """Of a bed: `height` m of its surface (twice its centre of mass); `solid_fraction` and `porosity`, their sum
     is one; `bulk_density` kg/m³; `coordination`, the mean number of grains that a grain touches; `inside`, of how
     many grains. All but the first in the core, `MARGIN` mean diameters from sides, floor and surface."""
@@ -31,7 +31,7 @@ class Figures(NamedTuple):
         radius: Float[np.ndarray, " n"],
         density: float,
         container: AbstractContainer,
-    ) -> "Figures":
+    ) -> "PackingStatistics":
         """**Arguments:** centres and radii, m; `density` of a grain, kg/m³. **Raises:** ValueError where there is
         no core."""
         height = float(2 * np.average(position[2], weights=radius**3))
