@@ -1,0 +1,154 @@
+"""How a simulation or a search ended: one code for both packages, with its message and its remedy.
+
+A code is a value, so that it can be read where nothing can be raised (inside `jit`, `vmap` or a derivative). It is
+raised once, at the outermost call. UNDER_RESOLVED and PAST_VALIDITY concern derivatives only; the values hold.
+"""
+
+from enum import IntEnum
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+
+class Status(IntEnum):
+    """Result codes. Of the codes of a simulation the larger one wins where two apply; those of a search follow."""
+
+    OK = 0
+    UNDER_RESOLVED = 1
+    PAST_VALIDITY = 2
+    STEP_LIMIT = 3
+    IMPACT_LIMIT = 4
+    NO_CONTACT = 5
+    INSIDE = 6
+    SEVERAL_POINTS = 7
+    UNSETTLED = 8
+    LEFT = 9
+    OVERFLOW = 10
+    STEP_TOO_LONG = 11
+    NOT_FINITE = 12
+    STEP_TOO_SHORT = 13
+    BEYOND_LAW = 14
+    ENERGY = 15
+    INVALID_STATE = 16
+    INVALID_MODEL = 17
+    RUNNING = 100
+    GRADIENT = 101
+    MISFIT = 102
+    STEP = 103
+    TARGET = 104
+    LIMIT = 105
+    BLOCKED = 106
+    FAILED = 107
+    STALLED = 108
+
+    @property
+    def message(self) -> str:
+        """What happened, as a clause."""
+        return _TEXTS[self][0]
+
+    @property
+    def remedy(self) -> str:
+        """What a user can do about it; empty where nothing needs to be done."""
+        return _TEXTS[self][1]
+
+    @property
+    def is_converged(self) -> bool:
+        """Whether a search ended at a minimum."""
+        return self in (Status.GRADIENT, Status.MISFIT, Status.STEP)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}" + (f": {self.remedy}" if self.remedy else "")
+
+
+_TEXTS = {
+    Status.OK: ("all is well", ""),
+    Status.UNDER_RESOLVED: (
+        "a contact has too few steps for a derivative",
+        "tighten the tolerance, or take more steps",
+    ),
+    Status.PAST_VALIDITY: (
+        "contacts amplify a small change so much that the derivative says nothing",
+        "end earlier, fit arc by arc, or smooth it (inversion.smoothed_gradient)",
+    ),
+    Status.STEP_LIMIT: (
+        "max_steps was reached before the last time",
+        "raise it, or loosen the tolerance (float32 holds none below 1e-6)",
+    ),
+    Status.IMPACT_LIMIT: (
+        "there are more impacts than `MaxImpacts(n)` allows",
+        "raise n, or end earlier",
+    ),
+    Status.NO_CONTACT: (
+        "there is no contact until the last time",
+        "the flight misses, or needs longer",
+    ),
+    Status.INSIDE: (
+        "the motion starts inside the body, or on its surface and moving into it",
+        "start outside",
+    ),
+    Status.SEVERAL_POINTS: (
+        "a second point of the body went into the ground, and hard contact holds one",
+        "take regularised contact, `Hopper`",
+    ),
+    Status.UNSETTLED: (
+        "the body still moves at the last time",
+        "give it longer, or call a larger speed rest",
+    ),
+    Status.LEFT: (
+        "the body left the region",
+        "make the region larger, or release it slower",
+    ),
+    Status.OVERFLOW: (
+        "particles crowd more than their neighbour list has room for",
+        "start with more slack; `simulate` without a derivative makes room by itself",
+    ),
+    Status.STEP_TOO_LONG: (
+        "a step is longer than the model is stable for, or than a twentieth of a contact (of grains: a tenth)",
+        "shorten it, or take `Courant()` (SPH, grains)",
+    ),
+    Status.NOT_FINITE: (
+        "a state is not finite",
+        "look at the parameters and the initial state",
+    ),
+    Status.STEP_TOO_SHORT: (
+        "a millionth of the longest stable step still errs by more than rtol",
+        "loosen it, or look at what jumps there",
+    ),
+    Status.BEYOND_LAW: (
+        "a particle is outside the validity of its law: a sphere half a radius deep in another or in a wall, a "
+        "soil of twice its density",
+        "look at where it began, at speeds and stiffness",
+    ),
+    Status.ENERGY: (
+        "the energy balance does not close",
+        "tighten the tolerance, or take more steps (float32 cannot: enable jax_enable_x64); where that does not "
+        "help, a force of the model is wrong there",
+    ),
+    Status.INVALID_STATE: ("an attitude is no unit quaternion", "divide it by its length"),
+    Status.INVALID_MODEL: (
+        "a parameter is outside of what its model requires",
+        "build the model outside of `jit`, where it is refused by name",
+    ),
+    Status.RUNNING: ("the search goes on", ""),
+    Status.GRADIENT: ("the gradient vanished", ""),
+    Status.MISFIT: ("neither the model nor the simulator promises a lower misfit", ""),
+    Status.STEP: ("the steps vanished", ""),
+    Status.TARGET: ("the misfit fell below the target", ""),
+    Status.LIMIT: ("the iterations or generations were used up", "allow more (`Stops(iterations=...)`)"),
+    Status.BLOCKED: (
+        "the steps shrank against failing simulations",
+        "look at the status of the simulations near the best parameters, or narrow the prior",
+    ),
+    Status.FAILED: (
+        "no simulation at the start is valid",
+        "look at the status of the simulation there, or give another start",
+    ),
+    Status.STALLED: ("evolution found no better member for many generations", "allow more, or take gradients"),
+}
+
+
+def raise_unless_ok(status: Int[Array, "*n"]) -> None:
+    """Raise `RuntimeError` with the remedy for the worst of the statuses, unless all are OK."""
+    worst = Status(int(jnp.max(status)))
+    if worst is not Status.OK:
+        raise RuntimeError(f"{worst} (throw=False returns the status instead)")

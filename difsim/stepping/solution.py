@@ -1,0 +1,70 @@
+"""What `simulate` returns, whatever the model, the solver and the stopping rule."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Int
+
+from difsim.status import Status
+from difsim.stepping.validity import Validity
+from difsim.typing import Scalar
+
+
+class Stats(eqx.Module):
+    """What a run took.
+
+    `steps` accepted; `steps_per_contact`, their mean number between touch and lift-off (inf without contact);
+    `contacts` begun. `rest_time` s since when the body is at rest (NaN where it is not, or where nobody asked);
+    `contact_time` s of the first step in contact and `contact_state` there (NaN where there was none; None where
+    the rule `AtRest` was not given). Of particles: `particle`, which one ended the run (-1: none), and `lists`, how
+    often a neighbour list ran out of room.
+    """
+
+    steps: Int[Array, "*T"]
+    steps_per_contact: Float[Array, ""] | None = None
+    contacts: Int[Array, ""] | None = None
+    rest_time: Scalar | None = None
+    contact_time: Scalar | None = None
+    contact_state: Any = None
+    particle: Int[Array, ""] | None = None
+    lists: int | None = None
+
+
+class Solution(eqx.Module):
+    """A motion and what is known about it.
+
+    `times` [T] s of the states; those after an early end are the end's (particles: are left out). `states`, the
+    model's state with a leading axis of T, or what `save` made of it. `last`, the state at the end. `status`, a
+    `difsim.Status`. `energy` [T] J, its parts by name, and `integrals` [T], what was integrated beside the state:
+    the sum of the energies and of what `AbstractModel.power` took away is constant. `energy_error`, the largest
+    drift of that sum, as a share of the energy that is there. `stats`, what the run took. `validity`, how far its
+    derivatives can be trusted. `impacts`, where and how two stones met. `progress`, from which a later run of
+    particles goes on bit for bit (None otherwise).
+    """
+
+    times: Float[Any, "T"]
+    states: Any
+    last: Any
+    status: Int[Array, ""]
+    stats: Stats
+    energy: dict[str, Any] = eqx.field(default_factory=dict)
+    integrals: dict[str, Any] = eqx.field(default_factory=dict)
+    energy_error: Scalar | None = None
+    validity: Validity | None = None
+    impacts: Any = None
+    progress: Any = None
+
+    @property
+    def ok(self) -> Array:
+        """Whether the status is OK."""
+        return self.status == Status.OK
+
+    @property
+    def values_are_valid(self) -> Array:
+        """Whether the values hold: OK, or PAST_VALIDITY, which concerns derivatives only."""
+        return self.ok | (self.status == Status.PAST_VALIDITY)
+
+    def at(self, index: int) -> Any:
+        """The state at `times[index]`."""
+        return jax.tree.map(lambda x: x[index], self.states)

@@ -1,0 +1,88 @@
+"""How a motion is stepped. Which solver serves which kind of model, with which derivative: docs/architecture.md."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
+from difsim.typing import Scalar, number, require
+
+
+class AbstractSolver(eqx.Module):
+    """A rule for the length of steps."""
+
+    @abstractmethod
+    def within(self, dtype: jnp.dtype) -> "AbstractSolver":
+        """The same solver with tolerances that the precision can hold."""
+
+
+class Adaptive(AbstractSolver):
+    """Steps as long as their error allows.
+
+    Of an ordinary differential equation these are steps of a Runge-Kutta pair (Tsit5 of order 5, Dopri8 of order
+    8), which shorten near contacts. Of particles they are the model's own steps, judged by its `attempt`.
+
+    **Arguments:** `rtol`, the relative tolerance; `atol`, the absolute one in units of the motion's own scales
+    (`AbstractModel.scales`: 1 is a change as large as the motion; particles have none); `order`, 5 or 8: 8 pays for
+    flights of hours and below some 1e-9; `max_steps`, between two impacts; `resolve`, the fewest steps in a contact
+    before the status is UNDER_RESOLVED.
+    **Raises:** ValueError for tolerances or a number of steps that are not positive, and for another order.
+    """
+
+    tag = "error-controlled-step"
+    rtol: Tolerance = tolerance(1e-8)
+    atol: Tolerance = tolerance(1e-9)
+    order: int = eqx.field(static=True, default=5)
+    max_steps: int = eqx.field(static=True, default=20_000)
+    resolve: Scalar = number(default=10.0)
+
+    def __check_init__(self):
+        for name in ("rtol", "atol", "max_steps"):
+            value = getattr(self, name)
+            require(value > 0, f"Adaptive: {name} = {value} must be positive")
+        if self.order not in (5, 8):
+            raise ValueError(f"Adaptive: order = {self.order} must be 5 or 8")
+
+    def within(self, dtype):
+        held = [jnp.maximum(x, finest_tolerance(dtype)).astype(dtype) for x in (self.rtol, self.atol)]
+        return eqx.tree_at(lambda m: (m.rtol, m.atol), self, tuple(held))
+
+
+class FixedSteps(AbstractSolver):
+    """`steps` equal steps in each interval of the wanted times; every derivative of them is exact.
+
+    **Arguments:** `steps`, at least 1; `resolve`, as that of `Adaptive`.
+    **Raises:** ValueError for fewer steps.
+    """
+
+    tag = "fixed-steps"
+    steps: int = eqx.field(static=True)
+    resolve: Scalar = number(default=10.0)
+
+    def __check_init__(self):
+        if self.steps < 1:
+            raise ValueError(f"FixedSteps: steps = {self.steps} must be at least 1")
+
+    def within(self, dtype):
+        return self
+
+
+class Courant(AbstractSolver):
+    """Steps of particles that are `fraction` of the longest stable one.
+
+    **Arguments:** `fraction` of the model's `stable_time_step`; `max_steps` of a run.
+    **Raises:** ValueError for a fraction outside (0, 1], or no steps.
+    """
+
+    tag = "courant-step"
+    fraction: Scalar = number(default=0.5)
+    max_steps: int = eqx.field(static=True, default=10_000_000)
+
+    def __check_init__(self):
+        inside = (self.fraction > 0) & (self.fraction <= 1)
+        require(inside, f"Courant: fraction = {self.fraction} must be in (0, 1]")
+        require(self.max_steps > 0, f"Courant: max_steps = {self.max_steps} must be positive")
+
+    def within(self, dtype):
+        return self

@@ -1,0 +1,76 @@
+"""What ends a motion before the last of the wanted times."""
+
+import equinox as eqx
+from jaxtyping import Array, Bool
+
+from difsim import safe
+from difsim.body import RigidState
+from difsim.shape import AbstractSDF
+from difsim.typing import Scalar, number, require
+
+
+class AbstractStop(eqx.Module):
+    """A rule that ends a motion."""
+
+
+class AtRest(AbstractStop):
+    """Ends a motion when its body has been at rest for a while: |v| < `speed` and |ω| < `spin` for `hold`.
+
+    At the top of a hop under gravity g a body is slower than `speed` for 2 speed/g: let `hold` be longer. The status
+    is UNSETTLED where the body still moves at the last time. Particles are at rest where all of them are.
+
+    **Arguments:** `speed` m/s; `spin` rad/s; `hold` s.
+    **Raises:** ValueError unless all are positive.
+    **Source:** paper 003, sec. 5.1.
+    """
+
+    speed: Scalar = number(default=1e-4)
+    spin: Scalar = number(default=1e-3)
+    hold: Scalar = number(default=10.0)
+
+    def __check_init__(self):
+        for name in ("speed", "spin", "hold"):
+            value = getattr(self, name)
+            require(value > 0, f"AtRest: {name} = {value} must be positive")
+
+    def __call__(self, body: RigidState) -> Bool[Array, ""]:
+        """Whether the body is as slow as that now."""
+        return (safe.norm(body.velocity) < self.speed) & (safe.norm(body.spin) < self.spin)
+
+
+class AtContact(AbstractStop):
+    """Ends a motion where the gap to the next contact first falls to zero.
+
+    The time of contact is the root of the gap, and is differentiated as an implicit function. The status is
+    NO_CONTACT where the last wanted time comes first, and INSIDE for a start in the body, or on its surface and
+    moving into it. A step uses at most half the gap, so that the ground cannot be jumped over.
+
+    **Arguments:** `slack` m, how deep a start still counts as one on the surface.
+    """
+
+    slack: Scalar = number(default=1e-6)
+
+
+class Outside(AbstractStop):
+    """Ends a motion where the centre of mass leaves `region`, with the status LEFT.
+
+    **Arguments:** `region`, a solid, such as the part of the surface that a model holds.
+    """
+
+    region: AbstractSDF
+
+
+class MaxImpacts(AbstractStop):
+    """Ends a motion with the status IMPACT_LIMIT at the impact after the first `count`.
+
+    Impacts, ends of slides and lift-offs of hard contact count, and contacts of two stones.
+
+    **Arguments:** `count`, at least 1. The time of compilation does not depend on it.
+    **Raises:** ValueError for less.
+    """
+
+    count: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.count < 1:
+            raise ValueError(f"MaxImpacts: count = {self.count} must be at least 1")
