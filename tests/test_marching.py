@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
-from difsim.stepping import ConstantStep, CourantStep, ErrorControlledStep, Status, advance, evolve, march, start
+from difsim.stepping import ConstantStep, CourantStep, ErrorControlledStep, advance, evolve, march, start
 
 SPACING = 0.01
 

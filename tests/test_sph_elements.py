@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.particles import Neighbours
 from difsim.sph import (
     XSPH,
@@ -24,7 +25,7 @@ from difsim.sph import (
     Viscosity,
 )
 from difsim.sph.corrections import tension
-from difsim.stepping import ConstantStep, Status, advance, start
+from difsim.stepping import ConstantStep, advance, start
 from difsim.stepping.marching import stepped
 from tests.helpers import check_gradients, single
 

@@ -1,38 +1,41 @@
-"""Stepping: solve, derivatives, events with restart, step guard, status, ledgers."""
+"""Stepping: one entry point, with solvers, derivatives and stopping rules as independent choices."""
 
 from difsim.stepping.collision import Collision, collide
-from difsim.stepping.derivatives import Transition, transition
+from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
 from difsim.stepping.error_control import ErrorControlledStep
-from difsim.stepping.events import Events
-from difsim.stepping.flight import Coast, ToContact
 from difsim.stepping.marching import AbstractStep, ConstantStep, CourantStep, Progress, advance, march, start
-from difsim.stepping.methods import AbstractMethod, Checkpointed, FixedSteps, Sensitivities
-from difsim.stepping.rest import Settled, Still, settle
 from difsim.stepping.running import Evolution, describe, evolve, onward
-from difsim.stepping.solve import Solution, simulate
-from difsim.stepping.status import Status, raise_unless_ok
+from difsim.stepping.solution import Solution, Stats
+from difsim.stepping.solve import simulate
+from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
+from difsim.stepping.stops import AbstractStop, AtContact, AtRest, MaxImpacts, Outside
+from difsim.stepping.transitions import Transition, transition
 from difsim.stepping.validity import Validity
 
 __all__ = [
-    "AbstractMethod",
+    "AbstractDerivative",
+    "AbstractSolver",
     "AbstractStep",
-    "Checkpointed",
-    "Coast",
+    "AbstractStop",
+    "Adaptive",
+    "AtContact",
+    "AtRest",
     "Collision",
     "ConstantStep",
+    "Courant",
     "CourantStep",
     "ErrorControlledStep",
-    "Events",
     "Evolution",
     "FixedSteps",
+    "Forward",
+    "MaxImpacts",
+    "Outside",
     "Progress",
-    "Sensitivities",
-    "Settled",
+    "Reverse",
     "Solution",
-    "Status",
-    "Still",
-    "ToContact",
+    "Stats",
     "Transition",
+    "Unrolled",
     "Validity",
     "advance",
     "collide",
@@ -40,8 +43,6 @@ __all__ = [
     "evolve",
     "march",
     "onward",
-    "raise_unless_ok",
-    "settle",
     "simulate",
     "start",
     "transition",

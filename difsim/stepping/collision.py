@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from difsim import rotation, safe
 from difsim.body import attitude_is_unit, require_attitude
 from difsim.dynamics import ContactEpisode, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
-from difsim.stepping.status import Status, raise_unless_ok
+from difsim.status import Status, raise_unless_ok
 from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it

@@ -4,8 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.particles import AbstractEstimating
+from difsim.status import Status
 from difsim.stepping.marching import AbstractStep, moved, within
-from difsim.stepping.status import Status
 from difsim.typing import Scalar, number, require
 
 SHORTEST = 1e-6  # of the longest stable step: who needs shorter ones will not see the end

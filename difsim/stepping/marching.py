@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body import require_attitude
 from difsim.particles import SLACK, AbstractParticles
-from difsim.stepping.status import Status
+from difsim.status import Status
 from difsim.typing import Scalar, number, require
 
 

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Int
 
 from difsim.particles import SLACK, AbstractParticles, Neighbours
 from difsim.saving import digest, read_arrays, write_arrays
+from difsim.status import Status
 from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, begun, start
-from difsim.stepping.status import REMEDY, Status
 from difsim.typing import require
 
 MORE_ROOM = 1.3  # by which an overflow raises the slack of the list: a second overflow soon after is rare
@@ -107,7 +107,7 @@ def describe(progress: Progress) -> str:
     """What stopped a run: the status, when, which particle, and the remedy."""
     status = Status(int(progress.status))
     where = f" at particle {int(progress.particle)}" if progress.particle >= 0 else ""
-    remedy = REMEDY.get(status, "it goes on")
+    remedy = status.remedy or "it goes on"
     return f"{status.name}: at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}: {remedy}"
 
 

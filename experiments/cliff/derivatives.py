@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from difsim.stepping import Status, march
+from difsim import Status
+from difsim.stepping import march
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil

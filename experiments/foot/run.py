@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.stepping import CourantStep, Status, advance, describe, start
+from difsim import Status
+from difsim.stepping import CourantStep, advance, describe, start
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
