@@ -29,7 +29,6 @@ class Problem(eqx.Module):
     scales: Scales
     state: Float[Array, "n"]
     times: Float[Array, "T"]
-    size: int = eqx.field(static=True)  # numbers of the state itself; the others are integrals
 
 
 class Run(eqx.Module):
@@ -49,13 +48,12 @@ def solved(run: Callable, choice: Choice, problem: Problem) -> Run:
     **Returns:** the run.
     """
     if isinstance(choice.derivative, Forward):
-        given = (problem.model, problem.scales, (choice, problem.size))
+        given = (problem.model, problem.scales, choice)
         states, times, rest = forward(run, given, problem.state, problem.times)
     else:
         system = plain(problem.model, problem.scales)
         nothing = jnp.zeros((0, *problem.times.shape))
-        how = (choice, problem.size)
-        states, times, _, rest = run(system, how, problem.state[None], problem.times, nothing)
+        states, times, _, rest = run(system, choice, problem.state[None], problem.times, nothing)
         states = states[:, 0]
     return Run(states, times, *rest)
 
@@ -81,11 +79,11 @@ def approach(t: Scalar, z: Array, system: Variational) -> Approach:
     return system.model.approach(t, system.state(z))
 
 
-def guarded(choice: Choice, size: int, times: Array, near: Callable) -> ContactGuard:
-    """Steps by the error of the first `size` numbers, which shorten near contacts as `near(t, z, system)` says."""
+def guarded(choice: Choice, times: Array, near: Callable) -> ContactGuard:
+    """Steps by their error, which shorten near contacts as `near(t, z, system)` says."""
     solver = choice.solver
     weight = choice.derivative.weight if isinstance(choice.derivative, Forward) else 1.0
-    controller = step_size(solver.rtol, solver.atol, times, FiniteNorm(size, weight))
+    controller = step_size(solver.rtol, solver.atol, times, FiniteNorm(weight))
     if solver.order == 8:
         # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
         controller = diffrax.ClipStepSizeController(controller, step_ts=times)
@@ -119,11 +117,10 @@ def stepped(
     )
 
 
-def flown(system: Variational, how: tuple[Choice, int], z: Array, times: Array, shifts: Array) -> Any:
+def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
     """Steps behind the contact guard to the end: `run` of `solved`."""
-    choice, size = how
     rules = choice.rules
-    controller = guarded(choice, size, times, approach if rules.contact is None else _half_way)
+    controller = guarded(choice, times, approach if rules.contact is None else _half_way)
     stops = rules.rest is not None or rules.outside is not None
     if stops:
         controller = StopGuard(controller, rules.rest, rules.outside, lambda z, system: system.state(z)[0].body)

@@ -30,13 +30,12 @@ def _boundary(model: Integrating, t: Scalar, state: Any) -> Scalar:
     return model.boundary(t, state)
 
 
-def arcs(system: Variational, how: tuple[Choice, int], z: Array, times: Array, shifts: Array) -> Any:
+def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
     """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
 
     A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
     ground, and SEVERAL_POINTS where the body sinks into it at a point beside the one that the model holds.
     """
-    choice, size = how
     most = choice.rules.impacts.count
     slack = jnp.maximum(SLACK, ROUNDINGS * system.scales.rounding)
     boundary = eqx.filter_jit(lambda t, z, system: system.model.boundary(t, system.state(z)))
@@ -45,7 +44,7 @@ def arcs(system: Variational, how: tuple[Choice, int], z: Array, times: Array, s
         t, z, shift, hit, states, status, steps, count = carry
         z = jnp.where(hit, system.jumped(t, z, shift), z)
         ahead = jnp.clip(times, t, times[-1])
-        solution = stepped(system, choice, z, t, ahead, Landing(guarded(choice, size, ahead, approach), boundary))
+        solution = stepped(system, choice, z, t, ahead, Landing(guarded(choice, ahead, approach), boundary))
         reached, (last,) = solution.ys
         hit = solution.controller_state.landed
         t_hit, z_hit, shift = system.landed(solution.ts[1][0], last, _boundary)

@@ -191,17 +191,14 @@ class Landing(diffrax.AbstractAdaptiveStepSizeController):
 class FiniteNorm(eqx.Module):
     """Size of a scaled error: the root mean square of the state [n], or the largest of the rows [1 + p, n].
 
-    Of each row the first `size` numbers count: the others are integrals, which do not act on the state.
-
     Rows (the state, then each sensitivity times `weight`) do not dilute each other. Not finite counts as
     1e8: a trial step that plunges deep overflows, and a NaN error makes the controller reject for ever with the
     same step, where a large one makes it shrink.
     """
 
-    size: int = eqx.field(static=True)
     weight: Scalar = number(default=1.0)
 
     def __call__(self, error: Array) -> Array:
-        rows = jnp.sqrt(jnp.mean(jnp.atleast_2d(error)[:, : self.size] ** 2, axis=-1))
+        rows = jnp.sqrt(jnp.mean(jnp.atleast_2d(error) ** 2, axis=-1))
         worst = jnp.maximum(rows[0], self.weight * jnp.max(rows))
         return jnp.where(jnp.isfinite(worst), worst, 1e8)

@@ -104,7 +104,7 @@ def _simulate(
     scales = scales_of(system, times[0], joined)
     dtype, size = scales.unit.dtype, ravel_pytree(state)[0].size
     choice = eqx.tree_at(lambda c: c.solver, choice, choice.solver.within(dtype))
-    run = _run(choice, Problem(system, scales, scales.numbers(joined), times, size))
+    run = _run(choice, Problem(system, scales, scales.numbers(joined), times))
     states, beside = jax.vmap(scales.state)(run.states)
     validity = _validity(model, state, run, choice, size)
     past = jnp.where(validity.is_past, int(Status.PAST_VALIDITY), int(Status.OK))
