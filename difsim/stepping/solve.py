@@ -17,7 +17,7 @@ from difsim.stepping.flight import ToContact
 from difsim.stepping.methods import AbstractMethod, Problem, Sensitivities
 from difsim.stepping.precision import warn_of_single
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
-from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
+from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_discontinuous
 from difsim.stepping.variational import scales_of
 from difsim.typing import Scalar, instants, is_known, is_valid
 
@@ -116,7 +116,7 @@ def _simulate(
     model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: str
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
-    model, state = watch_abrupt(model, state, gradient)
+    model, state = watch_discontinuous(model, state, gradient)
     scales = scales_of(model, times[0], state)
     method = method.within(scales.unit.dtype)
     run = method.solve(Problem(model, scales, scales.numbers(state), times))
