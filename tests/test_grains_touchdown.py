@@ -10,9 +10,9 @@ import pytest
 
 from difsim.beds import Bed
 from difsim.beds.statistics import PackingStatistics
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import PADDING, Grains, GrainsState, HertzMindlin, PairMemory, WallMemory
 from difsim.dem.contacts import remembered_by_pairs
-from difsim.dem.touching import Shear
 from difsim.particles import Pairs
 from difsim.shape import Cylinder, Outside, Plane
 from experiments.agilkia import grains
@@ -29,7 +29,7 @@ PLACES = np.array([[1.2, 0.1], [-0.6, 1.0], [-0.6, -1.0]])
 @pytest.fixture(scope="module")
 def bed():
     """Two grains that touch, one on the floor; a third pair is room that is left."""
-    shear = Shear(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
+    shear = TangentialHistory(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
     zero = jnp.zeros((3, 2))
     pairs = PairMemory(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
     at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])

@@ -25,7 +25,7 @@ class Touchdown(AbstractModel):
     **Arguments:** `lander`; `regolith`; `boulder`; `gravity` an `AbstractField` in the surface frame;
     `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its sole the regolith) or 1 (its sole stands
     on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
-    unknown needs; `onset` m, smooth onset of the soles' contact.
+    unknown needs; `smoothing` m, the width over which the soles' contact begins.
     """
 
     lander: Lander
@@ -33,7 +33,7 @@ class Touchdown(AbstractModel):
     boulder: Boulder
     gravity: AbstractField
     scenario: Scalar = number()
-    onset: Scalar = number(default=1e-3)
+    smoothing: Scalar = number(default=1e-3)
     leg: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
@@ -45,7 +45,7 @@ class Touchdown(AbstractModel):
         require(
             height > 0, f"Touchdown: the boulder's edge lies at z = {height} m: it must be above the ground, z = 0"
         )
-        require(self.onset > 0, f"Touchdown: onset = {self.onset} m must be positive: it keeps the contact smooth")
+        require(self.smoothing > 0, f"Touchdown: smoothing = {self.smoothing} m must be positive")
         if not 0 <= self.leg < self.lander.legs:
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
@@ -65,7 +65,7 @@ class Touchdown(AbstractModel):
         share = jnp.ones_like(state.penetration).at[self.leg].set(1 - self.scenario)
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
         closure = -feet[:, 2] - stroke - state.penetration
-        normal = stiffness * safe.ramp(closure, self.onset)
+        normal = stiffness * safe.ramp(closure, self.smoothing)
         point = feet.at[:, 2].add(stroke + normal / lander.leg_stiffness)
         slip = jax.vmap(body.velocity_at)(point).at[:, 2].set(0.0)
         sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
@@ -75,7 +75,7 @@ class Touchdown(AbstractModel):
             friction=sliding(normal, state.penetration, slip, lander.footpad_radius),
             point=point,
             slip=slip,
-            stored=stiffness * safe.ramp_integral(closure, self.onset),
+            stored=stiffness * safe.ramp_integral(closure, self.smoothing),
         )
 
     def rock(self, state: TouchdownState) -> BoulderForces:
@@ -187,9 +187,9 @@ class Touchdown(AbstractModel):
         lander, body = self.lander, state.body
         hull, reach = self.hull(state).gap, jnp.max(safe.norm(lander.feet))
         if lander.hull is not None:
-            hull, reach = hull - lander.hull.normal.onset.reach, jnp.maximum(reach, lander.hull.radius)
-        # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
-        footpads = -self.footpads(state).closure - 20 * self.onset
+            hull, reach = hull - lander.hull.normal.regularisation.reach, jnp.maximum(reach, lander.hull.radius)
+        # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
+        footpads = -self.footpads(state).closure - 20 * self.smoothing
         # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
         footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
         edge, top = self.rock(state).gap

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe, units
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, LinearClipped, Regolith
+from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.dynamics.touchdown import loaded
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
@@ -23,7 +23,7 @@ from experiments.agilkia.worlds import World
 from experiments.foot.calibration import Calibration
 from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
 
-HULL_ONSET = 2e-3  # m, smooth onset of the hull's contact
+HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
 
 # Least squares needs a derivative to 1e-3 and a misfit to 1e-4; the tables use the stricter one.
@@ -231,7 +231,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
 def hull_of(body: dict[str, Any]) -> Hull:
     """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
     restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
-    law = LinearClipped.from_restitution(restitution, stiffness, body["mass_kg"], HULL_ONSET)
+    law = NormalForce.from_restitution(restitution, Hooke(stiffness), HULL_SMOOTHING, mass=body["mass_kg"])
     return Hull(np.asarray(body["hull_m"], float), law)
 
 

@@ -1,7 +1,7 @@
 """`difsim hopper --scene cube`: paper 003's cube on a plane in three gravities, Figs 8-10.
 
 Each release with two normal laws: the paper's own (a damper that starts with a jump: for values), and the default
-one with a smooth onset.
+one that is smoothed.
 """
 
 from pathlib import Path

@@ -12,7 +12,7 @@ from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, 
 
 TARGETS = {"phobos": BLUE, "67p": ORANGE, "itokawa": GREEN}
 TITLES = {"phobos": "Phobos", "67p": "67P", "itokawa": "Itokawa"}
-LAWS = {"smooth": "power law, smooth onset (default)", "paper": "the paper's: damper in compression, sharp onset"}
+LAWS = {"smooth": "power law, smoothed (default)", "paper": "the paper's: damper in compression, not smoothed"}
 PARTS = {"kinetic": SKY, "rotation": GREEN, "elastic": PINK}
 LOSSES = {"damping": ORANGE, "friction": RED, "rolling": GREY}
 

@@ -63,7 +63,7 @@ class Hop(eqx.Module):
 
 
 def at_rest() -> RigidState:
-    """Flat on the ground, where the onset of four corners carries the weight (from a table of the force)."""
+    """Flat on the ground, where the smoothed force of four corners carries the weight (from a table of the force)."""
     depths = np.linspace(-3e-3, 3e-4, 20_001)
     contact = cube(HERE).contact.normal
     forces = jax.vmap(lambda d: contact.force(d, jnp.zeros(())))(jnp.asarray(depths))
