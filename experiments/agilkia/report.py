@@ -1,7 +1,6 @@
 """What the study writes: result.nc, summary.json, and the table that it prints."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,7 +14,6 @@ from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
-from experiments.records import provenance, write_json
 from inversion import Discrete, Gaussian, Log, Node, compatible_values
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
@@ -135,7 +133,6 @@ def summarise(
     evolved: Restarts,
     descended: Restarts,
     jacobian_cost: float,
-    seconds: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
     identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.converged
@@ -161,7 +158,6 @@ def summarise(
         "jacobian_cost": jacobian_cost,
         "forward_equivalents": answer.calls.forward + jacobian_cost * answer.calls.jacobian,
         "search_seconds": answer.seconds,
-        "wall_seconds": seconds,
         "branch": {
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
@@ -250,7 +246,6 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
-        **provenance(),
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
@@ -349,9 +344,3 @@ def table(summary: dict[str, Any]) -> str:
         ),
     ]
     return "\n".join(lines)
-
-
-def write(folder: Path, summary: dict[str, Any], result: xr.Dataset) -> None:
-    """summary.json and result.nc. A NaN is written as null: none reaches the table."""
-    write_json(folder / "summary.json", summary)
-    result.to_netcdf(folder / "result.nc", engine="h5netcdf")
