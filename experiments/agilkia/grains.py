@@ -43,6 +43,10 @@ def touch_down(
         raise ValueError(
             "the lander's file has no table [sub_spheres], which grains need; data/philae.toml has one"
         )
+    if "obstacle" not in lander:
+        raise ValueError(
+            "the lander's file has no table [obstacle]: --regolith grains has no scene without a boulder"
+        )
     known = experiment(lander, data)
     ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
     scene = build(known, OPTIMUM, lander["sub_spheres"], ground, bed == "drum")

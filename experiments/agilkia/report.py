@@ -11,7 +11,8 @@ import xarray as xr
 from difsim import safe
 from difsim.stepping import Solution, raise_unless_ok
 from experiments.agilkia.baseline import OPTIMUM, Restarts
-from experiments.agilkia.files import OBSERVABLES, DataSet
+from experiments.agilkia.catalogue import Catalogue
+from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
 from inversion import Discrete, Gaussian, Log, Node, compatible_values
@@ -47,7 +48,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "sole_force": (("time", "foot"), footpads, "N"),
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
-        "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),
+        "stroke": (("time",), jnp.max(solution.states.gear, axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.ledger["energy"].items()}
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
@@ -106,10 +107,13 @@ def _linear(answer: Answer, name: str, value: float) -> tuple[float | None, floa
     return (value - half, value + half) if np.isfinite(half) else (None, None)
 
 
-def observable_rows(data: DataSet, simulated: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+def observable_rows(
+    data: DataSet, simulated: dict[str, np.ndarray], catalogue: Catalogue
+) -> dict[str, dict[str, Any]]:
     """simulated, observed, sigma, unit, fitted of every observable; observed None where there is none."""
     rows = {}
-    for name, unit in OBSERVABLES.items():
+    for row in catalogue.observables:
+        name, unit = row.name, row.unit
         if name not in simulated:  # the next contact, in a run without a flight to it
             continue
         known = data.all.get(name)
@@ -138,12 +142,14 @@ def summarise(
     identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.converged
     return {
         "data_set": data.name,
-        "scenario": "ab"[round(answer.fit.values["scenario"])],
+        "scenario": "ab"[round(answer.fit.values["scenario"])]
+        if "scenario" in answer.fit.values
+        else "no boulder",
         "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
         "verdict": answer.fit.verdict,
         "misfit": answer.fit.misfit,
         "parameters": parameter_rows(answer),
-        "observables": observable_rows(data, simulated),
+        "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
         "fisher_informed": identified.informed,
