@@ -1,4 +1,7 @@
-"""What each key of the lander file and of the observations may hold, and the check of a table against it."""
+"""What each key of the lander file and of the observations may hold, and the check of a table against it.
+
+The keys of the unknowns and of the landing gears are in `catalogue`.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -72,6 +72,11 @@ class FootStudy(Study):
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
             )
 
+    def folder(self, stage: str) -> Path:
+        """One for each dimension of a bed of SPH."""
+        dimension = str(self.dimension) if stage in ("push", "throw") else ""
+        return self.out or Path("results/foot") / stage / dimension
+
 
 def _pushed(options: FootStudy, out: Path) -> Found:
     foot = Foot.of(options.dimension, options.spacing)
