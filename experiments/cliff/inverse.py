@@ -5,7 +5,6 @@ a millionth, and wrong by far for one of a degree. So fits go by slopes over ± 
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -109,7 +108,7 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     return Problem({name: UNKNOWNS[name] for name in free}, predict, _data(np.zeros(STATIONS.size)))
 
 
-def fits(out: Path, rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
+def fits(rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
     """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
     Fits of the same unknowns are one problem with other data, so that it is compiled once.

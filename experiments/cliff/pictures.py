@@ -41,7 +41,7 @@ def _dots(ax: Axes, result: xr.Dataset, time: float) -> PathCollection:
     return ax.scatter(*place, c=np.maximum(far, LEAST), s=size, norm=norm, cmap="viridis", linewidths=0)
 
 
-def _frame(ax: Axes, result: xr.Dataset) -> None:
+def _frame(ax: Axes) -> None:
     ax.plot([0, WIDTH, WIDTH], [HEIGHT, HEIGHT, 0], color=GREY, lw=0.8, ls=":")
     ax.axhline(0, color=BLACK, lw=1)
     ax.axvline(0, color=BLACK, lw=1)
@@ -58,7 +58,7 @@ def _final(result: xr.Dataset, known: Measured) -> Figure:
     ax.plot(*known.surface.T, "o", ms=4, mfc="white", mec=RED, mew=1.2, label="surface, measured")
     ax.plot(result["column"], result["failure"], color=SKY, lw=1.5, label="moved by 2 mm, here")
     ax.plot(*known.failure.T, "s", ms=4, mfc="white", mec=PINK, mew=1.2, label="failure surface, measured")
-    _frame(ax, result)
+    _frame(ax)
     ax.set(
         xlabel="distance from the wall [m]",
         ylabel="height [m]",
@@ -80,7 +80,7 @@ def _snapshots(result: xr.Dataset) -> Figure:
         ax.set_visible(False)
     for ax, time in zip(axes.ravel(), shown, strict=False):
         dots = _dots(ax, result, time)
-        _frame(ax, result)
+        _frame(ax)
         ax.set_title(f"{time:g} s")
     for ax in axes[-1]:
         ax.set_xlabel("distance from the wall [m]")

@@ -74,7 +74,7 @@ CliffStudy.stages = {
     "paper": lambda options, out: _one(options, out, PAPER_SOUND),
     "convergence": _convergence,
     "cohesive": lambda options, out: cohesive.stand(out, options.rows_or(HALF_ROWS)),
-    "inverse": lambda options, out: inverse.fits(out, options.rows_or(COARSE_ROWS), options.fits, options.quick),
+    "inverse": lambda options, out: inverse.fits(options.rows_or(COARSE_ROWS), options.fits, options.quick),
     "steps": _steps,
     "profile": lambda options, out: profile.explain(out, options.rows_or(ROWS), measured()),
     "derivatives": lambda options, out: derivatives.compare(options.rows_or(COARSE_ROWS), options.quick),
