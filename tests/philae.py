@@ -9,7 +9,7 @@ from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, Rigi
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
-from experiments.agilkia.scenario import phases
+from experiments.agilkia.catalogue import phases
 
 NAMES = ("h_c", "log D_p", "density", "log E_p", "c_f", "scenario", "edge offset", "tilt x", "tilt y", "heading")
 P0 = jnp.array([0.27, np.log10(1.4e-4), 1443.0, 8.0, 0.6, 0.0, 0.0, 0.02, -0.03, 0.1])
