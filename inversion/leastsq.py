@@ -128,7 +128,7 @@ def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: 
             (vanished, Status.STEP),
             (search.iteration >= stops.iterations, Status.LIMIT),
         )
-        status = jnp.select([e[0] for e in ends], [jnp.array(int(e[1])) for e in ends], jnp.array(0))
+        status = jnp.select([e[0] for e in ends], [jnp.array(int(e[1])) for e in ends], int(Status.RUNNING))
         return eqx.tree_at(lambda s: s.status, new, status.astype(int))
 
     start = Search(

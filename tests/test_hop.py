@@ -36,7 +36,7 @@ def test_wheels_turn_the_body_and_conserve_what_they_must():
     model = Wheeled(hopper, TorqueProfile((3e-3, -2e-3, 1e-3), 3.0, 1.0), wheel_inertia=1e-3)
     solution = simulate(model, model.start(hopper.start(body)), jnp.linspace(0.0, 5.0, 11), solver=FixedSteps(40))
     energy = sum(np.asarray(part) for part in solution.energy.values())
-    works = np.abs(solution.states.work).max()
+    works = np.abs(solution.energy["motors"]).max()
     assert works > 1e-4
     np.testing.assert_allclose(energy, energy[0], atol=1e-7 * works)
 
@@ -63,7 +63,7 @@ def test_the_rigid_hop_pivots_about_its_edge_where_friction_holds():
 
 def test_at_rest_the_ground_carries_the_cube():
     model, start = cube(hop.HERE), hop.at_rest()
-    rate = eqx.filter_jit(model.field)(jnp.zeros(()), model.start(start)).body
+    rate = eqx.filter_jit(model.vector_field)(jnp.zeros(()), model.start(start)).body
     assert np.abs(rate.velocity).max() < 1e-4 * hop.HERE and np.abs(rate.spin).max() < 1e-9
 
 

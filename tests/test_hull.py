@@ -9,6 +9,7 @@ from difsim import Status, rotation, safe
 from difsim.body import Hull, RigidState
 from difsim.contact import Hooke, NormalForce
 from difsim.stepping import simulate
+from experiments.agilkia.catalogue import phases
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build
 from tests.ways import forward
@@ -68,7 +69,7 @@ def test_it_bounces_from_a_face_with_its_restitution():
 def test_its_energy_closes_and_no_sink_gives_any_back(turn):
     """Thrown with a spin on edges and corners, again and again: 1e-5 of the initial energy, at the default."""
     model, state = thrown(turn, 1.6, (0.2, -0.1, -0.6), (0.9, -0.4, 0.2), gravity=0.05)
-    solution = simulate(model, state, jnp.linspace(0.0, 8.0, 41), throw=False)
+    solution = simulate(model, state, jnp.linspace(0.0, 8.0, 41), integrals=phases, throw=False)
     assert solution.values_are_valid and np.abs(model.hull(state).normal) == 0
     account = total(solution)
     assert np.abs(account - account[0]).max() < 1e-5 * solution.energy["kinetic"][0]
@@ -109,7 +110,7 @@ def landed(x, method):
     attitude = rotation.from_rotation_vector(turn * jnp.array([1.0, 0.3, 0.0]))
     spins = spin * jnp.array([1.0, 0.0, 0.2]) + jnp.array([0.0, 0.1, 0.0])
     start = model.start(RigidState([-20.0, 0.0, 1.3], [0.2, -0.1, -0.6], attitude, spins))
-    solution = simulate(model, start, jnp.linspace(0.0, 3.0, 41), **method, throw=False)
+    solution = simulate(model, start, jnp.linspace(0.0, 3.0, 41), **method, integrals=phases, throw=False)
     end, pushes = solution.last.body, jax.vmap(lambda state: model.hull(state).normal)(solution.states)
     return jnp.concatenate([end.velocity, end.spin, end.position]), (solution.status, jnp.max(pushes))
 

@@ -4,6 +4,8 @@ Two forms of one motion: `Flight` in the frame that rotates with the body, `Iner
 does not; both frames have the same axes at t = 0. The mass is 1 kg: it cancels.
 """
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -37,6 +39,7 @@ class Flight(AbstractModel):
     field.
     """
 
+    has_contact_forces: ClassVar[bool] = False
     gravity: AbstractField
     omega: Vec3 = number()
     surface: AbstractSDF
@@ -115,6 +118,7 @@ class InertialFlight(AbstractModel):
     **Arguments:** `body`, the `Flight` in the body's frame.
     """
 
+    has_contact_forces: ClassVar[bool] = False
     body: Flight
 
     def vector_field(self, t, state):
@@ -139,6 +143,10 @@ class Backward(AbstractModel):
     """
 
     model: AbstractModel
+
+    @property
+    def has_contact_forces(self):
+        return self.model.has_contact_forces
 
     def vector_field(self, t, state):
         return jax.tree.map(jnp.negative, self.model.vector_field(-t, state))

@@ -1,7 +1,7 @@
 """What every model offers: a vector field, how near the next contact is, its energies, and its scales."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -26,6 +26,8 @@ class Approach(eqx.Module):
 
 class AbstractModel(eqx.Module):
     """A forward model: a vector field over a state (any pytree of floating arrays)."""
+
+    has_contact_forces: ClassVar[bool] = True  # which steps must resolve where the gap is negative
 
     @abstractmethod
     def vector_field(self, t: Scalar, state: Any) -> Any:

@@ -149,7 +149,8 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
         }
     else:
         guard = ending
-    status = status_of(solution.result, guard.steps_per_contact, choice.solver.resolve)
+    per_contact = guard.steps_per_contact if system.model.has_contact_forces else jnp.asarray(jnp.inf)
+    status = status_of(solution.result, per_contact, choice.solver.resolve)
     if rules.rest is not None:
         status = jnp.where((status <= Status.UNDER_RESOLVED) & ~ended, int(Status.UNSETTLED), status)
     if rules.contact is not None:
@@ -163,7 +164,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     states = along(system, times, jnp.where(later[:, None, None], last, states), shifts)
     contacts = guard.contacts if rules.contact is None else guard.contacts + hit
     steps = solution.stats["num_accepted_steps"]
-    return states, times, shifts, (status, Stats(steps, guard.steps_per_contact, contacts, **stats))
+    return states, times, shifts, (status, Stats(steps, per_contact, contacts, **stats))
 
 
 def _gap(model: AbstractModel, t: Scalar, state: Any) -> Scalar:

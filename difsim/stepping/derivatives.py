@@ -2,7 +2,8 @@
 
 import equinox as eqx
 
-from difsim.typing import Scalar, number, require
+from difsim.stepping.precision import Tolerance, tolerance
+from difsim.typing import require
 
 
 class AbstractDerivative(eqx.Module):
@@ -20,7 +21,7 @@ class Forward(AbstractDerivative):
     **Arguments:** `weight` of the tangents' errors beside the state's.
     """
 
-    weight: Scalar = number(default=1.0)
+    weight: Tolerance = tolerance(1.0)
 
     def __check_init__(self):
         require(self.weight >= 0, f"Forward: weight = {self.weight} must not be negative")

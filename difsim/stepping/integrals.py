@@ -35,6 +35,10 @@ class Integrating(AbstractModel):
     model: AbstractModel
     integrands: Integrands | None = None
 
+    @property
+    def has_contact_forces(self):
+        return self.model.has_contact_forces
+
     def start(self, t: Scalar, state: Any) -> tuple[Any, Beside]:
         """The state with all integrals at zero."""
         taken = jax.eval_shape(lambda: self.model.rates(t, state)[1])

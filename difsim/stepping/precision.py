@@ -25,10 +25,11 @@ def finest_tolerance(dtype: jnp.dtype) -> float:
 
 
 def tolerance(default: float) -> Any:
-    """A Module field that holds a tolerance.
+    """A Module field that holds a tolerance, or another number of a solver.
 
     A Python number becomes an array of NumPy, which is known inside `jit` too, where an array of JAX would not be:
-    `warn_of_single` needs it there.
+    `warn_of_single` needs it there; and constants of a file, which are made before a session chooses its precision, do
+    not fix one.
     """
     return eqx.field(converter=lambda x: np.asarray(x, float) if np.isscalar(x) else as_float(x), default=default)
 

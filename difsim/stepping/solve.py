@@ -29,7 +29,7 @@ from difsim.typing import instants, is_known, is_valid
 
 
 def simulate(
-    model: AbstractModel,
+    model: Any,
     state: Any,
     times: Float[Array, "T"],
     *,

@@ -35,7 +35,7 @@ class Adaptive(AbstractSolver):
     atol: Tolerance = tolerance(1e-9)
     order: int = eqx.field(static=True, default=5)
     max_steps: int = eqx.field(static=True, default=20_000)
-    resolve: Scalar = number(default=10.0)
+    resolve: Tolerance = tolerance(10.0)
 
     def __check_init__(self):
         for name in ("rtol", "atol", "max_steps"):
@@ -58,7 +58,7 @@ class FixedSteps(AbstractSolver):
 
     tag = "fixed-steps"
     steps: int = eqx.field(static=True)
-    resolve: Scalar = number(default=10.0)
+    resolve: Tolerance = tolerance(10.0)
 
     def __check_init__(self):
         if self.steps < 1:

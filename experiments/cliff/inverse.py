@@ -14,7 +14,6 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim.stepping import simulate
 from difsim import Status
 from difsim.sph import Continuum
 from difsim.stepping import Progress, march, start
