@@ -79,15 +79,15 @@ def approach(t: Scalar, z: Array, system: Variational) -> Approach:
     return system.model.approach(t, system.state(z))
 
 
-def guarded(choice: Choice, times: Array, near: Callable) -> ContactGuard:
-    """Steps by their error, which shorten near contacts as `near(t, z, system)` says."""
+def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
+    """Steps by their error, which shorten near contacts as `near(t, z, system)` says (None: there are none)."""
     solver = choice.solver
     weight = choice.derivative.weight if isinstance(choice.derivative, Forward) else 1.0
     controller = step_size(solver.rtol, solver.atol, times, FiniteNorm(weight))
     if solver.order == 8:
         # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
         controller = diffrax.ClipStepSizeController(controller, step_ts=times)
-    return ContactGuard(controller, eqx.filter_jit(near))
+    return controller if near is None else ContactGuard(controller, eqx.filter_jit(near))
 
 
 def stepped(
@@ -120,8 +120,10 @@ def stepped(
 def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
     """Steps behind the contact guard to the end: `run` of `solved`."""
     rules = choice.rules
-    controller = guarded(choice, times, approach if rules.contact is None else _half_way)
     stops = rules.rest is not None or rules.outside is not None
+    through = not (system.model.has_contact_forces or stops)  # the body: nothing is felt there
+    near = _half_way if rules.contact is not None else None if through else approach
+    controller = guarded(choice, times, near)
     if stops:
         controller = StopGuard(controller, rules.rest, rules.outside, lambda z, system: system.state(z)[0].body)
     if rules.contact is not None:
@@ -149,7 +151,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
         }
     else:
         guard = ending
-    per_contact = guard.steps_per_contact if system.model.has_contact_forces else jnp.asarray(jnp.inf)
+    contacts, per_contact = (0, jnp.asarray(jnp.inf)) if near is None else (guard.contacts, guard.steps_per_contact)
     status = status_of(solution.result, per_contact, choice.solver.resolve)
     if rules.rest is not None:
         status = jnp.where((status <= Status.UNDER_RESOLVED) & ~ended, int(Status.UNSETTLED), status)
@@ -162,7 +164,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     later = ended & (times > end)
     times, shifts = jnp.where(later, end, times), jnp.where(later, shift[:, None], shifts)
     states = along(system, times, jnp.where(later[:, None, None], last, states), shifts)
-    contacts = guard.contacts if rules.contact is None else guard.contacts + hit
+    contacts = jnp.asarray(contacts) if rules.contact is None else contacts + hit
     steps = solution.stats["num_accepted_steps"]
     return states, times, shifts, (status, Stats(steps, per_contact, contacts, **stats))
 

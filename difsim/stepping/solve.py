@@ -103,7 +103,7 @@ def _simulate(
     joined = system.start(times[0], state)
     scales = scales_of(system, times[0], joined)
     dtype, size = scales.unit.dtype, ravel_pytree(state)[0].size
-    choice = eqx.tree_at(lambda c: c.solver, choice, choice.solver.within(dtype))
+    choice = choice.within(dtype)
     run = _run(choice, Problem(system, scales, scales.numbers(joined), times))
     states, beside = jax.vmap(scales.state)(run.states)
     validity = _validity(model, state, run, choice, size)

@@ -7,6 +7,8 @@ each combination, those that are refused too.
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 
 from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
@@ -63,6 +65,12 @@ class Choice(eqx.Module):
     solver: AbstractSolver
     derivative: AbstractDerivative
     rules: Rules
+
+    def within(self, dtype: jnp.dtype) -> "Choice":
+        """The same with numbers of this precision, and tolerances that it can hold."""
+        both = self.solver.within(dtype), self.derivative
+        solver, derivative = jax.tree.map(lambda x: jnp.asarray(x, dtype), both)
+        return Choice(solver, derivative, self.rules)
 
 
 def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDerivative | None, until: Any) -> Choice:
