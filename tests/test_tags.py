@@ -17,13 +17,13 @@ from difsim.saving import digest
 from difsim.shape import AbstractAmplitude, AbstractSDF
 from difsim.sph import AbstractCorrection, AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath
 from difsim.sph.soil import AbstractCone
-from difsim.stepping import AbstractStep
+from difsim.stepping import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [
     *(AbstractContainer, AbstractLandingGear, AbstractCohesion, AbstractOnset, AbstractRolling, AbstractClump),
     *(AbstractGrainLaw, AbstractField, AbstractParticles, AbstractSDF, AbstractAmplitude, AbstractCorrection),
-    *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractStep),
+    *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractSolver),
 ]
 
 

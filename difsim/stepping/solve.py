@@ -10,12 +10,17 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim.body import RigidState, attitude_is_unit, require_attitude
-from difsim.dynamics import AbstractImpactModel, AbstractModel
+from difsim.dynamics import AbstractImpactModel, AbstractModel, Pair
+from difsim.particles import AbstractParticles
+from difsim.stepping import methods
+from difsim.stepping.collision import run_pair
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import Events
 from difsim.stepping.flight import ToContact
 from difsim.stepping.methods import AbstractMethod, Problem, Sensitivities
 from difsim.stepping.precision import warn_of_single
+from difsim.stepping.running import failure, run_particles
+from difsim.stepping.solvers import FixedSteps
 from difsim.stepping.status import REMEDY, Status, raise_unless_ok
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
 from difsim.stepping.variational import scales_of
@@ -58,14 +63,20 @@ class Solution(eqx.Module):
 
 
 def simulate(
-    model: AbstractModel,
+    model: Any,
     state: Any,
-    times: Float[Array, "T"],
+    times: Any,
     *,
     method: AbstractMethod | None = None,
     throw: bool = True,
     gradient: str = "refuse",
-) -> Solution:
+    solver=None,
+    derivative=None,
+    until=None,
+    save=None,
+    checkpoint=None,
+    watch=None,
+) -> Any:
     """Follow `model` from `state` at `times[0]` through the later `times`.
 
     Anything computed from the result can be differentiated as the `method` says. Forward (`jax.jacfwd`, `jax.jvp`)
@@ -90,6 +101,18 @@ def simulate(
     `AbstractImpactModel` fall through its ground; `RuntimeError` as above.
     """
     check_policy(gradient)
+    if isinstance(model, AbstractParticles):  # temporary
+        if isinstance(solver, methods.FixedSteps):
+            solver = FixedSteps(solver.steps)
+        found = run_particles(model, state, times, solver, derivative, until, save, checkpoint, watch)
+        if throw and is_known(found.status) and found.status != Status.OK:
+            raise RuntimeError(failure(found))
+        return found
+    if isinstance(model, Pair):
+        found = run_pair(model, state, times, until)
+        if throw and is_known(found.status):
+            raise_unless_ok(found.status)
+        return found
     times = instants(times, "simulate")
     method = method or Sensitivities()
     if isinstance(model, AbstractImpactModel) and not isinstance(method, Events | ToContact):

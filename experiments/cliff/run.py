@@ -66,7 +66,9 @@ def _convergence(out: Path, options: CliffStudy) -> dict:
 
 def _steps(out: Path, options: CliffStudy) -> dict:
     rows = _rows(options, HALF_ROWS)
-    results = {name: collapse.collapse(rows, None, out, step=step) for name, step in collapse.steps().items()}
+    results = {
+        name: collapse.collapse(rows, None, out, solver=solver) for name, solver in collapse.solvers().items()
+    }
     return _compared(out, results, "The heap's surface by four rules of the step")
 
 
