@@ -11,6 +11,7 @@ from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedStep
 from difsim.typing import Scalar, number
 
 SHORTEST = 1e-6  # of the longest stable step: who needs shorter ones will not see the end
+_DOUBLE = jnp.dtype("float64")
 SAFETY, LEAST, MOST = 0.9, 0.1, 5.0  # usual of embedded methods: how far a next step is from what the error allows
 
 
@@ -53,10 +54,10 @@ class EstimatedSteps(AbstractRule):
         return eqx.tree_at(lambda p: p.trial, after, jax.lax.stop_gradient(trial))
 
 
-def rule_of(solver: AbstractSolver, span: Scalar | float) -> AbstractRule:
+def rule_of(solver: AbstractSolver, span: Scalar | float, dtype: jnp.dtype = _DOUBLE) -> AbstractRule:
     """The rule by which particles are stepped.
 
-    **Arguments:** `solver`; `span` s, the interval that the steps of `FixedSteps` divide.
+    **Arguments:** `solver`; `span` s, the interval that the steps of `FixedSteps` divide; `dtype` of the motion.
     **Returns:** the rule.
     **Raises:** TypeError for a solver that is not of particles.
     """
@@ -66,5 +67,5 @@ def rule_of(solver: AbstractSolver, span: Scalar | float) -> AbstractRule:
         case FixedSteps():
             return EqualSteps(span / solver.steps)
         case Adaptive():
-            return EstimatedSteps(solver.rtol)
+            return EstimatedSteps(solver.within(dtype).rtol)
     raise TypeError(f"simulate: particles are not stepped by {type(solver).__name__}: give Courant or FixedSteps")

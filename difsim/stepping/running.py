@@ -57,10 +57,10 @@ def run_particles(
     rising; `solver`, `Courant()` unless given, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of
     `FixedSteps`, `Reverse()` of any solver, or None: values only, with neighbour lists that get more room when
     they run out of it (inside `jit`: with lists of fixed room, and forward derivatives through the steps that were
-    taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times, such as `lambda s: s.clumps` of
-    a long run; `checkpoint`, a folder that keeps the run after each of the times: a run that finds its own there
-    goes on from it, to the same bits (its files are plain arrays, see `difsim.saving`); `watch(time)`, called at
-    each of the times, for a progress bar.
+    taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times,
+    such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each of the times: a
+    run that finds its own there goes on from it, to the same bits (its files are plain arrays, see `difsim.saving`);
+    `watch(time)`, called at each of the times, for a progress bar.
     **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
     is not raised here.
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
@@ -186,10 +186,8 @@ def _onward(
     """On to the end of `span` s, with a larger neighbour list wherever the one there ran out of room; `earlier`
     steps were made before this run."""
     time = float(span[-1])
-    rule, last = (
-        rule_of(solver, time - float(span[0])),
-        earlier + _most_steps(solver, int(progress.steps) - earlier),
-    )
+    rule = rule_of(solver, time - float(span[0]), progress.motion.time.dtype)
+    last = earlier + _most_steps(solver, int(progress.steps) - earlier)
     while True:
         progress = advance(model, progress, jnp.asarray(time), rule, jnp.asarray(last), until)
         if progress.status == Status.OVERFLOW:
@@ -220,7 +218,8 @@ def _in_jit(
     def interval(values, ends):
         progress = eqx.combine(values, static)
         begin, end = ends
-        rule, last = rule_of(solver, end - begin), earlier + _most_steps(solver, progress.steps - earlier)
+        rule = rule_of(solver, end - begin, times.dtype)
+        last = earlier + _most_steps(solver, progress.steps - earlier)
         match derivative:
             case None:
                 progress = advance(model, progress, end, rule, last, until)
@@ -280,8 +279,9 @@ def next_step(
     given.
     **Returns:** the progress; where the step fails, the same one with its status.
     """
-    rule = rule_of(Courant() if solver is None else solver, until - progress.motion.time)
-    return rule.once(model, with_updated_neighbours(model, progress), until - progress.motion.time)
+    left = until - progress.motion.time
+    rule = rule_of(Courant() if solver is None else solver, left, left.dtype)
+    return rule.once(model, with_updated_neighbours(model, progress), left)
 
 
 def failure(solution: Solution) -> str:
