@@ -1,20 +1,41 @@
 """difsim: a differentiable simulator of small-body contact."""
 
 from difsim import body, contact, dynamics, gravity, mesh, rotation, safe, shape, stepping, typing, units
-from difsim.stepping import Checkpointed, Events, FixedSteps, Sensitivities, Solution, Status, simulate
+from difsim.status import Status, raise_unless_ok
+from difsim.stepping import (
+    Adaptive,
+    AtContact,
+    AtRest,
+    Courant,
+    FixedSteps,
+    Forward,
+    MaxImpacts,
+    Outside,
+    Reverse,
+    Solution,
+    Unrolled,
+    simulate,
+)
 
 __all__ = [
-    "Checkpointed",
-    "Events",
+    "Adaptive",
+    "AtContact",
+    "AtRest",
+    "Courant",
     "FixedSteps",
-    "Sensitivities",
+    "Forward",
+    "MaxImpacts",
+    "Outside",
+    "Reverse",
     "Solution",
     "Status",
+    "Unrolled",
     "body",
     "contact",
     "dynamics",
     "gravity",
     "mesh",
+    "raise_unless_ok",
     "rotation",
     "safe",
     "shape",

@@ -63,8 +63,8 @@ class Status(IntEnum):
 _TEXTS = {
     Status.OK: ("all is well", ""),
     Status.UNDER_RESOLVED: (
-        "a contact has too few steps for a derivative",
-        "tighten the tolerance, or take more steps",
+        "there are too few steps per contact for a derivative",
+        "tighten the tolerance, or the step",
     ),
     Status.PAST_VALIDITY: (
         "contacts amplify a small change so much that the derivative says nothing",

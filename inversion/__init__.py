@@ -21,7 +21,6 @@ from .leastsq import levenberg_marquardt as levenberg_marquardt
 from .observe import Observation as Observation
 from .observe import Observations as Observations
 from .outcome import Calls as Calls
-from .outcome import Status as Status
 from .parameters import Bounded as Bounded
 from .parameters import Discrete as Discrete
 from .parameters import Fixed as Fixed

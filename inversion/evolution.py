@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
+from difsim.status import Status
 from difsim.typing import Scalar
 
 from .leastsq import latin_hypercube
-from .outcome import Calls, Status
+from .outcome import Calls
 from .problem import Problem
 from .sweeps import map_batched
 

@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from difsim.status import Status
+
 from .branch import Node
 from .leastsq import Fit, Stops, covariance, levenberg_marquardt
-from .outcome import Calls, Status
+from .outcome import Calls
 from .problem import Problem, strip_weak_types
 from .sweeps import map_batched
 
@@ -116,7 +118,7 @@ def identify(
     best = min((found.best for found in (profiles or {}).values()), default=np.inf)
     faults = {
         MISSED: not fit.explains_data,
-        UNENDED: not (fit.status.converged or fit.status == Status.TARGET),
+        UNENDED: not (fit.status.is_converged or fit.status == Status.TARGET),
         LOCAL: best < fit.misfit - THRESHOLD,
     }
     verdicts = dict.fromkeys(verdicts, fault) if (fault := next(filter(faults.get, faults), None)) else verdicts
@@ -282,7 +284,7 @@ def _walk(
             found = jax.tree.map(lambda a: a[jnp.argmin(searches.misfit)], searches)
             found = eqx.tree_at(lambda f: f.calls, found, searches.calls.sum(axis=0))
             # A failed neighbour is no place to start from: keep the last valid one.
-            ended = jnp.isin(found.status, jnp.array([int(s) for s in Status if s.converged]))
+            ended = jnp.isin(found.status, jnp.array([int(s) for s in Status if s.is_converged]))
             onward = jnp.where(jnp.isfinite(found.misfit), found.x, carry)
             return onward, (found.misfit, found.calls + screened, ended)
 

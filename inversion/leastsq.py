@@ -15,9 +15,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.stats import chi2
 
+from difsim.status import Status
 from difsim.typing import Scalar, number
 
-from .outcome import Calls, Status
+from .outcome import Calls
 from .problem import AbstractProblem, Problem, strip_weak_types
 from .sweeps import map_batched
 
@@ -210,14 +211,14 @@ class Fit:
     @property
     def ok(self) -> bool:
         """Whether the search converged, and the model explains the data."""
-        return self.status.converged and self.explains_data
+        return self.status.is_converged and self.explains_data
 
     @property
     def verdict(self) -> str:
         """How the search ended, and whether the model explains the data, in words."""
         if not np.isfinite(self.misfit):
             return "failed: no start gave a valid simulation"
-        ended = "converged" if self.status.converged else "did not converge"
+        ended = "converged" if self.status.is_converged else "did not converge"
         numbers = (
             f"misfit {self.misfit:.4g} for {self.data} data, {self.degrees_of_freedom:.3g} degrees of freedom, "
             f"p = {self.p_value:.2g}"

@@ -1,25 +1,6 @@
-"""How a search ended, and what it cost."""
+"""What a search cost."""
 
-import enum
 from typing import NamedTuple
-
-
-class Status(enum.IntEnum):
-    """Why a search ended."""
-
-    RUNNING = 0
-    GRADIENT = 1  # the gradient vanished
-    MISFIT = 2  # neither the model nor the simulator promises a lower misfit
-    STEP = 3  # the steps vanished
-    TARGET = 4  # the misfit fell below the target: stopped on purpose
-    LIMIT = 5  # out of iterations or generations
-    BLOCKED = 6  # the steps shrank against failing simulations
-    FAILED = 7  # no valid simulation at the start
-    STALLED = 8  # evolution: no better member for too many generations
-
-    @property
-    def converged(self) -> bool:
-        return self in (Status.GRADIENT, Status.MISFIT, Status.STEP)
 
 
 class Calls(NamedTuple):

@@ -20,14 +20,15 @@ from difsim.contact import (
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
-from difsim.stepping import Sensitivities, simulate
+from difsim.stepping import simulate
 from difsim.typing import Scalar, number
+from tests.ways import forward
 
 MASS, RADIUS, EDGE = 2.0, 0.3, 0.4
 STIFFNESS = 1e5
 CUBE = MASS * EDGE**2 / 6 * np.eye(3)  # kg m²
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-TIGHT = Sensitivities(1e-9, 1e-9, max_steps=20_000)
+TIGHT = forward(1e-9, 1e-9, max_steps=20_000)
 LINEAR = ["linear", "linear clipped", "linear compressive"]
 POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
 NORMALS = [*LINEAR, *POWER, "hertz", "hunt-crossley"]
@@ -157,14 +158,14 @@ def state(position, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.
     return RigidState(position, velocity, attitude, spin)
 
 
-def follow(model, start: RigidState, end, method=TIGHT):
+def follow(model, start: RigidState, end, way=TIGHT):
     """The solution at five times from 0 to `end`."""
-    return simulate(model, model.start(start), jnp.linspace(0.0, end, 5), method=method)
+    return simulate(model, model.start(start), jnp.linspace(0.0, end, 5), **way)
 
 
 def account(solution) -> tuple[np.ndarray, dict]:
     """The energy's sum at each time, and its parts."""
-    parts = jax.tree.map(np.asarray, solution.ledger["energy"])
+    parts = jax.tree.map(np.asarray, solution.energy)
     return sum(parts.values()), parts
 
 
@@ -179,10 +180,10 @@ def field_step(model, state, dt):
     def ahead(rate, h):
         return jax.tree.map(lambda y, k: y + h * k, state, rate)
 
-    k1 = model.field(0.0, state)
-    k2 = model.field(0.0, ahead(k1, dt / 2))
-    k3 = model.field(0.0, ahead(k2, dt / 2))
-    k4 = model.field(0.0, ahead(k3, dt))
+    k1 = model.vector_field(0.0, state)
+    k2 = model.vector_field(0.0, ahead(k1, dt / 2))
+    k3 = model.vector_field(0.0, ahead(k2, dt / 2))
+    k4 = model.vector_field(0.0, ahead(k3, dt))
     return jax.tree.map(lambda y, a, b, c, d: y + dt / 6 * (a + 2 * b + 2 * c + d), state, k1, k2, k3, k4)
 
 

@@ -9,6 +9,7 @@ from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, Rigi
 from difsim.contact import Boulder, LinearClipped, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
+from experiments.agilkia.scenario import phases
 
 NAMES = ("h_c", "log D_p", "density", "log E_p", "c_f", "scenario", "edge offset", "tilt x", "tilt y", "heading")
 P0 = jnp.array([0.27, np.log10(1.4e-4), 1443.0, 8.0, 0.6, 0.0, 0.0, 0.02, -0.03, 0.1])
@@ -52,10 +53,17 @@ def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=
     return model, model.start(body)
 
 
+def integrands(model, t, state):
+    """What instruments integrate, and what changes the momenta."""
+    force, moment = model.wrench(t, state)
+    return phases(model, t, state) | {"impulse": force, "angular_impulse": moment}
+
+
 def observed(solution):
     """What an instrument could report at the end: velocity, spin, gear, penetration, energies, phase times."""
     end = jax.tree.map(lambda x: x[-1], solution.states)
-    energy = {name: part[-1] - part[0] for name, part in solution.ledger["energy"].items()}
+    energy = {name: part[-1] - part[0] for name, part in solution.energy.items()}
+    during = {name: part[-1] for name, part in solution.integrals.items()}
     parts = [
         energy[name] for name in ("kinetic", "potential", "elastic", "ground", "damper", "friction", "flywheel")
     ]
@@ -67,6 +75,6 @@ def observed(solution):
             end.gear,
             end.penetration,
             jnp.stack(parts),
-            jnp.stack([end.accounts.boulder_impulse, end.accounts.boulder_time, end.accounts.regolith_time]),
+            jnp.stack([during["boulder_impulse"], during["boulder_time"], during["regolith_time"]]),
         ]
     )

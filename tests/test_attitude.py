@@ -6,11 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
-from difsim.stepping import FixedSteps, Status, initialise, settle, simulate
+from difsim.stepping import FixedSteps, initialise, simulate
 from tests.helpers import single
 from tests.hoppers import ball, friction_law, normal, state
 from tests.test_pair import TIMES, boxes

@@ -11,6 +11,7 @@ import pytest
 import toys
 
 import inversion
+from difsim import Status
 from inversion import Bounded, Checkpoint, Observation, Observations, Problem
 
 
@@ -179,7 +180,7 @@ def test_branch_and_bound_refuses(solve):
 def test_evolution_finds_the_global_minimum(key):
     for k in jax.random.split(key, 2):
         found = inversion.differential_evolution(toys.multimodal(), k, population=24)
-        assert found.status == inversion.Status.TARGET and found.misfit < 1e-4
+        assert found.status == Status.TARGET and found.misfit < 1e-4
         np.testing.assert_allclose(found.values["x"], 2.0, atol=0.01)
     assert (np.diff(found.history) <= 0).all()
     assert found.calls.forward == 24 * (found.generations + 1)
@@ -210,7 +211,7 @@ def test_evolution_with_its_own_objective_and_failures(key):
         problem, key, objective=relative, population=20, stop=0.0, max_generations=10
     )
     jax.effects_barrier()
-    assert found.status == inversion.Status.LIMIT
+    assert found.status == Status.LIMIT
     assert found.calls.forward == len(log) == 20 * 11
     assert found.calls.failed == sum(p > 1.0 for p in log) > 0
     np.testing.assert_allclose(found.misfit, abs(found.values["p"] - 0.8) / 0.8, rtol=1e-9)

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from difsim import mesh, units
+from difsim import Status, mesh, units
 from difsim.gravity import Mascons, Polyhedron, lobes_67p
 from difsim.shape import GridSDF, Sphere, Union
-from difsim.stepping import Sensitivities, Status
 from experiments.agilkia import bounce, chain, descent, orbits, worlds
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, experiment
+from tests.ways import forward
 
 GM = units.GM_67P
 LOBES = Mascons((0.69 * GM, 0.31 * GM), ((-620.0, 128.0, -58.0), (1442.0, -382.0, 143.0)))
 SURFACE = Union((Sphere((-620.0, 128.0, -58.0), 1900.0), Sphere((1442.0, -382.0, 143.0), 950.0)))
 SITE = bounce.on_surface(SURFACE, descent.AGILKIA.touchdown.position)
 UP = SURFACE.normal(SITE)
-FINE = Sensitivities(1e-10, 1e-10, max_steps=100_000)
+FINE = forward(1e-10, 1e-10, max_steps=100_000)
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_one_gradient_from_the_separation_to_the_second_contact():
     These need the finer touchdown: its own error at the default moves a difference over 1 mm by a tenth.
     """
     known = experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
-    whole = chain.Chain(replace(known, method=FINE), (LOBES, SURFACE))
+    whole = chain.Chain(replace(known, **FINE), (LOBES, SURFACE))
     ground = {"grain_density": 1443.0, "grain_modulus": 1e8, "grain_diameter": 1.4e-4, "scenario": 0.0}
     ground |= {"edge_offset": 0.02, "tilt_x": 0.02, "tilt_y": -0.01, "heading": 0.3}
     ground |= {"thickness": 0.3, "friction": 0.6}

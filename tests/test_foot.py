@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from difsim.stepping import Status
+from difsim import Status
 from experiments.foot import grains, thrown
 from experiments.foot.run import FootStudy, parts, push
 from experiments.foot.run import run as run_foot

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from difsim.stepping import Events
 from experiments.benchmarks import gradients
 from experiments.benchmarks.gradient_cases import (
     CLIPPED,
@@ -22,12 +21,13 @@ from experiments.benchmarks.gradient_cases import (
     soft_pair,
     tumbling_cube,
 )
+from tests.ways import impacts
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [hard_pair(), hard_oblique()], ids=lambda case: case.name)
 def test_hard_impacts_meet_their_closed_forms(case):
-    found, solution = error(case, Events(1), reference(case))
+    found, solution = error(case, impacts(1), reference(case))
     assert found < 1e-8 and solution.ok and solution.validity.contacts == 1
 
 
@@ -55,7 +55,7 @@ def test_one_soft_bounce():
 @pytest.mark.parametrize("bounces", [2, 3, 4, 6, 8, 10])
 def test_hard_bounces(bounces):
     case = hard_bounces(bounces)
-    assert error(case, Events(bounces), reference(case))[0] < 1e-8
+    assert error(case, impacts(bounces), reference(case))[0] < 1e-8
 
 
 @pytest.mark.slow

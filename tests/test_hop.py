@@ -11,7 +11,7 @@ import pytest
 from difsim import rotation
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim.stepping import FixedSteps, Sensitivities, simulate
+from difsim.stepping import Adaptive, FixedSteps, simulate
 from experiments.hopper import hop
 from experiments.hopper.scenes import EDGE, cube
 
@@ -34,8 +34,8 @@ def test_wheels_turn_the_body_and_conserve_what_they_must():
     hopper = replace(cube(1e-4), omega=jnp.array([0.02, 0.05, -0.1]))
     body = RigidState((0.0, 0.0, 50.0), (0.0, 0.0, 0.0), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
     model = Wheeled(hopper, TorqueProfile((3e-3, -2e-3, 1e-3), 3.0, 1.0), wheel_inertia=1e-3)
-    solution = simulate(model, model.start(hopper.start(body)), jnp.linspace(0.0, 5.0, 11), method=FixedSteps(40))
-    energy = sum(np.asarray(part) for part in solution.ledger["energy"].values())
+    solution = simulate(model, model.start(hopper.start(body)), jnp.linspace(0.0, 5.0, 11), solver=FixedSteps(40))
+    energy = sum(np.asarray(part) for part in solution.energy.values())
     works = np.abs(solution.states.work).max()
     assert works > 1e-4
     np.testing.assert_allclose(energy, energy[0], atol=1e-7 * works)
@@ -75,7 +75,7 @@ def test_a_hop_is_near_the_closed_form_and_its_derivative_that_of_its_values():
     in the momentum aside, has a kink there: its derivative is that of one side, and central differences give 0.
     """
     momenta = np.array([[0.0, 2e-3], [2e-5, 2e-3], [-2e-5, 2e-3], [-1e-3, 3e-3], [0.0, 4e-3]])
-    inverse = hop.problem(method=Sensitivities(1e-10, 1e-10, resolve=0.0))
+    inverse = hop.problem(solver=Adaptive(1e-10, 1e-10, resolve=0.0))
     places, slopes, ok = (np.asarray(x) for x in hop.slopes(inverse, jnp.asarray(momenta)))
     assert ok.all()
     for i in (0, 4):
@@ -97,7 +97,7 @@ def test_a_hop_is_near_the_closed_form_and_its_derivative_that_of_its_values():
 def test_the_derivative_of_a_hop_falls_with_the_tolerance():
     momentum = jnp.array([[-1e-3, 3e-3]])
     strict, *rest = (
-        np.asarray(hop.slopes(hop.problem(method=Sensitivities(t, t, resolve=0.0)), momentum)[1])
+        np.asarray(hop.slopes(hop.problem(solver=Adaptive(t, t, resolve=0.0)), momentum)[1])
         for t in (1e-11, 1e-7, 1e-9)
     )
     coarse, fine = (np.abs(x - strict).max() / np.abs(strict).max() for x in rest)

@@ -1,4 +1,4 @@
-"""Hoppers: impacts against closed forms, accounts, grounds, derivatives, what is refused."""
+"""Hoppers: impacts against closed forms, energies, grounds, derivatives, what is refused."""
 
 import jax
 import jax.numpy as jnp
@@ -95,7 +95,7 @@ def test_a_smooth_onset_raises_the_restitution_by_what_the_theory_page_says(name
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["effective point", "spring", "Mindlin"])
-def test_an_oblique_bounce_closes_its_accounts(name):
+def test_an_oblique_bounce_closes_its_energies(name):
     """Friction, springs, rolling resistance and cohesion in one impact of a cube's corner."""
     width = 0.05 * elastic_depth("power 1.5", 1.0)
     model = cube(
@@ -125,7 +125,7 @@ def test_the_compressive_damper_takes_energy_while_moving_in_only():
     @jax.jit
     def loss(speed):
         moving = RigidState(start.body.position, jnp.stack([0 * speed, 0 * speed, speed]), *_still(start))
-        return model.field(0.0, model.start(moving)).lost.damping
+        return model.power(0.0, model.start(moving))["damping"]
 
     assert abs(loss(jnp.array(0.05))) < 1e-14
     assert loss(jnp.array(-0.05)) > 1e-3
@@ -175,7 +175,7 @@ def test_the_field_has_right_derivatives_apart_touching_and_at_rest():
 
     def rates(starts, *numbers):
         model = grounded(*numbers)
-        return jax.vmap(lambda body: model.field(0.0, model.start(body)))(starts)
+        return jax.vmap(lambda body: model.vector_field(0.0, model.start(body)))(starts)
 
     check_gradients(rates, stack, *map(jnp.array, NUMBERS), step=1e-5, rtol=1e-5, unit=1e-1)
 
@@ -188,7 +188,7 @@ def test_a_short_bounce_has_right_derivatives():
     def bounce(start, *numbers):
         model = grounded(*numbers)
         times = jnp.array([0.0, 0.15])
-        return simulate(model, model.start(start), times, method=FixedSteps(150), throw=False).last.body
+        return simulate(model, model.start(start), times, solver=FixedSteps(150), throw=False).last.body
 
     after = bounce(start, *map(jnp.array, NUMBERS))
     assert after.velocity[2] > 0.05
@@ -214,7 +214,7 @@ def test_new_numbers_are_not_traced_again():
     b = cube(normal("linear", 0.5, 2e-3), friction_law("Mindlin", 0.3), gravity=(0, 0, -1.0), omega=(0, 0, 1.0))
     moving = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
     calls = [(m, m.start(s)) for m, s in ((a, moving), (b, state((0, 0, 0.1))))]
-    assert count_traces(lambda m, s: m.field(0.0, s), *calls) == 1
+    assert count_traces(lambda m, s: m.vector_field(0.0, s), *calls) == 1
 
 
 def test_wrong_input_is_refused():

@@ -57,7 +57,7 @@ def test_flight_is_the_inertial_flight_transformed():
         np.testing.assert_allclose(getattr(there, name), getattr(inertial.body, name), atol=1e-10, err_msg=name)
 
 
-def test_a_free_top_keeps_its_angular_momentum_and_the_ledger_its_sum():
+def test_a_free_top_keeps_its_angular_momentum_and_its_energy():
     omega = np.array([0.1, -0.2, 0.3])
     model, last = flown(omega, START)
     first = model.start(START)
@@ -69,5 +69,5 @@ def test_a_free_top_keeps_its_angular_momentum_and_the_ledger_its_sum():
         return rotation.rotate(s.target, spin)
 
     np.testing.assert_allclose(momentum(last), momentum(first), atol=1e-10)
-    before, after = (sum(jax.tree.leaves(model.ledger(0.0, s))) for s in (first, last))
+    before, after = (sum(jax.tree.leaves(model.energy(0.0, s))) for s in (first, last))
     assert after == approx(before, abs=1e-10)

@@ -8,12 +8,11 @@ import trimesh
 import xarray as xr
 from scipy.optimize import brentq
 
-from difsim import mesh, rotation
+from difsim import Status, mesh, rotation
 from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Window
-from difsim.stepping import Status
 from experiments.hopper import cube, ensemble, observe, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, World, prism
 from experiments.hopper.run import Hopper
@@ -112,7 +111,7 @@ def test_what_the_papers_rolling_resistance_balances():
     def tipping(lever):
         model, state, height = over_an_edge(lever, spin=-1e-5)
         assert height == pytest.approx(scenes.EDGE / np.sqrt(2), rel=3e-3)
-        return float(model.field(0.0, state).body.spin[0])
+        return float(model.vector_field(0.0, state).body.spin[0])
 
     assert tipping(3.9 * length) > 0 > tipping(4.05 * length)
 

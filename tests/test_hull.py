@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import rotation, safe
+from difsim import Status, rotation, safe
 from difsim.body import Hull, RigidState
 from difsim.contact import LinearClipped
-from difsim.stepping import Sensitivities, Status, simulate
+from difsim.stepping import simulate
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build
+from tests.ways import forward
 
 SIDE, OVER = 0.5 * np.pi, np.pi
 
@@ -28,7 +29,7 @@ def thrown(turn, height, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), gravity
 
 
 def total(solution):
-    return np.sum([np.asarray(part) for part in solution.ledger["energy"].values()], axis=0)
+    return np.sum([np.asarray(part) for part in solution.energy.values()], axis=0)
 
 
 def test_the_lowest_point_is_that_of_a_rounded_box():
@@ -70,9 +71,9 @@ def test_its_energy_closes_and_no_sink_gives_any_back(turn):
     solution = simulate(model, state, jnp.linspace(0.0, 8.0, 41), throw=False)
     assert solution.values_are_valid and np.abs(model.hull(state).normal) == 0
     account = total(solution)
-    assert np.abs(account - account[0]).max() < 1e-5 * solution.ledger["energy"]["kinetic"][0]
+    assert np.abs(account - account[0]).max() < 1e-5 * solution.energy["kinetic"][0]
     for sink in ("ground", "friction"):
-        part = np.asarray(solution.ledger["energy"][sink])
+        part = np.asarray(solution.energy[sink])
         assert part[-1] > 0.1 and np.diff(part).min() > -1e-9, sink
 
 
@@ -107,7 +108,7 @@ def landed(x, method):
     attitude = rotation.from_rotation_vector(turn * jnp.array([1.0, 0.3, 0.0]))
     spins = spin * jnp.array([1.0, 0.0, 0.2]) + jnp.array([0.0, 0.1, 0.0])
     start = model.start(RigidState([-20.0, 0.0, 1.3], [0.2, -0.1, -0.6], attitude, spins))
-    solution = simulate(model, start, jnp.linspace(0.0, 3.0, 41), method=method, throw=False)
+    solution = simulate(model, start, jnp.linspace(0.0, 3.0, 41), **method, throw=False)
     end, pushes = solution.last.body, jax.vmap(lambda state: model.hull(state).normal)(solution.states)
     return jnp.concatenate([end.velocity, end.spin, end.position]), (solution.status, jnp.max(pushes))
 
@@ -115,10 +116,10 @@ def landed(x, method):
 def test_derivatives_of_a_landing_on_the_hull():
     """The default's are those of differences of runs at 1e-12, to 1e-5 of the largest of each row."""
     x, h = jnp.array([1.9, 0.6, 0.5, 1.0, 1.0]), 1e-4
-    slopes = jax.jit(jax.jacfwd(lambda x: landed(x, Sensitivities()), has_aux=True))
+    slopes = jax.jit(jax.jacfwd(lambda x: landed(x, forward()), has_aux=True))
     exact, (status, push) = slopes(x)
     assert status == Status.OK and push > 100
-    value = jax.jit(lambda x: landed(x, Sensitivities(1e-12, 1e-12))[0])
+    value = jax.jit(lambda x: landed(x, forward(1e-12, 1e-12))[0])
     at = lambda n: jnp.stack([value(x + n * h * axis) for axis in jnp.eye(5)], axis=1)  # noqa: E731
     differences = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
     size = np.abs(exact).max(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ import pytest
 import toys
 
 import inversion
+from difsim import Status
 from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
@@ -166,7 +167,7 @@ def test_no_verdict_where_the_search_did_not_converge(key):
     cut = inversion.fit(
         problem, key=key, starts=0, keep=1, guesses=[{"x": 0.6, "y": 0.3}], stops=Stops(iterations=2)
     )
-    assert cut.status == inversion.Status.LIMIT and cut.explains_data and not cut.ok
+    assert cut.status == Status.LIMIT and cut.explains_data and not cut.ok
     assert set(inversion.identify(problem, cut).verdicts.values()) == {UNENDED}
     fit = inversion.fit(problem, key=key)
     walked = inversion.profile(problem, fit, "x", np.linspace(-1.0, 1.5, 9), stops=Stops(iterations=1))
@@ -180,7 +181,7 @@ def test_no_verdict_at_a_local_minimum_that_a_profile_shows(key):
     """Intervals about a minimum that is 3.84 or more above another one are those of no likelihood."""
     problem = toys.multimodal()
     local = inversion.fit(problem, key=key, starts=0, keep=1, guesses=[{"x": -0.4}])
-    assert local.status.converged and local.explains_data and local.misfit > 0.3
+    assert local.status.is_converged and local.explains_data and local.misfit > 0.3
     found = inversion.profile(problem, local, "x", np.linspace(-4.0, 5.0, 200))
     assert found.best < local.misfit - 0.3
     deeper = dataclasses.replace(found, best=local.misfit - 4.0)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 from difsim.stepping import (
     Adaptive,
@@ -15,7 +16,6 @@ from difsim.stepping import (
     Forward,
     MaxImpacts,
     Reverse,
-    Status,
     Unrolled,
     initialise,
     simulate,
@@ -193,10 +193,10 @@ def test_combinations_that_there_are_not_are_refused():
     model, state = heap()
     times = [0.0, 0.01]
     for given, match in (
-        ({"derivative": Forward()}, "no Forward"),
-        ({"derivative": Unrolled()}, r"FixedSteps\(n\)"),
-        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, r"FixedSteps\(n\)"),
-        ({"until": MaxImpacts(1)}, "MaxImpacts"),
+        ({"derivative": Forward()}, "what runs is"),
+        ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
+        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "what runs is"),
+        ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
         ({"derivative": Reverse(), "watch": print}, "watch"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from test_stone import box_mesh
 
-from difsim import rotation
+from difsim import Status, rotation
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, simultaneous
 from difsim.dynamics import HardPair, Pair, PairState, free_flight, least_gap, separation
 from difsim.shape import Box
-from difsim.stepping import MaxImpacts, Status, simulate
+from difsim.stepping import MaxImpacts, simulate
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import safe
+from difsim import Status, safe
 from difsim.contact import LinearClipped, Newton, Sharp
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Events, Status, simulate
+from difsim.stepping import MaxImpacts, simulate
 from difsim.typing import is_valid, require
 from tests.helpers import check_finite, check_gradients
 
@@ -49,7 +49,7 @@ def test_what_a_constructor_refuses_is_a_status_inside_jit(restitution):
     def run(e):
         model = Bouncer(down, ground, e, rest_height=1e-3)
         start = PointState([0.0, 0.0, 1.0], [0.0, 0.0, 0.0])
-        solution = simulate(model, start, jnp.array([0.0, 2.0]), method=Events(3), throw=False)
+        solution = simulate(model, start, jnp.array([0.0, 2.0]), until=MaxImpacts(3), throw=False)
         return solution.last.position[2], solution.status
 
     assert jax.jit(run)(restitution)[1] == expected

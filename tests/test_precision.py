@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
@@ -22,9 +23,10 @@ from difsim.contact import (
 from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane, Sphere
-from difsim.stepping import Checkpointed, Coast, Events, Sensitivities, Status, precision, simulate
+from difsim.stepping import Adaptive, MaxImpacts, precision, simulate
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx, single
+from tests.ways import flight, forward, name, reverse
 
 
 def floor():
@@ -43,7 +45,7 @@ def single_session():
 
 def bounce(p):
     model = Bouncer(Uniform((0.0, 0.0, -1e-4)), floor(), p["e"])
-    end = simulate(model, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 200.0]), method=Events(3), throw=False)
+    end = simulate(model, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 200.0]), until=MaxImpacts(3), throw=False)
     return {"height": end.states.position[-1, 2]}, end.ok
 
 
@@ -79,17 +81,23 @@ def test_no_warning_where_float32_can_do_what_is_asked(single_session):
     ball = Bouncer(Uniform((0.0, 0.0, -1e-4)), floor(), 0.7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        simulate(ball, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 200.0]), method=Events(3, 1e-5, 1e-5))
+        simulate(
+            ball,
+            PointState((0.0, 0.0, 1.0)),
+            jnp.array([0.0, 200.0]),
+            solver=Adaptive(1e-5, 1e-5, order=8),
+            until=MaxImpacts(3),
+        )
 
 
 @pytest.mark.filterwarnings("ignore:simulate. the state is float32")
-@pytest.mark.parametrize("method", [Coast(), Sensitivities(), Checkpointed()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("method", [flight(), forward(), reverse()], ids=name)
 def test_default_tolerances_are_met_by_a_flight_in_float32(method):
     """Half an orbit about 67P: as good as its rounding."""
     start, times = FlightState((9e3, 0.0, 0.0), (0.0, 0.27, 0.0)), jnp.array([0.0, 5e4])
     comet = Flight(PointMass(666.0, (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), Sphere((0.0, 0.0, 0.0), 1e3))
-    wide = simulate(comet, start, times, method=Coast())
-    narrow = simulate(single(comet), single(start), times.astype(jnp.float32), method=method)
+    wide = simulate(comet, start, times, solver=Adaptive(1e-12, 1e-12, order=8))
+    narrow = simulate(single(comet), single(start), times.astype(jnp.float32), **method)
     assert narrow.last.position.dtype == jnp.float32
     np.testing.assert_allclose(narrow.last.position, wide.last.position, atol=1e-4 * 9e3)
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from difsim import Adaptive, AtRest, Outside, Status, simulate
 from difsim.body import RigidState
 from difsim.contact import Vertices, box_corners
 from difsim.dynamics import PointState
 from difsim.shape import Sphere
-from difsim.stepping import Status, Still, settle
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping, thrown
 
 REGION = Sphere((0.0, 0.0, 0.0), 100.0)  # of no consequence but in the last test; all solves share one compilation
 HEIGHT, E = 0.5, 0.6
 # At 1e-8 the steps across a force that jumps err by more than a contact lasts in the time of settling.
-TIGHT = 1e-10
+TIGHT = {"solver": Adaptive(1e-10, 1e-10, max_steps=100_000), "gradient": "ignore"}
 
 
 def impact(v, g, ω, ζ):
@@ -37,8 +37,8 @@ def test_cube_on_a_face_settles_when_the_closed_form_says():
     plain = cube(g, normal=jumping)
     model = eqx.tree_at(lambda m: (m.contact, m.resolution), plain, (contact, ground.resolution))
     state = model.start(RigidState((0.0, 0.0, 0.1 + HEIGHT), (0.0,) * 3, (1.0, 0.0, 0.0, 0.0), (0.0,) * 3))
-    still = Still(speed=3e-3, spin=1e-3, hold=10.0)
-    found = settle(model, state, jnp.array([0.0, 50.0, 2000.0]), still, region=REGION, rtol=TIGHT, atol=TIGHT)
+    still = AtRest(speed=3e-3, spin=1e-3, hold=10.0)
+    found = simulate(model, state, jnp.array([0.0, 50.0, 2000.0]), **TIGHT, until=(still, Outside(REGION)))
     fall, v = np.sqrt(2 * HEIGHT / g), np.sqrt(2 * HEIGHT * g)
     ω, ζ = 0.03 / 1e-4, brentq(lambda ζ: np.exp(-ζ * np.arccos(ζ) / np.sqrt(1 - ζ**2)) - E, 0.01, 0.9)
     # It is slow from the first impact on that returns it with less than the speed of rest.
@@ -47,11 +47,11 @@ def test_cube_on_a_face_settles_when_the_closed_form_says():
         touch, impacts, v = touch + lasts + 2 * after / g, impacts + 1, after
         after, lasts = impact(v, g, ω, ζ)
     assert found.status == Status.OK
-    assert touch < float(found.time) < touch + lasts
-    assert float(found.touch_time) == pytest.approx(fall, abs=0.01)
-    assert float(found.touchdown.body.position[2]) == pytest.approx(0.1, abs=1e-3)
-    assert int(found.contacts) >= impacts
-    assert 10.0 <= float(found.times[-1]) - float(found.time) < 20.0  # the hold, and a step
+    assert touch < float(found.stats.rest_time) < touch + lasts
+    assert float(found.stats.contact_time) == pytest.approx(fall, abs=0.01)
+    assert float(found.stats.contact_state.body.position[2]) == pytest.approx(0.1, abs=1e-3)
+    assert int(found.stats.contacts) >= impacts
+    assert 10.0 <= float(found.times[-1]) - float(found.stats.rest_time) < 20.0  # the hold, and a step
 
 
 def drop(region=REGION, last=2e4, up=0.0, throw=False):
@@ -64,7 +64,8 @@ def drop(region=REGION, last=2e4, up=0.0, throw=False):
         state.body.spin,
     )
     times = jnp.array([0.0, 20.0, last])
-    return settle(model, model.start(body), times, Still(), region=region, rtol=TIGHT, atol=TIGHT, throw=throw)
+    until = AtRest(), Outside(region)
+    return simulate(model, model.start(body), times, **TIGHT, until=until, throw=throw)
 
 
 def test_tumbling_cube_comes_to_rest_on_a_face_and_ends_there():
@@ -73,7 +74,7 @@ def test_tumbling_cube_comes_to_rest_on_a_face_and_ends_there():
     assert found.status == Status.OK and float(found.times[-1]) < 5e3
     assert float(body.position[2]) == pytest.approx(0.1, abs=1e-3)  # half an edge
     assert float(jnp.linalg.norm(body.velocity)) < 1e-4 and float(jnp.linalg.norm(body.spin)) < 1e-3
-    assert 5 < int(found.contacts) < 200 and int(found.steps) < 20_000
+    assert 5 < int(found.stats.contacts) < 200 and int(found.stats.steps) < 20_000
     # After the end nothing moves in what is handed out.
     np.testing.assert_array_equal(found.states.body.position[-1], body.position)
     assert float(found.times[1]) == 20.0
@@ -81,10 +82,10 @@ def test_tumbling_cube_comes_to_rest_on_a_face_and_ends_there():
 
 def test_what_does_not_settle_says_so():
     late = drop(last=100.0)
-    assert late.status == Status.UNSETTLED and np.isnan(late.time) and float(late.times[-1]) == 100.0
-    assert int(late.contacts) > 0 and np.isfinite(late.touch_time)
+    assert late.status == Status.UNSETTLED and np.isnan(late.stats.rest_time) and float(late.times[-1]) == 100.0
+    assert int(late.stats.contacts) > 0 and np.isfinite(late.stats.contact_time)
     gone = drop(region=Sphere((0.0, 0.0, 0.0), 1.0), up=0.2)
-    assert gone.status == Status.LEFT and np.isnan(gone.time) and np.isnan(gone.touch_time)
+    assert gone.status == Status.LEFT and np.isnan(gone.stats.rest_time) and np.isnan(gone.stats.contact_time)
     assert float(jnp.linalg.norm(gone.last.body.position)) > 1.0 and float(gone.times[-1]) < 100.0
     with pytest.raises(RuntimeError, match="UNSETTLED"):
         drop(last=30.0, throw=True)
@@ -92,6 +93,6 @@ def test_what_does_not_settle_says_so():
 
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="hold"):
-        Still(hold=0.0)
+        AtRest(hold=0.0)
     with pytest.raises(ValueError, match="PointState has no rigid body"):
-        settle(cube(1e-3), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]))
+        simulate(cube(1e-3), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), until=AtRest())

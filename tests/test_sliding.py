@@ -5,16 +5,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from diffrax import RecursiveCheckpointAdjoint
 from scipy.integrate import solve_ivp
 
+from difsim import Status
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
-from difsim.stepping import Events, Status, simulate
+from difsim.stepping import Adaptive, MaxImpacts, Reverse, simulate
 from tests.helpers import approx
+from tests.ways import impacts
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 EAST = jnp.array([0.0, 1.0, 0.0])
@@ -29,17 +30,15 @@ def slope_axes(tilt):
     )
 
 
-EVENTS = Events(5)
-
-
-def slid(p, time, method=EVENTS):
+def slid(p, time, derivative=None, max_steps=1_000_000):
     """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
     tilt, friction, down, across = p
     normal, fall = slope_axes(tilt)
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), 0.5, friction)
     times = jnp.stack([0.0 * time, time])
     start = PointState(jnp.zeros(3), down * fall + across * EAST)
-    solution = simulate(model, start, times, method=method, throw=False)
+    way = impacts(5, derivative=derivative, max_steps=max_steps)
+    solution = simulate(model, start, times, **way, throw=False)
     x = solution.last.position
     return jnp.stack([x @ fall, x @ EAST]), solution
 
@@ -80,7 +79,7 @@ def test_a_force_across_the_slip_turns_it_and_its_derivative():
             gravity = Uniform(jnp.stack([0.0 * side, side, -1.0 + 0.0 * side]))
             model, times = Bouncer(gravity, FLOOR, 0.5, friction), jnp.stack([0.0 * friction, 3 / friction])
             start = PointState((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-            solution = simulate(model, start, times, method=Events(5), throw=False)
+            solution = simulate(model, start, times, until=MaxImpacts(5), throw=False)
             return solution.last.position[1], solution
 
         return jax.jacfwd(end, has_aux=True)(jnp.array(0.0))
@@ -126,8 +125,7 @@ def test_reverse_mode_through_a_slide():
     """Its steps are chosen for the value: looser than forward mode, and still right."""
     p = jnp.array([0.2, 0.6, 0.7, -0.7])
     time = jnp.asarray(1.5 * stopped(np.asarray(p))[2])
-    method = Events(2, max_steps=2000, adjoint=RecursiveCheckpointAdjoint())
-    found = jax.jit(jax.jacrev(lambda p: slid(p, time, method=method)[0]))(p)
+    found = jax.jit(jax.jacrev(lambda p: slid(p, time, Reverse(), 2000)[0]))(p)
     np.testing.assert_allclose(found, slid_by(p, time)[0], atol=1e-5 * np.abs(found).max())
 
 
@@ -136,7 +134,7 @@ def thrown_points(p):
     normal, _ = slope_axes(p[0])
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), p[2], p[1])
     solution = simulate(
-        model, PointState(p[3] * normal, p[4:7]), jnp.array([0.0, 60.0]), method=Events(40), throw=False
+        model, PointState(p[3] * normal, p[4:7]), jnp.array([0.0, 60.0]), until=MaxImpacts(40), throw=False
     )
     return solution.status, solution.energy_error, solution.last.phase, jnp.sum(solution.last.velocity**2)
 
@@ -149,7 +147,7 @@ def thrown_balls(p):
         body, Ball(0.1), Newton(p[2], p[1], turns=0), Plane(jnp.zeros(3), normal), Uniform((0.0, 0.0, -1.0))
     )
     start = HardState(RigidState((p[3] + 0.1) * normal, p[4:7], (1.0, 0.0, 0.0, 0.0), p[7:10]))
-    solution = simulate(model, start, jnp.array([0.0, 60.0]), method=Events(40), throw=False)
+    solution = simulate(model, start, jnp.array([0.0, 60.0]), until=MaxImpacts(40), throw=False)
     return solution.status, solution.energy_error, solution.last.phase, jnp.sum(solution.last.body.velocity**2)
 
 
@@ -185,7 +183,14 @@ def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
     """Less than the least slip is no slide: the end of such a one was never found."""
     model = Bouncer(Uniform((0.0, 0.0, -9.81)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.0, 0.5)
     start = PointState((0.0, 0.0, 0.0), (0.5 + slip, 0.0, -1.0))
-    end = simulate(model, start, jnp.array([0.0, 60.0]), method=Events(5, max_steps=1000), throw=False)
+    end = simulate(
+        model,
+        start,
+        jnp.array([0.0, 60.0]),
+        solver=Adaptive(1e-10, 1e-10, order=8, max_steps=1000),
+        until=MaxImpacts(5),
+        throw=False,
+    )
     assert end.status == Status.OK and end.last.phase == Phase.STICKING and (end.last.velocity == 0).all()
     np.testing.assert_allclose(
         end.last.position[0], slip**2 / (2 * 0.5 * 9.81), atol=2.1e-12
@@ -199,7 +204,7 @@ def test_an_impact_without_slip_takes_away_what_slip_there_would_be(sideways, ex
     def place(vx):
         model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.5, 0.5)
         start = PointState((0.0, 0.0, 0.5), jnp.stack([vx, 0 * vx, 0 * vx]))
-        end = simulate(model, start, jnp.array([0.0, 1.5]), method=Events(3), throw=False)
+        end = simulate(model, start, jnp.array([0.0, 1.5]), until=MaxImpacts(3), throw=False)
         return end.last.position[0], end.status
 
     slope, status = jax.jit(jax.jacfwd(place, has_aux=True))(jnp.array(sideways))
@@ -223,7 +228,7 @@ def test_a_start_that_comes_down_on_the_ground_moves_its_touch():
     def height(z0):
         model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.5)
         start = PointState(jnp.stack([0 * z0, 0 * z0, z0]), (0.0, 0.0, -1.0))
-        return simulate(model, start, jnp.array([0.0, 0.3]), method=Events(3), throw=False).last.position[2]
+        return simulate(model, start, jnp.array([0.0, 0.3]), until=MaxImpacts(3), throw=False).last.position[2]
 
     found, beside = jax.jit(jax.vmap(jax.jacfwd(height)))(jnp.array([0.0, 1e-8]))
     # z = v (t - z₀) - (t - z₀)²/2 with v = e √(1 + 2 z₀).
@@ -240,7 +245,14 @@ def test_a_point_lifts_off_from_convex_ground(radius, gravity):
         0.3 * speed * jnp.array([np.cos(0.1), 0.0, -np.sin(0.1)]),
     )
     times = jnp.array([0.0, 2.0 * radius / speed])
-    end = simulate(model, start, times, method=Events(4, max_steps=100), throw=False)
+    end = simulate(
+        model,
+        start,
+        times,
+        solver=Adaptive(1e-10, 1e-10, order=8, max_steps=100),
+        until=MaxImpacts(4),
+        throw=False,
+    )
     assert end.status == Status.OK and end.last.phase == Phase.FLIGHT
     energy = 0.5 * end.last.velocity @ end.last.velocity + gravity * end.last.position[2]
     assert energy == approx(0.5 * 0.09 * speed**2 + gravity * radius * np.cos(0.1), rel=1e-9)
@@ -250,9 +262,14 @@ def test_a_point_lifts_off_from_convex_ground(radius, gravity):
 def test_a_run_that_fails_tries_nothing_more():
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 0.9)
     end = simulate(
-        model, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 60.0]), method=Events(50, max_steps=2), throw=False
+        model,
+        PointState((0.0, 0.0, 1.0)),
+        jnp.array([0.0, 60.0]),
+        solver=Adaptive(1e-10, 1e-10, order=8, max_steps=2),
+        until=MaxImpacts(50),
+        throw=False,
     )
-    assert end.status == Status.STEP_LIMIT and end.steps <= 2
+    assert end.status == Status.STEP_LIMIT and end.stats.steps <= 2
 
 
 def test_a_start_on_a_slope_is_on_the_ground_whatever_its_rounding():

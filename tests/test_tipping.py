@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import rotation
+from difsim import Status, rotation
 from difsim.body import RigidState
-from difsim.stepping import Status
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from tests.philae import BOX, CENTRAL, MAXWELL, P0, build
@@ -43,7 +42,7 @@ def follow(known, rows, names):
 
     def one(row):
         _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
-        energy, body = solution.ledger["energy"], solution.states.body
+        energy, body = solution.energy, solution.states.body
         total = sum(energy.values())
         axis = jax.vmap(lambda q: rotation.rotate(q, jnp.array([0.0, 0.0, 1.0])))(body.attitude)
         given_back = [jnp.min(jnp.diff(energy[sink])) for sink in ("ground", "damper", "friction")]
@@ -107,10 +106,10 @@ def test_no_state_creates_energy(gear):
         state = replace(start, body=body, gear=stroke, penetration=depth)
 
         def energies(t, state):
-            return model.ledger(t, state)["energy"]
+            return model.energy(t, state)
 
         t = jnp.array(0.5)
-        _, rate = jax.jvp(energies, (t, state), (jnp.ones(()), model.field(t, state)))
+        _, rate = jax.jvp(energies, (t, state), (jnp.ones(()), model.vector_field(t, state)))
         return rate, jnp.any(model.rock(state).pushes[0] != 0)
 
     random, n = np.random.default_rng(3), 4000

@@ -6,7 +6,7 @@ import numpy as np
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import ToContact, simulate
+from difsim.stepping import Adaptive, AtContact, simulate
 from inversion import Bounded, Discrete, Gaussian, Log, Observation, Observations, Problem
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
@@ -41,7 +41,9 @@ def time_of_flight(speed):
     up = jnp.array([0.0, 0.0, 1.0])
     flight = Flight(Uniform(-2.0 * up), (0.0, 0.0, 0.0), Plane((0.0, 0.0, 0.0), up))
     start, times = FlightState((0.0, 0.0, 0.0), speed * up), jnp.array([0.0, 10.0])
-    return simulate(flight, start, times, method=ToContact(), throw=False).times[-1]
+    return simulate(
+        flight, start, times, solver=Adaptive(1e-12, 1e-12, order=8), until=AtContact(), throw=False
+    ).times[-1]
 
 
 def valley(p):

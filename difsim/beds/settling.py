@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.dem import Grains, GrainsState
-from difsim.stepping import Courant, Progress, Status, failure, initialise, simulate
+from difsim.status import Status
+from difsim.stepping import Courant, Progress, failure, initialise, simulate
 from difsim.typing import Scalar
 
 REST = 1e-6  # of M g d: the kinetic energy of a bed at rest; one grain of 10 000 that falls d/100 has as much

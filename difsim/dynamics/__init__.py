@@ -13,7 +13,7 @@ from difsim.dynamics.pair_hard import HardPair
 from difsim.dynamics.pair_smooth import AbstractPairNormal, Calibrated, Given, SmoothPair
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby, least_gap, nearby, separation, touches
 from difsim.dynamics.touchdown import Touchdown
-from difsim.dynamics.touchdown_state import Accounts, TouchdownState
+from difsim.dynamics.touchdown_state import TouchdownState
 from difsim.dynamics.wheel import TorqueProfile, Wheeled, WheeledState
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "AbstractModel",
     "AbstractPairLaw",
     "AbstractPairNormal",
-    "Accounts",
     "Approach",
     "Backward",
     "Bouncer",
@@ -54,6 +53,7 @@ __all__ = [
     "TwoBalls",
     "Wheeled",
     "WheeledState",
+    "",
     "free_flight",
     "least_gap",
     "nearby",

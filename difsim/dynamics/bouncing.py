@@ -16,13 +16,10 @@ from difsim.typing import Scalar, Vec3, number, require
 
 
 class PointState(eqx.Module):
-    """Position m, velocity m/s, energy lost in contact per unit mass J/kg, velocity change by impacts m/s, the
-    `phase` (a `Phase`) and while it slides its `heading`."""
+    """Position m, velocity m/s, the `phase` (a `Phase`) and while it slides its `heading`."""
 
     position: Vec3 = number()
     velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
-    lost: Scalar = number(default=0.0)
-    impulses: Vec3 = number(default=(0.0, 0.0, 0.0))
     phase: Scalar = number(default=0.0)
     heading: Vec3 = number(default=(0.0, 0.0, 0.0))
 
@@ -64,8 +61,6 @@ class Bouncer(AbstractHardModel):
         return PointState(
             position=state.velocity,
             velocity=self.gravity.acceleration(state.position),
-            lost=jnp.zeros_like(state.lost),
-            impulses=jnp.zeros_like(state.impulses),
             phase=jnp.zeros_like(state.phase),
             heading=jnp.zeros_like(state.heading),
         )
@@ -83,9 +78,7 @@ class Bouncer(AbstractHardModel):
         return eqx.tree_at(lambda r: r.velocity, rate, rate.velocity + force)
 
     def struck(self, state, impulse):
-        return eqx.tree_at(
-            lambda s: (s.velocity, s.impulses), state, (state.velocity + impulse, state.impulses + impulse)
-        )
+        return eqx.tree_at(lambda s: s.velocity, state, state.velocity + impulse)
 
     def shifted(self, state, shift):
         return eqx.tree_at(lambda s: s.position, state, state.position + shift)
@@ -106,28 +99,21 @@ class Bouncer(AbstractHardModel):
         return PointState(state.position, still), PointState(
             position=units.length * ones,
             velocity=units.speed * ones,
-            lost=0.5 * units.speed**2,
-            impulses=units.speed * ones,
             phase=1.0,
             heading=ones,
         )
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         return {
-            "energy": {
-                "kinetic": 0.5 * state.velocity @ state.velocity,
-                "potential": -self.gravity.potential(state.position),
-                "impacts": state.lost,
-            }
+            "kinetic": 0.5 * state.velocity @ state.velocity,
+            "potential": -self.gravity.potential(state.position),
         }
 
 
 class HardState(eqx.Module):
-    """The `body`'s motion (spin in its own frame), energy `lost` in contact J, the `phase` (a `Phase`) and
-    while it slides its `heading`."""
+    """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
 
     body: RigidState
-    lost: Scalar = number(default=0.0)
     phase: Scalar = number(default=0.0)
     heading: Vec3 = number(default=(0.0, 0.0, 0.0))
 
@@ -164,7 +150,6 @@ class HardBody(AbstractHardModel):
         weight = self.body.mass * self.gravity.acceleration(body.position)
         return HardState(
             body=self.body.derivative(body, weight, jnp.zeros(3), jnp.zeros(3)),
-            lost=jnp.zeros_like(state.lost),
             phase=jnp.zeros_like(state.phase),
             heading=jnp.zeros_like(state.heading),
         )
@@ -212,15 +197,12 @@ class HardBody(AbstractHardModel):
         reach = self.outline.radius
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
-        return HardState(origin), HardState(size, 0.5 * self.body.mass * units.speed**2, 1.0, jnp.ones(3))
+        return HardState(origin), HardState(size, 1.0, jnp.ones(3))
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         return {
-            "energy": {
-                "kinetic": self.body.kinetic_energy(state.body),
-                "potential": -self.body.mass * self.gravity.potential(state.body.position),
-                "contact": state.lost,
-            }
+            "kinetic": self.body.kinetic_energy(state.body),
+            "potential": -self.body.mass * self.gravity.potential(state.body.position),
         }
 
     def _nearest(self, body, turn):

@@ -7,16 +7,15 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.typing import Scalar, number, require
+from difsim.typing import Vec3, number, require
 
 
 class TwoBallState(eqx.Module):
-    """Positions m, velocities m/s and spins rad/s [2, 3] of both balls; energy `lost` in impacts, J."""
+    """Positions m, velocities m/s and spins rad/s [2, 3] of both balls."""
 
     position: Float[Array, "2 3"] = number()
     velocity: Float[Array, "2 3"] = number()
     spin: Float[Array, "2 3"] = number(default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
-    lost: Scalar = number(default=0.0)
 
 
 class TwoBalls(AbstractImpactModel):
@@ -33,9 +32,9 @@ class TwoBalls(AbstractImpactModel):
         require(self.mass > 0, f"TwoBalls: mass = {self.mass} kg must be positive")
         require(self.radius > 0, f"TwoBalls: radius = {self.radius} m must be positive")
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
         still = jnp.zeros_like(state.spin)
-        return TwoBallState(state.velocity, still, still, jnp.zeros_like(state.lost))
+        return TwoBallState(state.velocity, still, still)
 
     def approach(self, t, state):
         gap = self.boundary(t, state)
@@ -60,29 +59,31 @@ class TwoBalls(AbstractImpactModel):
         impulse = self.law.impulse(response, n, u).total
         both = jnp.stack([-impulse, impulse])
         inertia = 0.4 * self.mass * self.radius**2
-        return TwoBallState(
+        after = TwoBallState(
             position=state.position,
             velocity=state.velocity + both / self.mass[:, None],
             spin=state.spin + jnp.cross(arms, both) / inertia[:, None],
-            lost=state.lost - jnp.dot(impulse, u + 0.5 * response @ impulse),
         )
+        return after, {"impacts": -jnp.dot(impulse, u + 0.5 * response @ impulse)}
 
     def scales(self, t, state):
         units, ones = motion_units(self.approach(t, state)), jnp.ones((2, 3))
         origin = TwoBallState(state.position, jnp.zeros((2, 3)))
         spin = units.speed / jnp.min(self.radius)
-        energy = 0.5 * jnp.min(self.mass) * units.speed**2
-        return origin, TwoBallState(units.length * ones, units.speed * ones, spin * ones, energy)
+        return origin, TwoBallState(units.length * ones, units.speed * ones, spin * ones)
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         inertia = 0.4 * self.mass * self.radius**2
-        orbital = jnp.cross(state.position, state.velocity) * self.mass[:, None]
         return {
-            "energy": {
-                "kinetic": 0.5 * self.mass @ jnp.sum(state.velocity**2, axis=1),
-                "rotation": 0.5 * inertia @ jnp.sum(state.spin**2, axis=1),
-                "impacts": state.lost,
-            },
-            "momentum": self.mass @ state.velocity,
-            "angular_momentum": jnp.sum(orbital, axis=0) + inertia @ state.spin,
+            "kinetic": 0.5 * self.mass @ jnp.sum(state.velocity**2, axis=1),
+            "rotation": 0.5 * inertia @ jnp.sum(state.spin**2, axis=1),
         }
+
+    def momentum(self, state: TwoBallState) -> Vec3:
+        """The momentum of both, N s."""
+        return self.mass @ state.velocity
+
+    def angular_momentum(self, state: TwoBallState) -> Vec3:
+        """The angular momentum of both about the origin, N m s."""
+        orbital = jnp.cross(state.position, state.velocity) * self.mass[:, None]
+        return jnp.sum(orbital, axis=0) + 0.4 * self.mass * self.radius**2 @ state.spin

@@ -27,11 +27,11 @@ class Flight(AbstractModel):
 
     r'' + 2 ω × r' + ω × (ω × r) = ∇U.
 
-    The ledger's energy adds up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg.
+    The energies add up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg.
 
     **Arguments:** `gravity`, the body's own field U **without** a centrifugal term (not `Rotating`: the model
     has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
-    flights end that are stepped by `ToContact` (other methods fly on, through the body); `resolution` s, the
+    flights end that are run until `AtContact()` (others fly on, through the body); `resolution` s, the
     shortest step that is asked for near the surface: what is thinner than resolution times speed may be passed.
     **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
     field.
@@ -45,7 +45,7 @@ class Flight(AbstractModel):
     def __check_init__(self):
         check_flight(self)
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
         return FlightState(
             position=state.velocity,
             velocity=relative_acceleration(self.gravity, self.omega, state.position, state.velocity),
@@ -64,14 +64,12 @@ class Flight(AbstractModel):
     def scales(self, t, state):
         return flight_scales(self.approach(t, state), state)
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         swept = jnp.cross(self.omega, state.position)
         return {
-            "energy": {
-                "kinetic": 0.5 * state.velocity @ state.velocity,
-                "potential": -self.gravity.potential(state.position),
-                "centrifugal": -0.5 * swept @ swept,
-            }
+            "kinetic": 0.5 * state.velocity @ state.velocity,
+            "potential": -self.gravity.potential(state.position),
+            "centrifugal": -0.5 * swept @ swept,
         }
 
 
@@ -119,7 +117,7 @@ class InertialFlight(AbstractModel):
 
     body: Flight
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
         q = _turn(self.body.omega, t)
         pull = self.body.gravity.acceleration(rotation.inverse_rotate(q, state.position))
         return FlightState(position=state.velocity, velocity=rotation.rotate(q, pull))
@@ -130,8 +128,8 @@ class InertialFlight(AbstractModel):
     def scales(self, t, state):
         return flight_scales(self.approach(t, state), state)
 
-    def ledger(self, t, state):
-        return self.body.ledger(t, to_body(self.body.omega, t, state))
+    def energy(self, t, state):
+        return self.body.energy(t, to_body(self.body.omega, t, state))
 
 
 class Backward(AbstractModel):
@@ -142,8 +140,11 @@ class Backward(AbstractModel):
 
     model: AbstractModel
 
-    def field(self, t, state):
-        return jax.tree.map(jnp.negative, self.model.field(-t, state))
+    def vector_field(self, t, state):
+        return jax.tree.map(jnp.negative, self.model.vector_field(-t, state))
+
+    def power(self, t, state):
+        return jax.tree.map(jnp.negative, self.model.power(-t, state))
 
     def approach(self, t, state):
         return self.model.approach(-t, state)
@@ -151,8 +152,8 @@ class Backward(AbstractModel):
     def scales(self, t, state):
         return self.model.scales(-t, state)
 
-    def ledger(self, t, state):
-        return self.model.ledger(-t, state)
+    def energy(self, t, state):
+        return self.model.energy(-t, state)
 
 
 def to_inertial(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:

@@ -63,7 +63,7 @@ class Meeting(eqx.Module):
 class AbstractHardModel(AbstractImpactModel):
     """A body that flies, and meets the ground at one point at a time.
 
-    Its state has, beside the motion, `lost` J, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip
+    Its state has, beside the motion, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip
     while it slides. ĥ is a state with its own rate: the direction of the slip itself has no derivative where
     slip stops.
     """
@@ -91,7 +91,13 @@ class AbstractHardModel(AbstractImpactModel):
     def shifted(self, state: Any, shift: Vec3) -> Any:
         """`state` with its position moved by `shift` [3] m."""
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
+        return self.rates(t, state)[0]
+
+    def power(self, t, state):
+        return self.rates(t, state)[1]
+
+    def rates(self, t, state):
         free = self.flight(t, state)
         here = self._here(state, free)
         sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
@@ -102,11 +108,12 @@ class AbstractHardModel(AbstractImpactModel):
         # Along the ground the force leaves n̂·u = 0: what is left of u' beside ĥ turns the slip.
         change = here.acceleration + here.response @ force
         turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
-        return eqx.tree_at(
-            lambda r: (r.lost, r.phase, r.heading),
+        rate = eqx.tree_at(
+            lambda r: (r.phase, r.heading),
             self.pushed(state, free, force),
-            (-jnp.dot(force, u), jnp.zeros_like(state.phase), jnp.where(sliding, turn, 0.0)),
+            (jnp.zeros_like(state.phase), jnp.where(sliding, turn, 0.0)),
         )
+        return rate, {"contact": -jnp.dot(force, u)}
 
     def boundary(self, t, state):
         here = self._here(state, self.flight(t, state))
@@ -146,15 +153,9 @@ class AbstractHardModel(AbstractImpactModel):
         phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
         phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
         heading = jnp.where(stops, held.heading, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
-        return eqx.tree_at(
-            lambda s: (s.lost, s.phase, s.heading),
-            state,
-            (
-                state.lost - jnp.dot(impulse, u + 0.5 * W @ impulse),
-                phase.astype(state.phase.dtype),
-                jnp.where(phase == Phase.SLIDING, heading, 0.0),
-            ),
-        )
+        heading = jnp.where(phase == Phase.SLIDING, heading, 0.0)
+        state = eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase.astype(state.phase.dtype), heading))
+        return state, {"contact": -jnp.dot(impulse, u + 0.5 * W @ impulse)}
 
     def lies(self, t, state):
         here = self._here(state, self.flight(t, state))

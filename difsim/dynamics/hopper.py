@@ -1,12 +1,14 @@
 """A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
 
+from dataclasses import fields
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
-from difsim.contact import Moving, Powers, SurfaceContact, Wrench
+from difsim.contact import Moving, SurfaceContact, Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
@@ -16,17 +18,16 @@ from difsim.typing import Quat, Scalar, Vec3, number, quaternion
 
 
 class HopperState(eqx.Module):
-    """The paper's state (x, v, q, ω, Q) and accounts.
+    """The paper's state (x, v, q, ω, Q).
 
     `body`: position m and velocity m/s in the target's frame, attitude (body to target's frame), spin rad/s
     **against the target**, in the body's frame; `target`: the target's attitude (its frame to the inertial
-    one); `memory` [M, 3] of the friction; `lost` J so far.
+    one); `memory` [M, 3] of the friction.
     """
 
     body: RigidState
     target: Quat = quaternion()
     memory: Float[Array, "M 3"] = number()
-    lost: Powers
 
 
 class Hopper(AbstractModel):
@@ -34,8 +35,8 @@ class Hopper(AbstractModel):
 
     v' = g(x) - Ω × (Ω × x) - 2 Ω × v + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
 
-    Gravity acts at the centre of mass. The ledger's energy is the one that a steadily rotating frame conserves:
-    kinetic of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
+    Gravity acts at the centre of mass. The energy is the one that a steadily rotating frame conserves: the
+    kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
 
     **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
     **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that is sure
@@ -59,9 +60,8 @@ class Hopper(AbstractModel):
 
         **Raises** `ValueError` for an attitude that is no unit quaternion.
         """
-        zero = jnp.zeros(())
         memory = self.contact.friction.memory(self.contact.outline.count)
-        state = HopperState(body, target, memory, Powers(zero, zero, zero))
+        state = HopperState(body, target, memory)
         require_attitude("Hopper.start", state)
         return state
 
@@ -70,7 +70,13 @@ class Hopper(AbstractModel):
         turn = rotation.to_matrix(state.body.attitude)
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
+        return self.rates(t, state)[0]
+
+    def power(self, t, state):
+        return self.rates(t, state)[1]
+
+    def rates(self, t, state):
         return self.touched(state, self.free(state.body))
 
     def free(self, body: RigidState) -> Moving:
@@ -90,12 +96,12 @@ class Hopper(AbstractModel):
             spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
         )
 
-    def touched(self, state: HopperState, free: Moving) -> HopperState:
-        """The state's rate where all but the contact moves the body as `free` says."""
+    def touched(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
+        """The state's rate where all but the contact moves the body as `free` says, and what the contact takes, W."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
         pushed = free.accelerated(touch.force, touch.torque)
-        return HopperState(
+        rate = HopperState(
             body=RigidState(
                 position=body.velocity,
                 velocity=pushed.acceleration,
@@ -105,8 +111,8 @@ class Hopper(AbstractModel):
             ),
             target=rotation.derivative(state.target, self.omega),
             memory=touch.memory_rate,
-            lost=touch.powers,
         )
+        return rate, {part.name: getattr(touch.powers, part.name) for part in fields(touch.powers)}
 
     def approach(self, t, state):
         """Bounds that hold while half the gap is used up; contact begins at the onset's `margin`."""
@@ -123,31 +129,22 @@ class Hopper(AbstractModel):
         reach = self.contact.outline.radius
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
-        energy = 0.5 * self.body.mass * units.speed**2
-        nothing = Powers(*jnp.zeros(3))
         return (
-            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory), nothing),
-            HopperState(
-                size, jnp.ones(4), jnp.full_like(state.memory, units.length), Powers(energy, energy, energy)
-            ),
+            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory)),
+            HopperState(size, jnp.ones(4), jnp.full_like(state.memory, units.length)),
         )
 
     def starts_inside(self, state):
         return self.surface.distance(state.body.position) < 0
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         swept, carried = jnp.cross(self.omega, body.position), turn.T @ self.omega
         inertia = self.body.inertia
         return {
-            "energy": {
-                "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
-                "rotation": 0.5 * body.spin @ inertia @ body.spin,
-                "potential": -self.body.mass * self.gravity.potential(body.position),
-                "centrifugal": -0.5 * (self.body.mass * swept @ swept + carried @ inertia @ carried),
-                "elastic": self.wrench(state).stored,
-                "damping": state.lost.damping,
-                "friction": state.lost.friction,
-                "rolling": state.lost.rolling,
-            }
+            "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
+            "rotation": 0.5 * body.spin @ inertia @ body.spin,
+            "potential": -self.body.mass * self.gravity.potential(body.position),
+            "centrifugal": -0.5 * (self.body.mass * swept @ swept + carried @ inertia @ carried),
+            "elastic": self.wrench(state).stored,
         }

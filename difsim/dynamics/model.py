@@ -1,4 +1,4 @@
-"""What every model offers: a vector field, how near the next contact is, its ledger, and its scales."""
+"""What every model offers: a vector field, how near the next contact is, its energies, and its scales."""
 
 from abc import abstractmethod
 from typing import Any
@@ -28,20 +28,31 @@ class AbstractModel(eqx.Module):
     """A forward model: a vector field over a state (any pytree of floating arrays)."""
 
     @abstractmethod
-    def field(self, t: Scalar, state: Any) -> Any:
-        """d state/dt, a pytree like `state`."""
+    def vector_field(self, t: Scalar, state: Any) -> Any:
+        """d state/dt, a pytree like `state`, at `t` s."""
 
     @abstractmethod
     def approach(self, t: Scalar, state: Any) -> Approach:
         """How near the next contact is."""
 
-    @abstractmethod
-    def ledger(self, t: Scalar, state: Any) -> dict[str, Array]:
-        """The accounts that must not move: `energy` as a dict of parts in J whose sum is constant, and
-        `momentum` N s and `angular_momentum` N m s [3], each less the impulses received.
+    def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
+        """The parts of the energy, J by name, at `t` s.
 
-        `simulate` gives the status ENERGY where the sum of `energy` drifts; without `energy` nothing is checked.
+        `simulate` adds what `power` took away until then, and gives the status ENERGY where the sum drifts. By
+        default there are none, and nothing is checked.
         """
+        return {}
+
+    def power(self, t: Scalar, state: Any) -> dict[str, Scalar]:
+        """The power that leaves these energies at `t` s, W by name: dissipation, and less what drives put in.
+
+        `simulate` integrates it beside the state, so that a state needs no accounts. By default there is none.
+        """
+        return {}
+
+    def rates(self, t: Scalar, state: Any) -> tuple[Any, dict[str, Scalar]]:
+        """`vector_field` and `power` at once: for a model whose forces make both."""
+        return self.vector_field(t, state), self.power(t, state)
 
     def scales(self, t: Scalar, state: Any) -> tuple[Any, Any]:
         """An origin and a unit > 0 for each number of the state, as two pytrees like the `state` at the start.
@@ -87,8 +98,8 @@ class AbstractImpactModel(AbstractModel):
         """Positive, and smooth through zero: in flight the gap m to the ground."""
 
     @abstractmethod
-    def impact(self, t: Scalar, state: Any) -> Any:
-        """The state just after `boundary` has fallen to zero."""
+    def impact(self, t: Scalar, state: Any) -> tuple[Any, dict[str, Scalar]]:
+        """The state just after `boundary` has fallen to zero, and the energies that it took, J by name."""
 
     @abstractmethod
     def lies(self, t: Scalar, state: Any) -> Bool[Array, ""]:

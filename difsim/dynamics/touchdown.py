@@ -14,7 +14,7 @@ from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
-from difsim.dynamics.touchdown_state import Accounts, BoulderForces, FootpadForces, HullForces, TouchdownState
+from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
 
@@ -55,7 +55,6 @@ class Touchdown(AbstractModel):
             body=body,
             gear=self.lander.gear.initial(self.lander.legs),
             penetration=jnp.zeros(self.lander.legs),
-            accounts=Accounts(),
         )
 
     def footpads(self, state: TouchdownState) -> FootpadForces:
@@ -144,7 +143,13 @@ class Touchdown(AbstractModel):
         forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
         return forces, jnp.concatenate([footpads.point, hull.point[None], rock.point])
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
+        return self.rates(t, state)[0]
+
+    def power(self, t, state):
+        return self.rates(t, state)[1]
+
+    def rates(self, t, state):
         lander, body = self.lander, state.body
         footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
         forces, points = self._forces(footpads, rock, hull)
@@ -160,7 +165,7 @@ class Touchdown(AbstractModel):
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
         )
-        return TouchdownState(
+        rate = TouchdownState(
             body=lander.body.derivative(
                 body,
                 total + weight,
@@ -169,22 +174,14 @@ class Touchdown(AbstractModel):
             ),
             gear=gear,
             penetration=flow,
-            accounts=Accounts(
-                ground=footpads.normal @ flow + hull.damping,
-                damper=lander.gear.dissipation(gear),
-                friction=hull.rubbing
-                - jnp.sum(footpads.friction * footpads.slip)
-                - jnp.sum(rock.friction * rock.slip),
-                flywheel=wheel @ body.spin,
-                impulse=total + weight,
-                angular_impulse=moment + jnp.cross(body.position, weight),
-                boulder_impulse=jnp.sum(rock.normal),
-                sole_impulse=jnp.sum(footpads.normal),
-                boulder_time=loaded(jnp.sum(rock.normal)),
-                regolith_time=loaded(jnp.sum(footpads.normal)),
-                contact_time=loaded(jnp.sum(footpads.normal) + jnp.sum(rock.normal) + hull.normal),
-            ),
         )
+        slipping = jnp.sum(footpads.friction * footpads.slip) + jnp.sum(rock.friction * rock.slip)
+        return rate, {
+            "ground": footpads.normal @ flow + hull.damping,
+            "damper": lander.gear.dissipation(gear),
+            "friction": hull.rubbing - slipping,
+            "flywheel": -wheel @ body.spin,
+        }
 
     def approach(self, t, state):
         lander, body = self.lander, state.body
@@ -213,44 +210,35 @@ class Touchdown(AbstractModel):
     def scales(self, t, state):
         reach = jnp.max(safe.norm(self.lander.feet))
         units = motion_units(self.approach(t, state), reach)
-        time = units.length / units.speed
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
-        mass, ones = self.lander.body.mass, jnp.ones(3)
-        energy, push = 0.5 * mass * units.speed**2, mass * units.speed
-        accounts = Accounts(*(energy,) * 4, push * ones, push * reach * ones, push, push, *(time,) * 3)
+        length = units.length
         return (
-            TouchdownState(origin, jnp.zeros_like(state.gear), jnp.zeros_like(state.penetration), Accounts()),
-            TouchdownState(
-                size,
-                jnp.full_like(state.gear, units.length),
-                jnp.full_like(state.penetration, units.length),
-                accounts,
-            ),
+            TouchdownState(origin, jnp.zeros_like(state.gear), jnp.zeros_like(state.penetration)),
+            TouchdownState(size, jnp.full_like(state.gear, length), jnp.full_like(state.penetration, length)),
         )
 
-    def ledger(self, t, state):
-        lander, body, accounts = self.lander, state.body, state.accounts
-        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
+    def energy(self, t, state):
+        lander, body = self.lander, state.body
+        contacts = jnp.sum(self.footpads(state).stored) + self.rock(state).stored + self.hull(state).stored
+        return {
+            "kinetic": lander.body.kinetic_energy(body),
+            "potential": -lander.body.mass * self.gravity.potential(body.position),
+            "elastic": contacts + lander.gear.elastic_energy(state.gear),
+        }
+
+    def momentum(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
+        """The momentum N s of the lander, and its angular momentum about the origin with the wheel's, N m s."""
+        lander, body = self.lander, state.body
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
-        return {
-            "energy": {
-                "kinetic": lander.body.kinetic_energy(body),
-                "potential": -lander.body.mass * self.gravity.potential(body.position),
-                "elastic": jnp.sum(footpads.stored)
-                + rock.stored
-                + hull.stored
-                + lander.gear.elastic_energy(state.gear),
-                "ground": accounts.ground,
-                "damper": accounts.damper,
-                "friction": accounts.friction,
-                "flywheel": -accounts.flywheel,
-            },
-            "momentum": momentum - accounts.impulse,
-            "angular_momentum": jnp.cross(body.position, momentum)
-            + rotation.rotate(body.attitude, spin)
-            - accounts.angular_impulse,
-        }
+        return momentum, jnp.cross(body.position, momentum) + rotation.rotate(body.attitude, spin)
+
+    def wrench(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
+        """The force N on the lander and its moment about the origin, N m: what changes `momentum`."""
+        forces, points = self._forces(self.footpads(state), self.rock(state), self.hull(state))
+        weight = self.lander.body.mass * self.gravity.acceleration(state.body.position)
+        moment = jnp.sum(jnp.cross(points, forces), axis=0) + jnp.cross(state.body.position, weight)
+        return jnp.sum(forces, axis=0) + weight, moment
 
 
 def upwards(state: TouchdownState) -> Vec3:

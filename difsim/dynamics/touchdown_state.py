@@ -8,29 +8,12 @@ from difsim.body import RigidState
 from difsim.typing import Scalar, Vec3, number
 
 
-class Accounts(eqx.Module):
-    """What has left the lander so far: energies J, impulses N s and N m s, times s of each phase."""
-
-    ground: Scalar = number(default=0.0)
-    damper: Scalar = number(default=0.0)
-    friction: Scalar = number(default=0.0)
-    flywheel: Scalar = number(default=0.0)
-    impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
-    angular_impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
-    boulder_impulse: Scalar = number(default=0.0)
-    sole_impulse: Scalar = number(default=0.0)
-    boulder_time: Scalar = number(default=0.0)
-    regolith_time: Scalar = number(default=0.0)
-    contact_time: Scalar = number(default=0.0)
-
-
 class TouchdownState(eqx.Module):
-    """Rigid motion, gear strokes [s] m, plastic penetration of each sole [n] m, accounts."""
+    """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m."""
 
     body: RigidState
     gear: Float[Array, "s"] = number()
     penetration: Float[Array, "n"] = number()
-    accounts: Accounts
 
 
 class FootpadForces(eqx.Module):

@@ -14,7 +14,6 @@ class WheeledState(eqx.Module):
 
     hopper: HopperState
     momentum: Vec3 = number()
-    work: Scalar = number()
 
 
 class TorqueProfile(eqx.Module):
@@ -48,7 +47,7 @@ class Wheeled(AbstractModel):
     """A hopper with three reaction wheels along the body's axes.
 
     h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
-    gyroscopic momentum. The motors work u · (h/J - ω*), which the ledger takes off what they have put in.
+    gyroscopic momentum. The power of the motors is u · (h/J - ω*).
 
     **Arguments:** `hopper`, whose inertia I has the wheels locked across their axes but not about them;
     `torque_profile`, the motors' torque; `wheel_inertia` J kg m² of each about its axis.
@@ -65,19 +64,23 @@ class Wheeled(AbstractModel):
 
     def start(self, hopper: HopperState) -> WheeledState:
         """With the wheels at rest against the stars."""
-        return WheeledState(hopper, jnp.zeros(3), jnp.zeros(()))
+        return WheeledState(hopper, jnp.zeros(3))
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
+        return self.rates(t, state)[0]
+
+    def power(self, t, state):
+        return self.rates(t, state)[1]
+
+    def rates(self, t, state):
         body, torque = state.hopper.body, self.torque_profile.torque(t)
         turn = rotation.to_matrix(body.attitude)
         spin = body.spin + turn.T @ self.hopper.omega
         reaction = -torque - jnp.cross(spin, state.momentum)
         free = self.hopper.free(body).accelerated(jnp.zeros(3), turn @ reaction)
-        return WheeledState(
-            hopper=self.hopper.touched(state.hopper, free),
-            momentum=torque,
-            work=torque @ (state.momentum / self.wheel_inertia - spin),
-        )
+        rate, taken = self.hopper.touched(state.hopper, free)
+        motors = -torque @ (state.momentum / self.wheel_inertia - spin)
+        return WheeledState(rate, momentum=torque), taken | {"motors": motors}
 
     def approach(self, t, state):
         return self.hopper.approach(t, state.hopper)
@@ -86,16 +89,15 @@ class Wheeled(AbstractModel):
         origin, size = self.hopper.scales(t, state.hopper)
         turned = self.hopper.body.mass * self.hopper.contact.outline.radius * size.body.velocity
         return (
-            WheeledState(origin, jnp.zeros(3), jnp.zeros(())),
-            WheeledState(size, turned, size.lost.damping),
+            WheeledState(origin, jnp.zeros(3)),
+            WheeledState(size, turned),
         )
 
     def starts_inside(self, state):
         return self.hopper.starts_inside(state.hopper)
 
-    def ledger(self, t, state):
+    def energy(self, t, state):
         turn = rotation.to_matrix(state.hopper.body.attitude)
         h = state.momentum
-        parts = self.hopper.ledger(t, state.hopper)["energy"]
         wheels = 0.5 * h @ h / self.wheel_inertia - (turn.T @ self.hopper.omega) @ h
-        return {"energy": parts | {"wheels": wheels, "motors": -state.work}}
+        return self.hopper.energy(t, state.hopper) | {"wheels": wheels}

@@ -102,14 +102,12 @@ def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None 
     **Arguments:** `pair`; `state`; `times` [T] s, increasing; `until`, how many contacts there may be, 4 unless given.
     **Returns:** the solution with its `impacts`, and with the `energy` [T] J of both: "kinetic" and "potential". Its
     status is not raised here.
-    **Raises:** ValueError for times that do not increase, attitudes that are no unit quaternions, another stopping
-    rule, and where it is known that the bodies overlap at the start.
+    **Raises:** ValueError for times that do not increase, attitudes that are no unit quaternions,
+    and where it is known that the bodies overlap at the start.
     """
     times = instants(times, "simulate")
     require_attitude("simulate", state)
     until = CONTACTS if until is None else until
-    if not isinstance(until, MaxImpacts):
-        raise ValueError(f"simulate: two stones do not stop {type(until).__name__}: give until=MaxImpacts(n)")
     # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
     pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
     solution = _collide(pair, state, times, until.count)

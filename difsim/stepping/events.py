@@ -1,77 +1,50 @@
 """Hard contact: impacts located exactly, the state restarted after each, derivatives through both.
 
-The restart loop is ours (an impact inside one diffrax solve gives wrong state derivatives). The root finder
-makes the time of impact an implicit function, which is differentiated as such. What happens there is the model's:
-an impact, the end of a slide, the lift from the ground. Bounces that accumulate end in a phase on the ground,
-which the model's state shows.
+The restart loop is ours (an impact inside one diffrax solve gives wrong state derivatives). The root finder makes the
+time of impact an implicit function, which is differentiated as such. What happens there is the model's: an impact,
+the end of a slide, the lift from the ground. Bounces that accumulate end in a phase on the ground, which the model's
+state shows.
 """
 
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from difsim.dynamics import AbstractImpactModel
-from difsim.stepping.guard import ContactGuard, FiniteNorm, adaptive
-from difsim.stepping.methods import AbstractMethod, along, approach, solved, status_of, stepped
-from difsim.stepping.precision import Tolerance, tolerance
-from difsim.stepping.status import Status
+from difsim.status import Status
+from difsim.stepping.adaptive import ROUNDINGS, along, approach, guarded, status_of, stepped
+from difsim.stepping.guard import Landing
+from difsim.stepping.integrals import Integrating
+from difsim.stepping.solution import Stats
+from difsim.stepping.table import Choice
 from difsim.stepping.variational import Variational
 from difsim.typing import Scalar
 
-# How deep a point may be in the ground: in m (drift along curved ground is some 1e-9), and in roundings of a
-# place.
-SLACK, ROUNDINGS = 1e-6, 30
+SLACK = 1e-6  # m, how deep a point may be in the ground: drift along curved ground is some 1e-9 m
 COMES = 1e-6  # of its speed: with less a start on the ground lies or slides there, rather than comes down
 
 
-class Events(AbstractMethod):
-    """Adaptive steps between at most `impacts` impacts, ends of slides and lift-offs.
-
-    A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
-    ground, and SEVERAL_POINTS where the body sinks into it at a point beside the one that the model holds.
-
-    **Arguments:** `impacts`; `rtol`, `atol`; `max_steps` per arc; `adjoint`, diffrax's: `ForwardMode()` (the
-    default, for `jax.jacfwd`) or `RecursiveCheckpointAdjoint()` (for `jax.grad`).
-    """
-
-    impacts: int = eqx.field(static=True)
-    rtol: Tolerance = tolerance(1e-10)
-    atol: Tolerance = tolerance(1e-10)
-    max_steps: int = eqx.field(static=True, default=1_000_000)
-    order: int = eqx.field(static=True, default=8)
-    adjoint: diffrax.AbstractAdjoint = diffrax.ForwardMode()
-
-    def __check_init__(self):
-        if self.impacts < 1:
-            raise ValueError(f"Events: impacts = {self.impacts} must be at least 1")
-
-    def solve(self, problem):
-        model = problem.model
-        if not isinstance(model, AbstractImpactModel):
-            raise ValueError(
-                f"Events: {type(model).__name__} has no impacts; use Sensitivities() for regularised contact"
-            )
-        return solved(_arcs, self, problem)
-
-
-def _boundary(model: AbstractImpactModel, t: Scalar, state: Any) -> Scalar:
+def _boundary(model: Integrating, t: Scalar, state: Any) -> Scalar:
     return model.boundary(t, state)
 
 
-def _arcs(system: Variational, method: Events, z: Array, times: Array, shifts: Array) -> Any:
-    """Arc by arc from event to event: `run` of `methods.solved`."""
+def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
+    """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
+
+    A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
+    ground, and SEVERAL_POINTS where the body sinks into it at a point beside the one that the model holds.
+    """
+    most = choice.rules.impacts.count
     slack = jnp.maximum(SLACK, ROUNDINGS * system.scales.rounding)
-    guard = ContactGuard(adaptive(method.rtol, method.atol, times, FiniteNorm()), approach)
     boundary = eqx.filter_jit(lambda t, z, system: system.model.boundary(t, system.state(z)))
 
     def arc(carry, _):
         t, z, shift, hit, states, status, steps, count = carry
         z = jnp.where(hit, system.jumped(t, z, shift), z)
-        solution = stepped(system, method, z, t, jnp.clip(times, t, times[-1]), guard, boundary)
+        ahead = jnp.clip(times, t, times[-1])
+        solution = stepped(system, choice, z, t, ahead, Landing(guarded(choice, ahead, approach), boundary))
         reached, (last,) = solution.ys
         hit = solution.controller_state.landed
         t_hit, z_hit, shift = system.landed(solution.ts[1][0], last, _boundary)
@@ -102,9 +75,9 @@ def _arcs(system: Variational, method: Events, z: Array, times: Array, shifts: A
         jnp.asarray(0),
         lies.astype(int),
     )
-    (end, _, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=method.impacts + 1)
-    unfinished = (count > method.impacts + lies) & (end < times[-1])
+    (end, _, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=most + 1)
+    unfinished = (count > most + lies) & (end < times[-1])
     status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
     status = jnp.where(inside, int(Status.INSIDE), status)
-    rest = (status, steps, jnp.asarray(jnp.inf), count)
-    return along(system, times, states, shifts), times, shifts, rest
+    states = along(system, times, states, shifts)
+    return states, times, shifts, (status, Stats(steps, jnp.asarray(jnp.inf), count))

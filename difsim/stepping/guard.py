@@ -21,7 +21,7 @@ from difsim.dynamics import Approach
 from difsim.typing import Scalar, number
 
 
-def adaptive(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Callable) -> diffrax.PIDController:
+def step_size(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Callable) -> diffrax.PIDController:
     """Steps by their error, down to some roundings of the greatest of the `times`.
 
     Below that time stands still, so such a step is taken whatever its error. A higher floor would do harm where a

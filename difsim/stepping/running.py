@@ -34,7 +34,7 @@ from difsim.stepping.marching import (
 )
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
-from difsim.stepping.stops import AbstractStop, AtRest, AtSample
+from difsim.stepping.stops import AtRest, AtSample
 from difsim.typing import Scalar, as_float, is_known, require
 
 CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
@@ -44,17 +44,17 @@ def run_particles(
     model: AbstractParticles,
     state: Any,
     times: Any,
-    solver: AbstractSolver | None = None,
-    derivative: AbstractDerivative | None = None,
-    until: AbstractStop | None = None,
-    save: Callable[[Any], Any] | None = None,
-    checkpoint: Path | None = None,
-    watch: Callable[[float], None] | None = None,
+    solver: AbstractSolver,
+    derivative: AbstractDerivative | None,
+    until: AtRest | AtSample | None,
+    save: Callable[[Any], Any] | None,
+    checkpoint: Path | None,
+    watch: Callable[[float], None] | None,
 ) -> Solution:
     """Run particles from `state` at `times[0]` through the later `times`.
 
     **Arguments:** `model`; `state`, or a `Progress`, which goes on from its own time with its list; `times` [T], s,
-    rising; `solver`, `Courant()` unless given, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of
+    rising; `solver`, `Courant`, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of
     `FixedSteps`, `Reverse()` of any solver, or None: values only, with neighbour lists that get more room when
     they run out of it (inside `jit`: with lists of fixed room, and forward derivatives through the steps that were
     taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times,
@@ -64,11 +64,8 @@ def run_particles(
     **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
     is not raised here.
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
-    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
-    and for a combination of solver, derivative and stopping rule that there is not.
+    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`.
     """
-    solver = Courant() if solver is None else solver
-    _check_choice(solver, derivative, until)
     on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
     times = _rising(times, isinstance(state, Progress) and not isinstance(solver, FixedSteps))
     if not on_host and not isinstance(state, Progress):
@@ -86,19 +83,6 @@ def run_particles(
     _check_beginning(progress, times, solver)
     times = jnp.asarray(times, progress.motion.time.dtype)
     return _in_jit(model, progress, times, solver, derivative, until, save)
-
-
-def _check_choice(solver: AbstractSolver, derivative: Any, until: Any) -> None:
-    rule_of(solver, 1.0)
-    if derivative is not None and not isinstance(derivative, Reverse | Unrolled):
-        raise ValueError(
-            f"simulate: particles have no {type(derivative).__name__}() derivatives: give Reverse(), Unrolled(), or "
-            "None, for values and forward derivatives"
-        )
-    if isinstance(derivative, Unrolled) and (not isinstance(solver, FixedSteps) or until is not None):
-        raise ValueError("simulate: Unrolled() is of FixedSteps(n) and ends at the last time: give Reverse()")
-    if not isinstance(until, AtRest | AtSample | None):
-        raise ValueError(f"simulate: particles do not stop {type(until).__name__}: give until=AtRest()")
 
 
 def _rising(times: Any, one_is_enough: bool) -> Any:

@@ -1,134 +1,121 @@
-"""`simulate`: one call for every model, one argument for how it is stepped and differentiated."""
+"""`simulate`: one call for every model; solver, derivative and stopping rule are independent choices."""
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from difsim.body import RigidState, attitude_is_unit, require_attitude
-from difsim.dynamics import AbstractImpactModel, AbstractModel, Pair
+from difsim.dynamics import AbstractModel, Pair
 from difsim.particles import AbstractParticles
-from difsim.stepping import methods
+from difsim.status import Status, raise_unless_ok
+from difsim.stepping.adaptive import Problem, Run, flown, solved
 from difsim.stepping.collision import run_pair
+from difsim.stepping.derivatives import AbstractDerivative, Forward
 from difsim.stepping.energy import allowed_error, energy_error
-from difsim.stepping.events import Events
-from difsim.stepping.flight import ToContact
-from difsim.stepping.methods import AbstractMethod, Problem, Sensitivities
+from difsim.stepping.events import arcs
+from difsim.stepping.fixed import equal_steps
+from difsim.stepping.integrals import Integrands, Integrating
 from difsim.stepping.precision import warn_of_single
 from difsim.stepping.running import failure, run_particles
-from difsim.stepping.solvers import FixedSteps
-from difsim.stepping.status import REMEDY, Status, raise_unless_ok
-from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_abrupt
+from difsim.stepping.solution import Solution
+from difsim.stepping.solvers import AbstractSolver, FixedSteps
+from difsim.stepping.stops import AbstractStop
+from difsim.stepping.table import Choice, choose
+from difsim.stepping.validity import Validity, check_policy, refuse_discontinuous, tangent_growth
 from difsim.stepping.variational import scales_of
-from difsim.typing import Scalar, instants, is_known, is_valid
-
-
-class Solution(eqx.Module):
-    """A trajectory and what is to be known about it.
-
-    `times` [T] s of the states (with `ToContact` none is later than the contact); `states`, the model's state
-    with a leading axis of T; `status` (a `Status` code); `ledger`, the model's accounts at each time; `steps`
-    taken; `steps_per_contact`, the mean number of accepted steps between touch and lift-off (inf without
-    contact); `validity`, how far derivatives of this solution can be trusted; `energy_error`, the largest drift of
-    the energy, as a share of what is there.
-    """
-
-    times: Float[Array, "T"]
-    states: Any
-    status: Int[Array, ""]
-    ledger: dict[str, Any]
-    steps: Int[Array, ""]
-    steps_per_contact: Float[Array, ""]
-    validity: Validity
-    energy_error: Scalar
-
-    @property
-    def last(self) -> Any:
-        """The state at the last time."""
-        return jax.tree.map(lambda x: x[-1], self.states)
-
-    @property
-    def ok(self) -> Array:
-        """Whether the status is OK."""
-        return self.status == Status.OK
-
-    @property
-    def values_are_valid(self) -> Array:
-        """Whether the values stand: OK, or PAST_VALIDITY, which speaks of derivatives alone."""
-        return self.ok | (self.status == Status.PAST_VALIDITY)
+from difsim.typing import instants, is_known, is_valid
 
 
 def simulate(
-    model: Any,
+    model: AbstractModel | AbstractParticles | Pair,
     state: Any,
     times: Any,
     *,
-    method: AbstractMethod | None = None,
+    solver: AbstractSolver | None = None,
+    derivative: AbstractDerivative | None = None,
+    until: AbstractStop | tuple[AbstractStop, ...] | None = None,
+    integrals: Integrands | None = None,
+    save: Callable[[Any], Any] | None = None,
+    checkpoint: Path | None = None,
+    watch: Callable[[float], None] | None = None,
     throw: bool = True,
     gradient: str = "refuse",
-    solver=None,
-    derivative=None,
-    until=None,
-    save=None,
-    checkpoint=None,
-    watch=None,
-) -> Any:
-    """Follow `model` from `state` at `times[0]` through the later `times`.
+) -> Solution:
+    """Simulate `model` from `state` at `times[0]` through the later `times`.
 
-    Anything computed from the result can be differentiated as the `method` says. Forward (`jax.jacfwd`, `jax.jvp`)
-    derivatives are under the solver's own error control: by `Sensitivities()` (the default), `Events(n)` (hard
-    contact: located impacts; for an `AbstractImpactModel`), `Coast()` and `ToContact()` (flights of hours by steps
-    of high order; the latter ends at the first contact). Reverse (`jax.grad`, `jax.vjp`) ones are those of steps
-    that were chosen for the value: by `Checkpointed()`, `FixedSteps(n)` (both modes), and the last three with
-    diffrax's `RecursiveCheckpointAdjoint()`.
+    Anything computed from the result can be differentiated as `derivative` says. What can be combined with what is a
+    table (docs/architecture.md); any other combination is refused with what can be run.
 
-    **Arguments:** `model`; `state` at `times[0]`, a pytree of floating arrays; `times` [T] s, increasing;
-    `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
-    raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
+    **Arguments:**
 
-    `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that is
-    `is_discontinuous` (jumps at touch, or rises there with an infinite slope) raises `ValueError`, too few steps per
-    contact are the status UNDER_RESOLVED (for values too), and tangents that grew beyond `validity.limit` are
-    PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known (outside `jit`). "ignore":
-    neither; for runs of which only values are wanted.
+    - `model`: an `AbstractModel`, one with impacts, particles or a `Pair` of stones.
+    - `state`: the model's own, at `times[0]`: a pytree of floating arrays.
+    - `times`: [T] s, increasing.
+    - `solver`: `Adaptive(rtol, atol, order)` (the default), `FixedSteps(n)`, of particles `Courant(fraction)` (theirs).
+    - `derivative`: `Forward()` (the default of adaptive steps): tangents under the solver's error control, for
+      `jax.jacfwd`; `Reverse()`: through the steps taken, for `jax.grad`; `Unrolled()` (of equal steps): both. Particles
+      have values only by default, and neighbour lists that get more room when they need it.
+    - `until`: what ends the motion earlier, one rule or several: `AtContact()`, `AtRest()`, `Outside(region)`,
+      `MaxImpacts(n)` (of hard contact; 64 impacts by default).
+    - `integrals`: a function of (model, t, state) to rates by name, which are integrated beside the state into
+      `solution.integrals`. Define it once, at the top of a file: each new function is compiled anew.
+    - `save`, `checkpoint`, `watch`: of particles, what is saved of each state; a folder, from which an interrupted run
+      goes on; what is called at each time. `run_particles` describes them, and the `Progress` that may be the state.
+    - `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
+      raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
+    - `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that
+      `is_discontinuous` (its force jumps at touch, or rises there with an infinite slope) raises `ValueError`, too
+      few steps per contact are the status UNDER_RESOLVED (for values too), and tangents that grew beyond
+      `validity.limit` are PAST_VALIDITY. "warn": warnings instead, the last two where their numbers are known
+      (outside `jit`). "ignore": neither; for runs of which only values are wanted.
 
-    **Raises** `ValueError` for times that do not increase, another word for `gradient`, a `RigidState` in place of
-    a model's own state, an attitude that is no unit quaternion, and a method that would let an
-    `AbstractImpactModel` fall through its ground; `RuntimeError` as above.
+    **Returns:** a `Solution`.
+
+    **Raises:** `ValueError` for a combination that is not in the table, times that do not increase, another word for
+    `gradient`, a `RigidState` in place of a model's own state, and an attitude that is no unit quaternion;
+    `RuntimeError` as above.
     """
     check_policy(gradient)
-    if isinstance(model, AbstractParticles):  # temporary
-        if isinstance(solver, methods.FixedSteps):
-            solver = FixedSteps(solver.steps)
-        found = run_particles(model, state, times, solver, derivative, until, save, checkpoint, watch)
-        if throw and is_known(found.status) and found.status != Status.OK:
-            raise RuntimeError(failure(found))
-        return found
-    if isinstance(model, Pair):
-        found = run_pair(model, state, times, until)
-        if throw and is_known(found.status):
-            raise_unless_ok(found.status)
-        return found
-    times = instants(times, "simulate")
-    method = method or Sensitivities()
-    if isinstance(model, AbstractImpactModel) and not isinstance(method, Events | ToContact):
-        raise ValueError(
-            f"simulate: {type(model).__name__} has impacts, which {type(method).__name__} does not see: give "
-            "method=Events(n) for at most n of them"
+    choice = choose(model, solver, derivative, until)
+    if isinstance(model, AbstractParticles | Pair) and integrals is not None:
+        raise ValueError("simulate: integrals are of models that are ordinary differential equations")
+    if isinstance(model, AbstractParticles):
+        rule = choice.rules.rest or choice.rules.sample
+        solution = run_particles(
+            model, state, times, choice.solver, choice.derivative, rule, save, checkpoint, watch
         )
+        if throw and is_known(solution.status) and not solution.ok:
+            raise RuntimeError(f"{failure(solution)} (throw=False returns the status instead)")
+        return solution
+    if (save, checkpoint, watch) != (None, None, None):
+        raise ValueError("simulate: save, checkpoint and watch are of particles")
+    if isinstance(model, Pair):
+        solution = run_pair(model, state, times, choice.rules.impacts)
+        if throw and is_known(solution.status):
+            raise_unless_ok(solution.status)
+        return solution
+    times = instants(times, "simulate")
     if isinstance(state, RigidState) and hasattr(model, "start"):
         raise ValueError(
             f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
         )
+    rules = choice.rules
+    if (rules.rest is not None or rules.outside is not None) and not hasattr(state, "body"):
+        raise ValueError(
+            f"simulate: {type(state).__name__} has no rigid body `.body` that AtRest and Outside could look at"
+        )
     require_attitude("simulate", state)
-    warn_of_single(getattr(method, "rtol", None), state)
-    solution, doubt = _simulate(model, state, times, method, gradient)
+    warn_of_single(getattr(choice.solver, "rtol", None), state)
+    solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
-        warnings.warn(f"simulate: {REMEDY[Status(int(doubt))]}", stacklevel=2)
+        warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)
     if throw and is_known(solution.status):
         raise_unless_ok(solution.status)
     return solution
@@ -136,48 +123,58 @@ def simulate(
 
 @eqx.filter_jit
 def _simulate(
-    model: AbstractModel, state: Any, times: Array, method: AbstractMethod, gradient: str
+    model: AbstractModel, state: Any, times: Array, choice: Choice, integrals: Integrands | None, gradient: str
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
-    model, state = watch_abrupt(model, state, gradient)
-    scales = scales_of(model, times[0], state)
-    method = method.within(scales.unit.dtype)
-    run = method.solve(Problem(model, scales, scales.numbers(state), times))
-    times = run.times
-    states = jax.vmap(scales.state)(run.states)
-    validity = _validity(model, state, run, method)
+    model, state = refuse_discontinuous(model, state, gradient)
+    system = Integrating(model, integrals)
+    joined = system.start(times[0], state)
+    scales = scales_of(system, times[0], joined)
+    dtype, size = scales.unit.dtype, ravel_pytree(state)[0].size
+    choice = eqx.tree_at(lambda c: c.solver, choice, choice.solver.within(dtype))
+    run = _run(choice, Problem(system, scales, scales.numbers(joined), times))
+    states, beside = jax.vmap(scales.state)(run.states)
+    validity = _validity(model, state, run, choice, size)
     past = jnp.where(validity.is_past, int(Status.PAST_VALIDITY), int(Status.OK))
     ended = run.status > Status.UNDER_RESOLVED
     doubt = jnp.where(ended, int(Status.OK), jnp.maximum(run.status, past))
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
     status = jnp.where(model.starts_inside(state), jnp.maximum(status, int(Status.INSIDE)), status)
-    ledger = jax.vmap(model.ledger)(times, states)
-    error = energy_error(ledger.get("energy", {}), run.states.dtype)
-    unaccounted = error > allowed_error(getattr(method, "rtol", 0.0), error.dtype)
+    energy = jax.vmap(system.energy)(run.times, (states, beside))
+    error = energy_error(energy, dtype)
+    unaccounted = error > allowed_error(getattr(choice.solver, "rtol", 0.0), error.dtype)
     status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
     status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
-    finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(ledger)[0]))
+    finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(energy)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     nonfinite = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
     solution = Solution(
-        times=times,
+        times=run.times,
         states=states,
+        last=jax.tree.map(lambda x: x[-1], states),
         status=jnp.where(nonfinite, int(Status.NOT_FINITE), status),
-        ledger=ledger,
-        steps=run.steps,
-        steps_per_contact=run.steps_per_contact,
-        validity=validity,
+        stats=run.stats,
+        energy=energy,
+        integrals=beside.asked,
         energy_error=error,
+        validity=validity,
     )
     return solution, doubt
 
 
-def _validity(model, state, run, method: AbstractMethod) -> Validity:
-    tolerance, dtype = method.tangent_tolerance, run.states.dtype
-    growth = jnp.nan if tolerance is None else tangent_growth((model, state), run.states)
+def _run(choice: Choice, problem: Problem) -> Run:
+    if isinstance(choice.solver, FixedSteps):
+        return equal_steps(choice, problem)
+    return solved(flown if choice.rules.impacts is None else arcs, choice, problem)
+
+
+def _validity(model: AbstractModel, state: Any, run: Run, choice: Choice, size: int) -> Validity:
+    dtype, growth, tolerance = run.states.dtype, jnp.nan, jnp.nan
+    if isinstance(choice.derivative, Forward):  # in reverse mode no tangent exists while the solution is made
+        growth, tolerance = tangent_growth((model, state), run.states[:, :size]), choice.solver.rtol
     return Validity(
         growth=jnp.asarray(growth, dtype),
-        contacts=jnp.asarray(run.contacts),
-        tolerance=jnp.asarray(jnp.nan if tolerance is None else tolerance, dtype),
+        contacts=jnp.asarray(run.stats.contacts),
+        tolerance=jnp.asarray(tolerance, dtype),
     )

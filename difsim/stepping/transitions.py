@@ -8,9 +8,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from difsim.dynamics import AbstractModel
-from difsim.stepping.methods import AbstractMethod
-from difsim.stepping.solve import Solution, simulate
-from difsim.stepping.status import raise_unless_ok
+from difsim.status import raise_unless_ok
+from difsim.stepping.solution import Solution
+from difsim.stepping.solve import simulate
+from difsim.stepping.solvers import AbstractSolver
+from difsim.stepping.stops import AbstractStop
 from difsim.typing import is_known
 
 
@@ -31,20 +33,23 @@ def transition(
     state: Any,
     times: Float[Array, "T"],
     *,
-    method: AbstractMethod,
+    solver: AbstractSolver | None = None,
+    until: AbstractStop | tuple[AbstractStop, ...] | None = None,
     throw: bool = True,
 ) -> Transition:
-    """Follow `model` as `simulate` does, with the derivatives of the end (forward mode).
+    """Simulate `model` with the derivatives of the end (forward mode).
 
-    With `Coast()` the derivative of the state is the state-transition matrix Φ; with `ToContact()` it is
-    Φ + f ∂t/∂x₀, the landing's, f the rate of the state there.
+    The derivative of the state is the state-transition matrix Φ. With `until=AtContact()` it is that of the landing,
+    Φ + f ∂t/∂x₀, where f is the rate of the state there.
 
-    **Arguments and errors:** those of `simulate`.
+    **Arguments:** those of `simulate`.
+    **Returns:** a `Transition`.
+    **Raises:** as `simulate`.
     """
     flat, unravel = ravel_pytree(state)
 
     def end(start):
-        solution = simulate(model, unravel(start), times, method=method, throw=False)
+        solution = simulate(model, unravel(start), times, solver=solver, until=until, throw=False)
         return (ravel_pytree(solution.last)[0], solution.times[-1]), solution
 
     (by_state, by_time), solution = jax.jacfwd(end, has_aux=True)(flat)

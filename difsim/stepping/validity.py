@@ -25,7 +25,7 @@ class Validity(eqx.Module):
 
     `growth` A: the largest change of the state, relative to max(1, size) as the solver's error is, for a small
     change of what it was differentiated by, relative to its size, over all tangents and saved times; NaN where no
-    derivative was taken, or where the method does not see it (`AbstractMethod.tangent_tolerance`). `contacts` n
+    derivative was taken, or in reverse mode. `contacts` n
     until the last time; `tolerance` ε of the solve, relative.
     """
 
@@ -78,19 +78,19 @@ def check_policy(gradient: str) -> None:
         raise ValueError(f"simulate: gradient = {gradient!r} must be 'refuse', 'warn' or 'ignore'")
 
 
-def abrupt_laws(model: Any) -> list[str]:
-    """Names of the normal laws in `model` whose force is abrupt at touch."""
+def discontinuous_laws(model: Any) -> list[str]:
+    """Names of the normal laws in `model` whose force is discontinuous at touch."""
     nodes = jax.tree.leaves(model, is_leaf=lambda x: isinstance(x, AbstractNormal))
     return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.is_discontinuous]
 
 
-def watch_abrupt(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
-    """`model` and `state` as they are; a derivative through an abrupt law raises `ValueError`, or warns.
+def refuse_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
+    """`model` and `state` as they are; a derivative through a discontinuous law raises `ValueError`, or warns.
 
     The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
     either mode. Values pass.
     """
-    laws = abrupt_laws(model)
+    laws = discontinuous_laws(model)
     if not laws or gradient == "ignore":
         return model, state
     message = (

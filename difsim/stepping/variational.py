@@ -126,7 +126,7 @@ class Variational(eqx.Module):
 
     def _rate(self, t: Scalar, y: Array, moved: Any) -> Array:
         model = eqx.combine(moved, self.still)
-        return ravel_pytree(model.field(t, self.scales.state(y)))[0] / self.scales.unit
+        return ravel_pytree(model.vector_field(t, self.scales.state(y)))[0] / self.scales.unit
 
     def _pushed(self, function: Callable, t: Scalar, z: Array, shift: Array | None = None) -> tuple[Array, Array]:
         """`function(model, t, y)` and its tangents [p, ...], with the time moving by `shift` (0)."""

@@ -9,12 +9,13 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Int
 
+from difsim import Status
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim.stepping import Coast, Status, ToContact, simulate
+from difsim.stepping import AtContact, simulate
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, SPIN, stacked
+from experiments.agilkia.descent import AGILKIA, AXES, FINE, SPIN, stacked
 from experiments.agilkia.worlds import World
 
 # Paper 000 sec. 4.2: what its rebound led to.
@@ -61,7 +62,8 @@ def next_contact(
         Flight(gravity, SPIN, surface),
         FlightState(start, velocity),
         jnp.asarray([0.0, HORIZON]),
-        method=ToContact(),
+        solver=FINE,
+        until=AtContact(),
         throw=False,
     )
     end = flight.last
@@ -100,7 +102,7 @@ def shoot(
     @jax.jit
     def step(velocity, _):
         def miss(velocity):
-            flown = simulate(model, FlightState(start, velocity), times, method=Coast(), throw=False)
+            flown = simulate(model, FlightState(start, velocity), times, solver=FINE, throw=False)
             return flown.states.position[-1] - target
 
         return velocity - jnp.linalg.solve(jax.jacfwd(miss)(velocity), miss(velocity)), None
@@ -144,7 +146,7 @@ def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dic
         Flight(gravity, SPIN, surface),
         FlightState(start, velocity),
         jnp.linspace(0.0, 1.0, INSTANTS) * contact.time,
-        method=Coast(),
+        solver=FINE,
         throw=False,
     )
     return {

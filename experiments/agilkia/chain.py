@@ -12,8 +12,8 @@ from jaxtyping import Array, Bool
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
 from difsim.rotation import SurfaceFrame
-from difsim.stepping import ToContact, simulate
-from experiments.agilkia.descent import AGILKIA, SPIN
+from difsim.stepping import AtContact, simulate
+from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 
@@ -34,7 +34,7 @@ class Chain(eqx.Module):
         flight = Flight(self.world[0], SPIN, self.world[1])
         start = FlightState(p["separation_position"], p["separation_velocity"])
         times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
-        descent = simulate(flight, start, times, method=ToContact(), throw=False)
+        descent = simulate(flight, start, times, solver=FINE, until=AtContact(), throw=False)
         landing = descent.last
         observed, ok = at_landing(self.experiment, flight, landing)(p)
         landed = {

@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import units
+from difsim import Status, units
 from difsim.dynamics import Backward, Flight, FlightState
-from difsim.stepping import Coast, Solution, Status, ToContact, simulate, transition
+from difsim.stepping import Adaptive, AtContact, Solution, simulate, transition
 from experiments.agilkia.worlds import World
+
+FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours
 
 SPIN = (0.0, 0.0, units.SPIN_67P)
 AXES = ("x", "y", "z")
@@ -90,16 +92,27 @@ def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
 
 def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tuple]:
     ends = jnp.asarray([0.0, scenario.duration])
-    found = transition(model, scenario.separation, 1.2 * ends, method=ToContact(), throw=False)
+    found = transition(
+        model,
+        scenario.separation,
+        1.2 * ends,
+        solver=FINE,
+        until=AtContact(),
+        throw=False,
+    )
     landing, time = found.solution.last, found.solution.times[-1]
     share = jnp.linspace(0.0, 1.0, instants)
-    down = simulate(model, scenario.separation, share * time, method=Coast(), throw=False)
+    down = simulate(model, scenario.separation, share * time, solver=FINE, throw=False)
     # Backward in time: τ = -t runs from -duration to 0.
     back = simulate(
-        Backward(model), scenario.touchdown, (share - 1) * scenario.duration, method=Coast(), throw=False
+        Backward(model),
+        scenario.touchdown,
+        (share - 1) * scenario.duration,
+        solver=FINE,
+        throw=False,
     )
     separation = back.last
-    again = simulate(model, separation, share * scenario.duration, method=Coast(), throw=False)
+    again = simulate(model, separation, share * scenario.duration, solver=FINE, throw=False)
     speed = jnp.linalg.norm(landing.velocity)
     sinking = -model.surface.normal(landing.position) @ landing.velocity / speed
     off = scenario.touchdown.position
@@ -118,7 +131,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "closure": ((), jnp.linalg.norm(again.last.position - off), "m"),
         "jacobi_drift": ((), max(_drift(s) for s in (found.solution, down, back, again)), "1"),
         "surface_gap": ((), model.surface.distance(off), "m"),
-        "steps": ((), found.solution.steps, "1"),
+        "steps": ((), found.solution.stats.steps, "1"),
         "status": ((), Status(max(int(s.status) for s in (found.solution, down, back, again))).name, ""),
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
@@ -126,7 +139,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
 
 
 def _drift(solution: Solution) -> float:
-    constant = sum(np.asarray(part) for part in solution.ledger["energy"].values())
+    constant = sum(np.asarray(part) for part in solution.energy.values())
     return float(np.max(np.abs(constant / constant[0] - 1)))
 
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import safe
-from difsim.stepping import Solution, raise_unless_ok
+from difsim import raise_unless_ok, safe
+from difsim.stepping import Solution
 from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
@@ -50,7 +50,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
         "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),
-    } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.ledger["energy"].items()}
+    } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
         coords={"time": ("time", times, {"unit": "s"}), "axis": list(AXES)},
@@ -63,14 +63,14 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
 
 def _energy(solution: Solution) -> dict[str, float]:
     """Where the initial energy is at the end, J; the flywheel's work is its own row."""
-    parts = {k: np.asarray(v) for k, v in solution.ledger["energy"].items()}
+    parts = {k: np.asarray(v) for k, v in solution.energy.items()}
     total = sum(parts.values())
     split = {f"{k}_J": float(v[-1] - (v[0] if k == "potential" else 0.0)) for k, v in parts.items()}
     return split | {
         "initial_J": float(parts["kinetic"][0]),
         "ledger_error_J": float(np.abs(total - total[0]).max()),
-        "steps": int(solution.steps),
-        "steps_per_contact": float(solution.steps_per_contact),
+        "steps": int(solution.stats.steps),
+        "steps_per_contact": float(solution.stats.steps_per_contact),
     }
 
 
@@ -138,7 +138,7 @@ def summarise(
     seconds: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
-    identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.converged
+    identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.is_converged
     return {
         "data_set": data.name,
         "scenario": "ab"[round(answer.fit.values["scenario"])],

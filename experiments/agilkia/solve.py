@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.stepping import AbstractMethod
+from difsim.stepping import AbstractSolver, Forward
 from experiments.agilkia.scenario import STRICT
 from inversion import (
     Calls,
@@ -85,11 +85,11 @@ class NodeSolver:
         return replace(best, calls=sum((f.calls for f in found), Calls()))
 
 
-def with_method(problem: Problem, method: AbstractMethod) -> Problem:
-    """The same inversion, nothing held, with its touchdowns stepped by another method."""
+def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | None = None) -> Problem:
+    """The same inversion, nothing held, with its touchdowns solved and differentiated in another way."""
     # In the problem's own order: a dict that went through a tree operation of JAX is sorted.
     ordered = {name: problem.parameters[name] for name in problem.names} | problem.parameters
-    return Problem(ordered, replace(problem.predict, method=method), problem.data)
+    return Problem(ordered, replace(problem.predict, solver=solver, derivative=derivative), problem.data)
 
 
 def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool) -> Answer:
@@ -110,7 +110,7 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
     leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint), progress=progress)
     best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
 
-    exact = with_method(problem, STRICT)
+    exact = with_solver(problem, STRICT)
     answer = fit(
         exact.hold(best.assignment),
         key=jax.random.PRNGKey(0),

@@ -19,7 +19,7 @@ from difsim.contact import Vertices
 from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import AbstractMethod, FixedSteps, Sensitivities, simulate
+from difsim.stepping import AbstractSolver, Adaptive, FixedSteps, simulate
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.hopper import imhotep
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground
@@ -88,12 +88,12 @@ class Landing(eqx.Module):
     """Where a launched cube is at the horizon, m, of restitution, friction and rolling resistance."""
 
     case: str = eqx.field(static=True)
-    method: AbstractMethod
+    solver: AbstractSolver
 
     def __call__(self, p: Float[Array, "3"], state: RigidState) -> Float[Array, "3"]:
         model = CASES[self.case].model(Ground(p[0], p[1], p[2]))
         times = jnp.array([0.0, CASES[self.case].horizon])
-        return simulate(model, model.start(state), times, method=self.method, throw=False).last.body.position
+        return simulate(model, model.start(state), times, solver=self.solver, throw=False).last.body.position
 
 
 P = (RESTITUTION, FRICTION, 0.0)  # MuJoCo's rolling friction is another law: none on both sides
@@ -115,9 +115,9 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     for case in CASES:
         start = launches(case, 0)
         path = _path(case, start)
-        reference = _run(Landing(case, Sensitivities(1e-10, 1e-10, resolve=0.0)), start, 1)[0]
+        reference = _run(Landing(case, Adaptive(1e-10, 1e-10, resolve=0.0)), start, 1)[0]
         for tolerance in TOLERANCES:
-            landing = Landing(case, Sensitivities(tolerance, tolerance, resolve=0.0))
+            landing = Landing(case, Adaptive(tolerance, tolerance, resolve=0.0))
             ends, seconds = _run(landing, start, seeds)
             error = float(np.median(np.linalg.norm(ends - reference, axis=1) / path))
             if error <= ERROR:
@@ -139,8 +139,8 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
 def _path(case: str, start: RigidState) -> np.ndarray:
     """Length of the way to the horizon [LAUNCHES] m, from 200 points."""
     model, times = CASES[case].model(Ground(*P)), jnp.linspace(0.0, CASES[case].horizon, 200)
-    method = Sensitivities(1e-8, 1e-8, resolve=0.0)
-    one = lambda s: simulate(model, model.start(s), times, method=method, throw=False).states.body.position  # noqa: E731
+    solver = Adaptive(1e-8, 1e-8, resolve=0.0)
+    one = lambda s: simulate(model, model.start(s), times, solver=solver, throw=False).states.body.position  # noqa: E731
     positions = np.asarray(jax.jit(lambda s: jax.lax.map(one, s))(start))
     return np.linalg.norm(np.diff(positions, axis=1), axis=2).sum(axis=1)
 

@@ -27,7 +27,7 @@ from difsim.contact import (
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import AbstractMethod, Checkpointed, Sensitivities, Solution, simulate
+from difsim.stepping import Adaptive, Reverse, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
 
@@ -36,9 +36,11 @@ GROUND = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 # A ball of 1 kg falls 1.2 m and sinks 1 mm: k δ^2.5/2.5 = ½ m v²; ten contacts of 0.6 ms delay it little.
 DEPTH, STIFFNESS = 1e-3, 9.3e8
 WIDTH = 0.05 * DEPTH
-MAX_STEPS = 100_000  # of every adaptive method: a static number, and each other one would compile the case again
-VALUES = Sensitivities(1e-13, 1e-15, max_steps=MAX_STEPS)
-STRICTEST = Sensitivities(1e-12, 1e-14, max_steps=MAX_STEPS)
+MAX_STEPS = 100_000  # of all adaptive steps: a static number, and each other one would compile the case again
+VALUES = {"solver": Adaptive(1e-13, 1e-15, max_steps=MAX_STEPS)}
+STRICTEST = {"solver": Adaptive(1e-12, 1e-14, max_steps=MAX_STEPS)}
+
+Way = dict[str, Any]  # solver, derivative and stopping rule: arguments of `simulate`
 
 
 class LineState(eqx.Module):
@@ -60,7 +62,7 @@ class Pair(AbstractModel):
     gravity: Scalar = number(default=0.0)
     held: bool = eqx.field(static=True, default=False)
 
-    def field(self, t, state):
+    def vector_field(self, t, state):
         gap = state.x[1] - state.x[0] - self.distance
         push = self.law.force(-gap, state.v[0] - state.v[1])
         first = jnp.zeros_like(push) if self.held else -push
@@ -69,9 +71,6 @@ class Pair(AbstractModel):
     def approach(self, t, state):
         gap = state.x[1] - state.x[0] - self.distance
         return Approach(gap, jnp.abs(state.v[0] - state.v[1]), jnp.full_like(gap, 3e-5), self.gravity)
-
-    def ledger(self, t, state):
-        return {}  # what the damper takes is counted nowhere
 
 
 @dataclass(frozen=True)
@@ -94,25 +93,23 @@ class Case:
 
 
 @eqx.filter_jit
-def end(build: Callable, watch: Callable, method: AbstractMethod, p: Array, time: Array) -> tuple[Array, Solution]:
+def end(build: Callable, watch: Callable, way: Way, p: Array, time: Array) -> tuple[Array, Solution]:
     """What is watched at the end, and the solution. Derivatives through anything are let through."""
     model, state = build(p)
     times = jnp.stack([jnp.zeros_like(time), time])
-    solution = simulate(model, state, times, method=method, throw=False, gradient="ignore")
+    solution = simulate(model, state, times, **way, throw=False, gradient="ignore")
     return watch(solution.last), solution
 
 
 @eqx.filter_jit
-def jacobian(
-    build: Callable, watch: Callable, method: AbstractMethod, p: Array, time: Array
-) -> tuple[Array, Solution]:
-    """The derivative of `end` by p, and the solution. Reverse mode where the method has no other."""
-    derivative = jax.jacrev if isinstance(method, Checkpointed) else jax.jacfwd
-    return derivative(lambda p: end(build, watch, method, p, time), has_aux=True)(p)
+def jacobian(build: Callable, watch: Callable, way: Way, p: Array, time: Array) -> tuple[Array, Solution]:
+    """The derivative of `end` by p, and the solution. In reverse mode where that is the way."""
+    derivative = jax.jacrev if isinstance(way.get("derivative"), Reverse) else jax.jacfwd
+    return derivative(lambda p: end(build, watch, way, p, time), has_aux=True)(p)
 
 
 def reference(case: Case) -> np.ndarray:
-    """The Jacobian that a method's is compared with; see `Case`."""
+    """The Jacobian that a way's is compared with; see `Case`."""
     p, time = jnp.asarray(case.at), jnp.asarray(case.time)
     if case.exact is not None:
         return case.exact
@@ -130,9 +127,9 @@ def reference(case: Case) -> np.ndarray:
     return np.stack([column(i) for i in range(len(case.at))], axis=1)
 
 
-def error(case: Case, method: AbstractMethod, exact: np.ndarray) -> tuple[float, Solution]:
+def error(case: Case, way: Way, exact: np.ndarray) -> tuple[float, Solution]:
     """Worst entry of the Jacobian's error over the largest entry, and the solution."""
-    found, solution = jacobian(case.build, case.watch, method, jnp.asarray(case.at), jnp.asarray(case.time))
+    found, solution = jacobian(case.build, case.watch, way, jnp.asarray(case.at), jnp.asarray(case.time))
     return float(np.abs(found - exact).max() / np.abs(exact).max()), solution
 
 

@@ -7,40 +7,40 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.stepping import FixedSteps, Sensitivities
+from difsim.stepping import Adaptive, FixedSteps, Forward, Unrolled
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
-from experiments.agilkia.solve import with_method
+from experiments.agilkia.solve import with_solver
 from experiments.benchmarks.timing import row
 from inversion import Problem
 
 # The default's number of steps for all, the reference too: another one compiles the touchdown again.
-REFERENCE = Sensitivities(rtol=1e-10, atol=1e-10)
-METHODS = {
-    "sensitivities 1e-5": Sensitivities(1e-5, 1e-5),
-    "sensitivities 1e-6": Sensitivities(1e-6, 1e-6),
-    "sensitivities 1e-6, weight 0.1 (search)": Sensitivities(1e-6, 1e-6, weight=0.1),
-    "sensitivities 1e-6, weight 1e-4 (plain)": Sensitivities(1e-6, 1e-6, weight=1e-4),
-    "sensitivities 1e-8 (default)": Sensitivities(1e-8, 1e-8),
-    "sensitivities 1e-8, weight 0.1": Sensitivities(1e-8, 1e-8, weight=0.1),
-    "sensitivities 1e-8, weight 1e-4 (plain)": Sensitivities(1e-8, 1e-8, weight=1e-4),
-    "fixed steps, 1 ms": FixedSteps(4000),
+REFERENCE = Adaptive(rtol=1e-10, atol=1e-10), Forward()
+WAYS = {
+    "forward 1e-5": (Adaptive(1e-5, 1e-5), Forward()),
+    "forward 1e-6": (Adaptive(1e-6, 1e-6), Forward()),
+    "forward 1e-6, weight 0.1 (search)": (Adaptive(1e-6, 1e-6), Forward(0.1)),
+    "forward 1e-6, weight 1e-4 (plain)": (Adaptive(1e-6, 1e-6), Forward(1e-4)),
+    "forward 1e-8 (default)": (Adaptive(1e-8, 1e-8), Forward()),
+    "forward 1e-8, weight 0.1": (Adaptive(1e-8, 1e-8), Forward(0.1)),
+    "forward 1e-8, weight 1e-4 (plain)": (Adaptive(1e-8, 1e-8), Forward(1e-4)),
+    "fixed steps, 1 ms": (FixedSteps(4000), Unrolled()),
 }
 
 
 def rows(points: int) -> list[dict[str, Any]]:
-    """For each method: error of the Jacobian (worst entry over largest), its cost over a simulation without
-    derivatives, steps per contact.
+    """For each solver and derivative: error of the Jacobian (worst entry over largest), its cost over a simulation
+    without derivatives, steps per contact.
 
-    Points where the reference or the method has no valid run are left out, and counted in the row.
+    Points where the reference or the way has no valid run are left out, and counted in the row.
     """
     inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
     u = jax.random.uniform(jax.random.PRNGKey(1), (points, len(inverse.names)), minval=0.02, maxval=0.98)
     s = jax.vmap(inverse.quantile)(u)
     exact, *_ = _run(inverse, REFERENCE, s)
     found = []
-    for name, method in METHODS.items():
-        jacobian, seconds, forward, per_contact = _run(inverse, method, s)
+    for name, way in WAYS.items():
+        jacobian, seconds, forward, per_contact = _run(inverse, way, s)
         error = np.abs(jacobian - exact).max(axis=(1, 2)) / np.abs(exact).max(axis=(1, 2))
         valid = np.isfinite(error)
         median, worst = (float(f(error[valid])) if valid.any() else np.nan for f in (np.median, np.max))
@@ -54,10 +54,10 @@ def rows(points: int) -> list[dict[str, Any]]:
     return found
 
 
-def _run(inverse: Problem, method, s) -> tuple[np.ndarray, float, float, np.ndarray]:
+def _run(inverse: Problem, way, s) -> tuple[np.ndarray, float, float, np.ndarray]:
     """Jacobians of the residual by s at each point (NaN where the run failed), median seconds of one, of one
     simulation, steps."""
-    timed = with_method(inverse, method).relax()
+    timed = with_solver(inverse, *way).relax()
     jacobians, seconds = _timed(_slope, timed, s)
     _, plain = _timed(_residual, timed, s)
     return jacobians, seconds, plain, np.asarray([_steps(timed, row) for row in s])
@@ -84,7 +84,7 @@ def _residual(p, s):
 
 @jax.jit
 def _steps(p, s):
-    return p.predict.follow(p.named(p.physical(s)), jnp.asarray([0.0, 10.0]))[1].steps_per_contact
+    return p.predict.follow(p.named(p.physical(s)), jnp.asarray([0.0, 10.0]))[1].stats.steps_per_contact
 
 
 def _timed(f, p, s) -> tuple[np.ndarray, float]:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from tqdm import tqdm
 
-from difsim.stepping import AbstractMethod, Checkpointed, Events, FixedSteps, Sensitivities
+from difsim.stepping import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse
 from experiments.benchmarks import gradient_touchdown
 from experiments.benchmarks.gradient_cases import (
     CLIPPED,
@@ -26,6 +26,7 @@ from experiments.benchmarks.gradient_cases import (
     MAX_STEPS,
     PROPORTIONAL,
     Case,
+    Way,
     end,
     error,
     hard_bounces,
@@ -47,27 +48,33 @@ TOLERANCES = (1e-6, 1e-8, 1e-10)
 REPEATS = 5
 
 
-def sensitivities(tolerance: float, weight: float = 1.0) -> Sensitivities:
-    """The default method at a tolerance."""
-    return Sensitivities(tolerance, 0.1 * tolerance, weight=weight, max_steps=MAX_STEPS)
+def forward(tolerance: float, weight: float = 1.0) -> Way:
+    """Forward derivatives at a tolerance."""
+    solver = Adaptive(tolerance, 0.1 * tolerance, max_steps=MAX_STEPS)
+    return {"solver": solver, "derivative": Forward(weight)}
 
 
-CONTROLLED = {f"sensitivities {t:g}": sensitivities(t) for t in TOLERANCES}
+def reverse(tolerance: float) -> Way:
+    """Reverse derivatives at a tolerance."""
+    return {"solver": Adaptive(tolerance, 0.1 * tolerance, max_steps=16_384), "derivative": Reverse()}
+
+
+CONTROLLED = {f"forward {t:g}": forward(t) for t in TOLERANCES}
 # Tangents that hardly count in the error norm go along with the value's steps: plain forward mode.
-PLAIN = {f"plain forward {t:g}": sensitivities(t, 1e-12) for t in TOLERANCES}
-REVERSE = {f"checkpointed {t:g}": Checkpointed(t, 0.1 * t, max_steps=16_384) for t in TOLERANCES}
-EQUAL = {f"equal steps, {n}": FixedSteps(n) for n in (4000, 40_000)}
+PLAIN = {f"plain forward {t:g}": forward(t, 1e-12) for t in TOLERANCES}
+REVERSE = {f"reverse {t:g}": reverse(t) for t in TOLERANCES}
+EQUAL = {f"equal steps, {n}": {"solver": FixedSteps(n)} for n in (4000, 40_000)}
 EVERY = CONTROLLED | PLAIN | REVERSE | EQUAL
 
 
-def suite() -> list[tuple[Case, dict[str, AbstractMethod]]]:
-    """Every case with its methods."""
+def suite() -> list[tuple[Case, dict[str, Way]]]:
+    """Every case with the ways to run it."""
     bounces = (1, 2, 3, 4, 6, 8, 10)
     return [
         # One number of impacts for all: another one compiles again.
-        *((hard_bounces(n), {"events": Events(bounces[-1])}) for n in bounces),
-        (hard_oblique(), {"events": Events(1)}),
-        (hard_pair(), {"events": Events(1)}),
+        *((hard_bounces(n), {"impacts": {"until": MaxImpacts(bounces[-1])}}) for n in bounces),
+        (hard_oblique(), {"impacts": {"until": MaxImpacts(1)}}),
+        (hard_pair(), {"impacts": {"until": MaxImpacts(1)}}),
         (soft_bounces(1), EVERY),
         *((soft_bounces(n), CONTROLLED) for n in bounces[1:]),
         *((soft_bounces(n, CLIPPED, "clipped force"), CONTROLLED) for n in (1, 10)),
@@ -87,32 +94,32 @@ def rows(points: int, _: Path) -> list[dict[str, Any]]:
     with ThreadPoolExecutor() as beside:
         peers = beside.submit(peer_rows)  # a process of its own: costs are CPU time, so it may run beside
         found, last = [], None
-        for case, methods in (cases := tqdm(suite())):
+        for case, ways in (cases := tqdm(suite())):
             cases.set_description(case.name)
             if case.build is not last:  # a hundred programs of adaptive loops would take some GB
                 jax.clear_caches()
             last = case.build
-            found += case_rows(case, methods)
+            found += case_rows(case, ways)
         touchdown = gradient_touchdown.rows(points)
         return found + peers.result() + touchdown
 
 
-def case_rows(case: Case, methods: dict[str, AbstractMethod]) -> list[dict[str, Any]]:
-    """Error of each method, and its cost over a run without derivatives."""
+def case_rows(case: Case, ways: dict[str, Way]) -> list[dict[str, Any]]:
+    """Error of each way, and its cost over a run without derivatives."""
     exact = reference(case)
     p, time_ = jnp.asarray(case.at), jnp.asarray(case.time)
     found = []
-    for name, method in methods.items():
-        worst, solution = error(case, method, exact)
-        slope = cpu_seconds(lambda m=method: jacobian(case.build, case.watch, m, p, time_), REPEATS)[1]
-        plain = cpu_seconds(lambda m=method: end(case.build, case.watch, m, p, time_), REPEATS)[1]
+    for name, way in ways.items():
+        worst, solution = error(case, way, exact)
+        slope = cpu_seconds(lambda way=way: jacobian(case.build, case.watch, way, p, time_), REPEATS)[1]
+        plain = cpu_seconds(lambda way=way: end(case.build, case.watch, way, p, time_), REPEATS)[1]
         found.append(row(f"{case.name}, {name}{_notes(solution)}", worst, "relative"))
         found.append(row(f"{case.name}, {name}: cost of {len(p)}", slope / plain, "forward"))
     return found
 
 
 def _notes(solution) -> str:
-    steps, grown = float(solution.steps_per_contact), solution.validity
+    steps, grown = float(solution.stats.steps_per_contact), solution.validity
     notes = [f"{steps:.0f} steps"] if math.isfinite(steps) else []
     if math.isfinite(grown.growth):
         notes.append(f"growth {float(grown.growth):.2g} of {float(grown.limit):.0g}")

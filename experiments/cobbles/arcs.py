@@ -225,7 +225,7 @@ class ArcProblem(AbstractPixels):
 class ArcFit(eqx.Module):
     """The state that fits an arc: `x` [12] and its `covariance` by the noise of pixels alone; `gain` [rows, 12]:
     dx = -gainᵀ dr, for other errors; `rms`: of the pixel residuals in σ, over what was seen; `status`, see
-    inversion.Status; `iterations`; `starts`: how many were needed."""
+    Status; `iterations`; `starts`: how many were needed."""
 
     x: State12
     covariance: Float[Array, "12 12"]

@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.stats import chi2
 from tqdm import tqdm
 
+from difsim import Status
 from experiments.cobbles import estimation_pictures
 from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
 from experiments.cobbles.cameras import stacked
@@ -42,7 +43,6 @@ from experiments.cobbles.paper_estimation import (
 )
 from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
-from inversion import Status
 
 SCENARIOS = (1, 2, 3)
 NAMES = ("position", "velocity", "mrp", "spin")
@@ -218,7 +218,7 @@ def run_estimate(
             problem = ArcProblem(known[b], track, errors.pixel, OUTLIER, guess, BOX)
             fit = fit_unknown(problem)
             slope = eqx.filter_jit(considered)(fit, problem)
-            if not (float(fit.rms) <= WRONG and Status(int(fit.status)).converged):
+            if not (float(fit.rms) <= WRONG and Status(int(fit.status)).is_converged):
                 raise ValueError(
                     f"{where}: no motion fits: rms {float(fit.rms) * float(errors.pixel):.1f} px, "
                     f"{Status(int(fit.status)).name}: check the calibration, the markers' names and the arcs"

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim import Status
 from difsim.body import RigidBody
 from difsim.dynamics import Pair, PairState
 from difsim.stepping import simulate
@@ -36,11 +37,11 @@ from experiments.cobbles.paper import FRICTION, INCLINATION, RESTITUTION
 from experiments.cobbles.paper_estimation import ACCELERATION, ARCS, BOX, EPOCHS, INERTIA_ERROR, MASS_ERROR
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import View, facing, hidden
-from inversion import Status, map_batched
+from inversion import map_batched
 
 STARTS = 4  # at most, from one guess after another
 ACCEPTABLE = 25.0  # px, rms of a fit: calibrations of Table 13 leave up to 10, a wrong attitude hundreds
-ENDED = [s for s in Status if s.converged]
+ENDED = [s for s in Status if s.is_converged]
 
 
 class Disturbances(eqx.Module):

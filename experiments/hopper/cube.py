@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from difsim import Status
 from difsim.body import RigidState
 from difsim.dynamics import Hopper, HopperState
-from difsim.stepping import Settled, Status, Still, settle
+from difsim.stepping import Adaptive, AtRest, Solution, simulate
 from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
 from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
@@ -66,8 +67,10 @@ def run(out: Path, quick: bool) -> dict:
     }
 
 
-def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Settled:
-    return settle(model, state, jnp.asarray(times), Still(*still), rtol=TOLERANCE, atol=TOLERANCE, throw=False)
+def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:
+    solver = Adaptive(TOLERANCE, TOLERANCE, max_steps=100_000)
+    until = AtRest(*still)
+    return simulate(model, state, jnp.asarray(times), solver=solver, until=until, throw=False, gradient="ignore")
 
 
 def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
@@ -78,7 +81,7 @@ def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
     early = np.linspace(0.0, 0.6 * end, count // 2, endpoint=False)
     # A little longer than the end: it is rest that ends it again.
     found = _settle(model, state, np.append(early, np.linspace(0.6 * end, 1.001 * end, count - len(early))))
-    seen = observe(model, found.states)
+    seen = observe(model, found)
     body = found.states.body
     path = np.linalg.norm(np.diff(np.asarray(body.position), axis=0), axis=1).sum()
     return xr.Dataset(
@@ -90,11 +93,11 @@ def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
             "touching": ("sample", np.asarray(seen["push"]) > 0.01 * MASS * gravity),
             **{f"energy_{k}": _row("sample", v, "J") for k, v in seen["energy"].items()},
             "status": Status(int(found.status)).name,
-            "settling_time": ((), float(found.time), {"unit": "s"}),
-            "touch_time": ((), float(found.touch_time), {"unit": "s"}),
-            "contacts": int(found.contacts),
-            "steps": int(found.steps),
-            "steps_per_contact": float(found.steps_per_contact),
+            "settling_time": ((), float(found.stats.rest_time), {"unit": "s"}),
+            "touch_time": ((), float(found.stats.contact_time), {"unit": "s"}),
+            "contacts": int(found.stats.contacts),
+            "steps": int(found.stats.steps),
+            "steps_per_contact": float(found.stats.steps_per_contact),
             "path": ((), path, {"unit": "m"}),
             "gravity": ((), gravity, {"unit": "m/s2"}),
         },
@@ -106,8 +109,7 @@ def _collision(model: Hopper, falls: xr.Dataset, law: str, count: int) -> xr.Dat
     """The first contact of the throw on Phobos, from 10 ms before it to 110 ms after its start."""
     touch = float(falls["touch_time"].sel(law=law, target="phobos"))
     times = np.append(0.0, touch + np.linspace(-0.01, 0.11, count - 1))
-    states = _settle(model, thrown(model), times, NEVER).states
-    seen = observe(model, states)
+    seen = observe(model, _settle(model, thrown(model), times, NEVER))
     after = slice(1, None)
     return xr.Dataset(
         {
@@ -129,7 +131,7 @@ def _slide(slip_speed: float, normal, count: int) -> xr.Dataset:
     )
     times = np.linspace(0.0, SLIDE, count)
     found = _settle(model, state, times, NEVER)
-    seen = observe(model, found.states)
+    seen = observe(model, found)
     return xr.Dataset(
         {
             "slide_time": _row("moment", times, "s"),

@@ -18,10 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim.stepping import Status, settle
+from difsim import Status
+from difsim.stepping import Adaptive, Outside, simulate
 from experiments.cache import CACHE
 from experiments.hopper import ensemble_pictures
-from experiments.hopper.imhotep import World, inertia, minerva, regolith, released, still, world
+from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
@@ -132,30 +133,28 @@ def member(place: World):
             jnp.stack([case["east_velocity"], case["north_velocity"], case["up_velocity"]]),
             jnp.stack([case["spin_x"], case["spin_y"], case["spin_z"]]),
         )
-        end = settle(
+        end = simulate(
             model,
             state,
             jnp.array([0.0, LONGEST]),
-            still(),
-            region=place.surface.box,
-            rtol=TOLERANCE,
-            atol=TOLERANCE,
-            max_steps=STEPS,
+            solver=Adaptive(TOLERANCE, TOLERANCE, max_steps=STEPS),
+            until=(at_rest(), Outside(place.surface.box)),
             throw=False,
+            gradient="ignore",
         )
         settled = end.status == Status.OK
         rest = jnp.where(settled, place.local(end.last.body.position), jnp.nan)
         tilt, lever = posture(model, end.last)
         return {
             "status": end.status,
-            "settling_time": end.time,
-            "touch_time": end.touch_time,
+            "settling_time": end.stats.rest_time,
+            "touch_time": end.stats.contact_time,
             "rest_east": rest[0],
             "rest_north": rest[1],
             "tilt": jnp.where(settled, tilt, jnp.nan),
             "lever": jnp.where(settled, lever, jnp.nan),
-            "contacts": end.contacts,
-            "steps": end.steps,
+            "contacts": end.stats.contacts,
+            "steps": end.stats.steps,
         }
 
     return one

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from difsim.stepping import Status
+from difsim import Status
 from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}

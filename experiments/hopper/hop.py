@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim.stepping import AbstractMethod, Sensitivities, Solution, ToContact, simulate
+from difsim.stepping import AbstractSolver, Adaptive, AtContact, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.hopper import track_pictures
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
@@ -28,7 +28,8 @@ TARGET = (1.5, 0.5)  # m from where it rests
 SIGMA = 0.01  # m
 GREATEST = 4.5e-3  # N m s that each wheel can hold; 2H/SPIN_UP must not tip the cube: m g a/2 = 1.7e-5 N m
 GUESS = {"momentum_x": 1e-3, "momentum_y": 2e-3}  # a third of the distance, 45 degrees off
-SEARCH = Sensitivities(1e-7, 1e-7, resolve=0.0)
+FINE = Adaptive(1e-12, 1e-12, order=8)  # of the flight
+SEARCH = Adaptive(1e-7, 1e-7, resolve=0.0)
 
 
 class Hop(eqx.Module):
@@ -36,15 +37,22 @@ class Hop(eqx.Module):
 
     start: RigidState
     friction: Scalar = number(default=FRICTION)
-    method: AbstractMethod = SEARCH
+    solver: AbstractSolver = SEARCH
 
     def follow(self, momentum: Float[Array, "3"]) -> tuple[Wheeled, Solution, Solution]:
         """On the ground until CLEAR after the stop, and the flight from there to the first touch."""
         hopper = cube(HERE, Ground(friction=self.friction))
         model = Wheeled(hopper, TorqueProfile(momentum, SPIN_UP, BRAKE))
         times = jnp.array([0.0, SPIN_UP, SPIN_UP + 0.5 * BRAKE, SPIN_UP + BRAKE, SPIN_UP + BRAKE + CLEAR])
-        thrown = simulate(model, model.start(hopper.start(self.start)), times, method=self.method, throw=False)
-        flight = simulate(hopper, thrown.last.hopper, jnp.array([0.0, 5000.0]), method=ToContact(), throw=False)
+        thrown = simulate(model, model.start(hopper.start(self.start)), times, solver=self.solver, throw=False)
+        flight = simulate(
+            hopper,
+            thrown.last.hopper,
+            jnp.array([0.0, 5000.0]),
+            solver=FINE,
+            until=AtContact(),
+            throw=False,
+        )
         return model, thrown, flight
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
@@ -88,11 +96,11 @@ LIFT_OFF = {  # closed form thresholds of the spin about the edge, rad/s
 }
 
 
-def problem(target: tuple[float, float] = TARGET, method: AbstractMethod = SEARCH) -> Problem:
+def problem(target: tuple[float, float] = TARGET, solver: AbstractSolver = SEARCH) -> Problem:
     """The wheels' momentum that lands at `target` m."""
     unknown = {k: Bounded(-GREATEST, GREATEST, "N m s") for k in GUESS}
     return Problem(
-        unknown, Hop(at_rest(), method=method), Observations({"landing": Observation(target, SIGMA, "m")})
+        unknown, Hop(at_rest(), solver=solver), Observations({"landing": Observation(target, SIGMA, "m")})
     )
 
 
@@ -119,7 +127,7 @@ def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, li
     derivative for central differences to find: give momenta that are more than 5e-6 N m s beside that.
     """
     h = 1e-6  # N m s: shorter ones show the noise of the values, longer ones their curvature
-    strict = problem(method=Sensitivities(1e-11, 1e-11, resolve=0.0))
+    strict = problem(solver=Adaptive(1e-11, 1e-11, resolve=0.0))
     around = momenta[:, None] + np.array([[h, 0], [-h, 0], [0, h], [0, -h]])
     places, _exact, _ = (np.asarray(x) for x in slopes(strict, jnp.asarray(around.reshape(-1, 2))))
     places = places.reshape(-1, 4, 2)
@@ -127,7 +135,7 @@ def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, li
     size = np.abs(differences).max(axis=(1, 2))
     errors = {}
     for tolerance in tolerances:
-        loose = problem(method=Sensitivities(tolerance, tolerance, resolve=0.0))
+        loose = problem(solver=Adaptive(tolerance, tolerance, resolve=0.0))
         _, found, _ = slopes(loose, jnp.asarray(momenta))
         errors[f"{tolerance:g}"] = (np.abs(np.asarray(found) - differences).max(axis=(1, 2)) / size).tolist()
     return errors
@@ -156,7 +164,7 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
     closed = [rigid(h) for h in along]
     values = jnp.array([found.values[k] for k in GUESS] + [0.0])
     _, thrown, flight = eqx.filter_jit(inverse.predict.follow)(values)
-    energy = sum(np.asarray(part) for part in thrown.ledger["energy"].values())
+    energy = sum(np.asarray(part) for part in thrown.energy.values())
     checked = np.array([[2e-5, 2e-3], [-2e-5, 2e-3], [-5e-4, 2e-3], [-1e-3, 3e-3], [-1.5e-3, 4e-3]])
     summary = {
         "target_m": TARGET,

@@ -15,7 +15,7 @@ from difsim.dynamics import Hopper, HopperState
 from difsim.gravity import AbstractField
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape import AbstractSDF, Patch, Rough, Window
-from difsim.stepping import Still
+from difsim.stepping import AtRest
 from difsim.typing import Mat3, Scalar, Vec3, number
 from experiments.agilkia.worlds import coarse_of, fast_field_of, lobes_67p, shape_of
 from experiments.hopper.scenes import Ground
@@ -74,9 +74,9 @@ def regolith() -> Ground:
     return Ground(restitution=0.6, friction=0.6, rolling=5e-3, spin_speed=1e-3)
 
 
-def still() -> Still:
+def at_rest() -> AtRest:
     """Rest: a top of a hop passes in 2 speed/g = 1 s, far less than the hold."""
-    return Still(speed=1e-4, spin=1e-3, hold=10.0)
+    return AtRest(speed=1e-4, spin=1e-3, hold=10.0)
 
 
 def effective(field: AbstractField, x: Vec3) -> Vec3:

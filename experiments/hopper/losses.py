@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.stats import chi2
 
-from difsim.stepping import AbstractMethod, Sensitivities
+from difsim.stepping import Adaptive, Forward
 from difsim.typing import Scalar, number
 from experiments.hopper.track import (
     BOUNCES,
@@ -34,7 +34,7 @@ UNKNOWN = {
     "depth": Log(5e-4, 8e-3, "m"),
 }
 KNOWN = {"depth": 2e-3}  # m at 0.1 m/s: the stiffness, which a track hardly sees
-SEARCH = Sensitivities(1e-7, 1e-7, weight=0.1, resolve=0.0)
+SEARCH = Adaptive(1e-7, 1e-7, resolve=0.0), Forward(weight=0.1)
 STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
 # What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
 SLACK = np.repeat([1e-5, 1e-6, 1e-5, 1e-6], 3)
@@ -50,11 +50,10 @@ class Whole(eqx.Module):
 
     track: Track
     horizon: Scalar = number()
-    method: AbstractMethod = SEARCH
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
         times = jnp.minimum(jnp.concatenate([jnp.zeros(1), self.track.times.ravel()]), self.horizon)
-        solution = follow(values, self.track.release, times, self.method)
+        solution = follow(values, self.track.release, times, *SEARCH)
         body = jax.tree.map(lambda x: x[1:], solution.states.body)
         seen = self.track.seen.attitude.reshape(-1, 4)
         return {
@@ -76,7 +75,6 @@ class Arcs(eqx.Module):
     estimates: Estimates
     shifts: Float[Array, "flights 12"]
     used: Bool[Array, "arcs"]
-    method: AbstractMethod = SEARCH
 
     def miss(self, values: dict[str, Array], arc: Array, shift: Float[Array, "12"]) -> tuple[Array, Array]:
         """How one arc with its start at `shift` misses the next estimate [12], and whether it is valid."""
@@ -84,7 +82,7 @@ class Arcs(eqx.Module):
         middles = self.estimates.times[arc], self.estimates.times[arc + 1]
         span = jnp.stack([self.track.times[arc, -1], self.track.times[arc + 1, 0]])
         begun = flown(moved(state, self.estimates.spreads[arc] @ shift), span[0] - middles[0])
-        solution = follow(values, begun, span, self.method)
+        solution = follow(values, begun, span, *SEARCH)
         return change(flown(solution.last.body, middles[1] - span[1]), after), solution.ok
 
     def each(self, do, empty):

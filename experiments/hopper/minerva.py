@@ -7,16 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from difsim import Status
 from difsim.dynamics import Hopper
-from difsim.stepping import Settled, Status, settle
+from difsim.stepping import Adaptive, Outside, Solution, simulate
 from experiments.cache import CACHE
 from experiments.hopper import minerva_pictures
-from experiments.hopper.imhotep import SPACING, World, heights, minerva, released, still, world
+from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
 
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
-LONGEST, SEED, TOLERANCE = 2e4, 1, 1e-7
+LONGEST, SEED = 2e4, 1
+VALUES = {"solver": Adaptive(1e-7, 1e-7, max_steps=100_000), "gradient": "ignore"}
 
 
 def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
@@ -25,7 +27,7 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
     place = world(shape, CACHE / "worlds", SPACING)
     model = minerva(place, SEED)
     found = _release(model, place, count)
-    seen = observe(model, found.states)
+    seen = observe(model, found)
     result = _table(model, place, found, seen, 61 if quick else 161)
     result.to_netcdf(out / "result.nc", engine="h5netcdf")
     minerva_pictures.draw(result, out)
@@ -57,29 +59,28 @@ def _on_the_paper_grid(shape: str, count: int) -> dict:
     return {"grid_m": COARSE, **_numbers(model, place, _release(model, place, count))}
 
 
-def _release(model: Hopper, place: World, count: int) -> Settled:
+def _release(model: Hopper, place: World, count: int) -> Solution:
     """Until rest, sampled evenly from the release on."""
     state = released(model, place, *(jnp.asarray(v) for v in START))
 
-    def follow(last: float) -> Settled:
+    def follow(last: float) -> Solution:
         times = jnp.linspace(0.0, last, count)
-        return settle(
-            model, state, times, still(), region=place.surface.box, rtol=TOLERANCE, atol=TOLERANCE, throw=False
-        )
+        until = at_rest(), Outside(place.surface.box)
+        return simulate(model, state, times, **VALUES, until=until, throw=False)
 
     return follow(1.001 * float(follow(LONGEST).times[-1]))
 
 
-def _numbers(model: Hopper, place: World, found: Settled) -> dict:
-    touch, rest = (place.local(s.body.position) for s in (found.touchdown, found.last))
+def _numbers(model: Hopper, place: World, found: Solution) -> dict:
+    touch, rest = (place.local(s.body.position) for s in (found.stats.contact_state, found.last))
     track = np.asarray(place.local(found.states.body.position))
     tilt, lever = posture(model, found.last)
-    after = np.asarray(found.times) >= float(found.touch_time)
+    after = np.asarray(found.times) >= float(found.stats.contact_time)
     return {
         "status": Status(int(found.status)).name,
-        "touchdown_time_s": float(found.touch_time),
-        "touchdown_speed_m_s": float(jnp.linalg.norm(found.touchdown.body.velocity)),
-        "settling_time_s": float(found.time),
+        "touchdown_time_s": float(found.stats.contact_time),
+        "touchdown_speed_m_s": float(jnp.linalg.norm(found.stats.contact_state.body.velocity)),
+        "settling_time_s": float(found.stats.rest_time),
         "touchdown_m": np.asarray(touch).tolist(),
         "rest_m": np.asarray(rest).tolist(),
         "axis_to_normal_deg": float(jnp.degrees(tilt)),
@@ -87,13 +88,13 @@ def _numbers(model: Hopper, place: World, found: Settled) -> dict:
         "last_spin_rad_s": float(jnp.linalg.norm(found.last.body.spin)),
         "distance_from_touchdown_m": float(jnp.linalg.norm(rest - touch)),
         "path_from_touchdown_m": float(np.linalg.norm(np.diff(track[after], axis=0), axis=1).sum()),
-        "contacts": int(found.contacts),
-        "steps": int(found.steps),
-        "steps_per_contact": float(found.steps_per_contact),
+        "contacts": int(found.stats.contacts),
+        "steps": int(found.stats.steps),
+        "steps_per_contact": float(found.stats.steps_per_contact),
     }
 
 
-def _table(model: Hopper, place: World, found: Settled, seen: dict, nodes: int) -> xr.Dataset:
+def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int) -> xr.Dataset:
     """The track in local axes, and the ground's height under all of it and about the place of rest."""
     track = np.asarray(place.local(found.states.body.position))
     gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
@@ -122,9 +123,9 @@ def _table(model: Hopper, place: World, found: Settled, seen: dict, nodes: int) 
         coords={"time": ("time", np.asarray(found.times), {"unit": "s"}), "axis": ["east", "north", "up"]},
         attrs={
             "status": Status(int(found.status)).name,
-            "settling_time_s": float(found.time),
-            "touch_time_s": float(found.touch_time),
-            "contacts": int(found.contacts),
+            "settling_time_s": float(found.stats.rest_time),
+            "touch_time_s": float(found.stats.contact_time),
+            "contacts": int(found.stats.contacts),
             "site": np.asarray(place.site),
         },
     )

@@ -8,6 +8,7 @@ import numpy as np
 from difsim import rotation, safe
 from difsim.contact import effective_arm
 from difsim.dynamics import Hopper, HopperState
+from difsim.stepping import Solution
 from difsim.typing import Scalar
 
 MECHANICAL = ("kinetic", "rotation", "potential", "centrifugal", "elastic")
@@ -44,8 +45,8 @@ def _points(model: Hopper, state: HopperState) -> tuple[jax.Array, jax.Array]:
 
 
 @eqx.filter_jit
-def observe(model: Hopper, states: HopperState) -> dict[str, jax.Array]:
-    """Of states with a leading axis [T]: `speed` m/s, `spin` rad/s, `slip` m/s, `push` N of the ground, and the
+def observe(model: Hopper, solution: Solution) -> dict[str, jax.Array]:
+    """Of a solution at its times [T]: `speed` m/s, `spin` rad/s, `slip` m/s, `push` N of the ground, and the
     parts of the `energy` J."""
 
     def one(state):
@@ -54,10 +55,9 @@ def observe(model: Hopper, states: HopperState) -> dict[str, jax.Array]:
             "spin": safe.norm(state.body.spin),
             "slip": slip(model, state),
             "push": safe.norm(model.wrench(state).force),
-            "energy": model.ledger(0.0, state)["energy"],
         }
 
-    return jax.vmap(one)(states)
+    return jax.vmap(one)(solution.states) | {"energy": solution.energy}
 
 
 def mechanical(energy: dict[str, np.ndarray]) -> np.ndarray:

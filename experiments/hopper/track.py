@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.body import RigidState
-from difsim.stepping import Sensitivities, Solution, simulate
+from difsim.stepping import Adaptive, Solution, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.hopper.scenes import GRAVITY, Ground, cube
 
@@ -18,7 +18,7 @@ SAMPLES = 6  # of each flight
 NOISE = {"position": 2e-3, "attitude": np.radians(0.5), "spin": 5e-4}  # m, rad, rad/s
 SHORTEST = 1.2  # s: contacts that are closer together than this are one bounce
 GRID = np.linspace(0.0, 240.0, 2401)  # s, on which bounces are found and samples lie
-TRUTH = Sensitivities(1e-9, 1e-9, resolve=0.0)
+TRUTH = Adaptive(1e-9, 1e-9, resolve=0.0)
 
 
 def build(values: dict[str, Scalar]):
@@ -36,9 +36,9 @@ def release(draw: Float[Array, "9"]) -> RigidState:
     )
 
 
-def follow(values: dict[str, Scalar], start: RigidState, times: Array, method) -> Solution:
+def follow(values: dict[str, Scalar], start: RigidState, times: Array, solver, derivative=None) -> Solution:
     model = build(values)
-    return simulate(model, model.start(start), times, method=method, throw=False)
+    return simulate(model, model.start(start), times, solver=solver, derivative=derivative, throw=False)
 
 
 @eqx.filter_jit

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from difsim.stepping import Status
+from difsim import Status
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.records import provenance

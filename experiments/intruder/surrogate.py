@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim.stepping import Status
+from difsim import Status
 from difsim.typing import Scalar
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop

@@ -1,0 +1,89 @@
+"""What is integrated beside the state: the power that leaves a model's energies, and what a user asks for.
+
+They are numbers of the solve like those of the state, with tangents and under its error control. Outside of the error
+norm they would be wrong where a power jumps and the state does not: where a clipped force ends, the energy balance of
+an impact would close to 1e-3 only, at a tolerance of 1e-9.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from difsim.dynamics import AbstractImpactModel, AbstractModel
+from difsim.typing import Scalar, as_float
+
+Integrands = Callable[[AbstractModel, Scalar, Any], dict[str, Any]]
+
+
+class Beside(eqx.Module):
+    """The integrals of a run by name: `taken` from the model's energies, J, and those that were `asked` for."""
+
+    taken: dict[str, Any]
+    asked: dict[str, Any]
+
+
+class Integrating(AbstractModel):
+    """`model`, whose state is joined by its integrals: (state, `Beside`).
+
+    **Arguments:** `model`; `integrands(model, t, state)`, rates by name, or None.
+    """
+
+    model: AbstractModel
+    integrands: Integrands | None = None
+
+    def start(self, t: Scalar, state: Any) -> tuple[Any, Beside]:
+        """The state with all integrals at zero."""
+        taken = jax.eval_shape(lambda: self.model.rates(t, state)[1])
+        if isinstance(self.model, AbstractImpactModel):
+            taken = taken | jax.eval_shape(lambda: self.model.impact(t, state)[1])
+        dtype = ravel_pytree(state)[0].dtype
+        zeros = lambda tree: jax.tree.map(lambda x: jnp.zeros(x.shape, dtype), tree)  # noqa: E731
+        return state, Beside(zeros(taken), zeros(jax.eval_shape(lambda: self._asked(t, state))))
+
+    def vector_field(self, t, state):
+        motion, beside = state
+        rate, power = self.model.rates(t, motion)
+        taken = {name: power.get(name, jnp.zeros_like(x)) for name, x in beside.taken.items()}
+        return rate, Beside(taken, self._asked(t, motion))
+
+    def boundary(self, t: Scalar, state: Any) -> Scalar:
+        return self.model.boundary(t, state[0])
+
+    def impact(self, t: Scalar, state: Any) -> Any:
+        motion, beside = state
+        motion, taken = self.model.impact(t, motion)
+        total = {name: x + taken.get(name, jnp.zeros_like(x)) for name, x in beside.taken.items()}
+        return motion, Beside(total, beside.asked)
+
+    def lies(self, t: Scalar, state: Any) -> Any:
+        return self.model.lies(t, state[0])
+
+    def approach(self, t, state):
+        return self.model.approach(t, state[0])
+
+    def energy(self, t, state):
+        """The parts of the energy and what was taken from them: their sum is constant."""
+        motion, beside = state
+        parts = self.model.energy(t, motion)
+        return parts | beside.taken if parts else {}
+
+    def scales(self, t, state):
+        """Energies in units of a third of the kinetic energy that all of the state's units make; others in SI."""
+        motion, beside = state
+        origin, unit = self.model.scales(t, motion)
+        fast = self.model.energy(t, jax.tree.map(jnp.add, origin, unit)) if beside.taken else {}
+        energy = jnp.asarray(fast.get("kinetic", 3.0)) / 3
+        energy = jnp.where(energy > 0, energy, 1.0)
+        taken = {name: energy * jnp.ones_like(x) for name, x in beside.taken.items()}
+        zeros, ones = (jax.tree.map(of, beside.asked) for of in (jnp.zeros_like, jnp.ones_like))
+        return (origin, Beside(jax.tree.map(jnp.zeros_like, taken), zeros)), (unit, Beside(taken, ones))
+
+    def starts_inside(self, state):
+        return self.model.starts_inside(state[0])
+
+    def _asked(self, t: Scalar, motion: Any) -> dict[str, Any]:
+        return {} if self.integrands is None else jax.tree.map(as_float, self.integrands(self.model, t, motion))
