@@ -189,6 +189,15 @@ def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
     return inverse3(matrix) @ vector
 
 
+def spin_rate(inertia: Mat3, spin: Vec3, torque: Vec3 | float = 0.0, stored_momentum: Vec3 | float = 0.0) -> Vec3:
+    """Euler's equations, I ω' = τ - ω × (I ω + h), solved for ω'.
+
+    **Arguments:** `inertia` I [3, 3] kg m², `spin` ω [3] rad/s, `torque` τ [3] N m and `stored_momentum` h [3] N m s
+    of wheels inside, all in the body frame. **Returns:** ω' [3], rad/s².
+    """
+    return solve3(inertia, torque - jnp.cross(spin, inertia @ spin + stored_momentum))
+
+
 def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
     """On the host: the orthonormal matrix nearest to one that was published with a few digits."""
     left, _, right = np.linalg.svd(np.asarray(matrix))

@@ -74,14 +74,30 @@ def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(nonzero, _quotient(a, jnp.where(nonzero, b, 1.0)), 0.0)
 
 
+def positive_part(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """max(0, x), with zero derivative in x = 0; NaN stays NaN, and does not make a force vanish."""
+    return jnp.where(x <= 0, 0.0, x)
+
+
 def power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> Float[Array, "*n"]:
     """x^exponent for x > 0, and 0 with zero derivative for x ≤ 0."""
     guarded = x <= 0
-    return jnp.where(guarded, 0.0, jnp.where(guarded, 1.0, x) ** exponent)
+    return jnp.where(guarded, 0.0, _power(jnp.where(guarded, 1.0, x), exponent))
+
+
+def _power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> Float[Array, "*n"]:
+    """x^exponent; a known multiple of 1/4, as contacts have, by square roots: a third of the time of a power."""
+    if not isinstance(exponent, float | int) or not 0 <= 4 * exponent <= 16 or (4 * exponent) % 1:
+        return x**exponent
+    whole, quarters = divmod(int(4 * exponent), 4)
+    value = x**whole
+    if quarters >= 2:
+        value = value * jnp.sqrt(x)
+    return value * jnp.sqrt(jnp.sqrt(x)) if quarters % 2 else value
 
 
 def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
-    """max(x, 0) with a smooth onset: width · log(1 + exp(x/width)).
+    """max(x, 0) with its corner smoothed: width · log(1 + exp(x/width)).
 
     Always positive, infinitely differentiable, and above max(x, 0) by at most width · log 2 (at x = 0).
     """
@@ -107,7 +123,7 @@ def _(primals, tangents):
 
 
 def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
-    """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring with a smooth onset."""
+    """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring whose force begins as `ramp`."""
     width = as_float(width)
     return width**2 * _ramp_integral(x / width)
 

@@ -21,46 +21,18 @@ os.environ.setdefault("EQX_ON_ERROR", "off")
 import jax
 import tyro
 
-from experiments.agilkia.run import Agilkia
-from experiments.agilkia.run import run as run_agilkia
-from experiments.benchmarks.run import Benchmark
-from experiments.benchmarks.run import run as run_benchmark
+import experiments
 from experiments.cache import CACHE
-from experiments.cliff.run import CliffStudy
-from experiments.cliff.run import run as run_cliff
-from experiments.cobbles.run import Cobbles
-from experiments.cobbles.run import run as run_cobbles
-from experiments.column.run import ColumnStudy
-from experiments.column.run import run as run_column
-from experiments.foot.run import FootStudy
-from experiments.foot.run import run as run_foot
-from experiments.hopper.run import Hopper
-from experiments.hopper.run import run as run_hopper
-from experiments.intruder.run import IntruderStudy
-from experiments.intruder.run import run as run_intruder
-from experiments.sampling.run import Sampling
-from experiments.sampling.run import run as run_sampling
+from experiments.harness import find_studies
 
 
 def main() -> None:
     """Read the command line, set the compilation cache, run."""
-    studies = {
-        "agilkia": (Agilkia, run_agilkia),
-        "hopper": (Hopper, run_hopper),
-        "cobbles": (Cobbles, run_cobbles),
-        "cliff": (CliffStudy, run_cliff),
-        "sampling": (Sampling, run_sampling),
-        "column": (ColumnStudy, run_column),
-        "foot": (FootStudy, run_foot),
-        "intruder": (IntruderStudy, run_intruder),
-        "benchmark": (Benchmark, run_benchmark),
-    }
-    runs = dict(studies.values())
-    options = tyro.extras.subcommand_cli_from_dict({k: v[0] for k, v in studies.items()}, prog="difsim")
+    options = tyro.extras.subcommand_cli_from_dict(find_studies(experiments), prog="difsim")
     jax.config.update("jax_compilation_cache_dir", str(CACHE / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     try:
-        runs[type(options)](options)
+        options.run()
     except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come
         sys.exit(f"difsim: {error}")
 

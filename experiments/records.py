@@ -1,11 +1,14 @@
-"""What every study writes beside its numbers: when and where they were made, and JSON that others can read."""
+"""Provenance of a result, and JSON that others can read."""
 
 import datetime
+import functools
+import importlib.metadata
 import json
 import os
 import platform
-import time
-from collections.abc import Callable
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +16,26 @@ import jax
 
 
 def provenance() -> dict[str, str]:
-    """Date and machine of a result."""
+    """Date, machine, version, commit and command line of a result."""
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",
+        "version": importlib.metadata.version("difsim"),
+        "commit": commit(),
+        "command": shlex.join(["difsim", *sys.argv[1:]]),
     }
 
 
-def record(out: Path, work: Callable[[Path], dict[str, Any]], **about: Any) -> None:
-    """Do the `work` of a study in its folder `out`, made if need be; summary.json, printed too, has what it is
-    `about`, how long it took, and what was found."""
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    found = work(out)
-    seconds = time.perf_counter() - started
-    print(write_json(out / "summary.json", {**about, "wall_seconds": seconds, **provenance(), **found}))
-    print(f"\nwritten to {out}/ in {seconds:.0f} s")
+@functools.cache
+def commit() -> str:
+    """The commit of the source tree, with "+" where files were changed since; "unknown" outside a repository."""
+    try:
+        git = ["git", "-C", str(Path(__file__).parent)]
+        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL, text=True)
+        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit.strip() + ("+" if changed else "")
 
 
 def write_json(path: Path, content: Any) -> str:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from difsim import contact, gravity, shape
+from difsim.contact.friction import TangentialHistory
 from difsim.mesh import TriMesh
 
 
@@ -61,24 +62,26 @@ SHAPES = catalogue(
 )
 
 
-def _normals(onset) -> dict:
+def _normals(regularisation) -> dict:
     """Laws for about 1 kg at 1 m/s: depths of centimetres."""
-    return {
-        "linear": contact.LinearNormal(1e4, 30.0, onset),
-        "linear clipped": contact.LinearClipped(1e4, 60.0, onset),
-        "linear compressive": contact.LinearCompressive(1e4, 90.0, onset),
-        "power 1": contact.PowerLaw(1e4, 30.0, 1, onset),
-        "power 1.5": contact.PowerLaw(1e5, 100.0, 1.5, onset),
-        "power 1.5 clipped": contact.PowerLawClipped(1e5, 100.0, 1.5, onset),
-        "power 2 clipped": contact.PowerLawClipped(1e6, 900.0, 2, onset),
-        "hunt-crossley 1.5": contact.HuntCrossley(1e5, 0.8, 1.5, onset),
-        "hertz": contact.Hertz(1e6, 0.1, onset),
+    parts = {
+        "linear": (contact.Hooke(1e4), contact.TensileDamping(30.0)),
+        "linear clipped": (contact.Hooke(1e4), contact.ClippedDamping(60.0)),
+        "linear compressive": (contact.Hooke(1e4), contact.CompressionDamping(90.0)),
+        "power 1": (contact.PowerLaw(1e4, 1), contact.TensileDamping(30.0)),
+        "power 1.5": (contact.PowerLaw(1e5, 1.5), contact.TensileDamping(100.0)),
+        "power 1.5 clipped": (contact.PowerLaw(1e5, 1.5), contact.ClippedDamping(100.0)),
+        "power 1.5 compressive": (contact.PowerLaw(1e5, 1.5), contact.CompressionDamping(100.0)),
+        "power 2 clipped": (contact.PowerLaw(1e6, 2), contact.ClippedDamping(900.0)),
+        "hunt-crossley 1.5": (contact.PowerLaw(1e5, 1.5), contact.HuntCrossley(0.8)),
+        "hertz": (contact.Hertz(1e6, 0.1), contact.Undamped()),
     }
+    return {name: contact.NormalForce(*of, regularisation) for name, of in parts.items()}
 
 
 NORMALS = catalogue(
-    {f"{name}, smooth": law for name, law in _normals(1e-3).items()}
-    | {f"{name}, sharp": law for name, law in _normals(contact.Sharp()).items()}
+    {f"{name}, smoothed": law for name, law in _normals(1e-3).items()}
+    | {f"{name}, not smoothed": law for name, law in _normals(contact.NoSmoothing()).items()}
 )
 
 # Every friction as a function of (normal force, slip velocity).
@@ -108,6 +111,6 @@ COHESIONS = catalogue(
 
 def spring_force(law, normal_force, slip_velocity):
     """Force after one step of a spring that was loaded a little before."""
-    history = contact.TangentialHistory(jnp.array([0.2, -0.1, 0.0]), 2e3)
+    history = TangentialHistory(jnp.array([0.2, -0.1, 0.0]), 2e3)
     normal = jnp.array([0.0, 0.0, 1.0])
     return law.advance(history, jnp.array(1e-3), normal_force, slip_velocity, normal, 1e-4).force

@@ -7,16 +7,9 @@ import numpy as np
 
 from difsim import contact
 from difsim.body import RigidBody, RigidState
-from difsim.contact import (
-    AbstractFrictionDistribution,
-    AbstractNormal,
-    AbstractOnset,
-    Ball,
-    Sharp,
-    Smooth,
-    SurfaceContact,
-    Vertices,
-)
+from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, Smoothing, SurfaceContact, Vertices
+from difsim.contact.friction_distribution import AbstractFrictionDistribution
+from difsim.contact.regularisation import AbstractRegularisation
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
@@ -36,8 +29,8 @@ IMPACT = 0.1  # m/s, at which the last has its restitution
 FRICTIONS = ["each point", "effective point", "spring", "Mindlin"]
 
 
-class Width(AbstractOnset):
-    """`Smooth(width)`, or `Sharp()` for width 0."""
+class Width(AbstractRegularisation):
+    """`Smoothing(width)`, or `NoSmoothing()` for width 0."""
 
     width: Scalar = number()
 
@@ -50,24 +43,24 @@ class Width(AbstractOnset):
         return 20 * self.width
 
     def penetration(self, depth):
-        smooth = Smooth(jnp.where(self.width > 0, self.width, 1.0)).penetration(depth)
-        return jnp.where(self.width > 0, smooth, Sharp().penetration(depth))
+        smooth = Smoothing(jnp.where(self.width > 0, self.width, 1.0)).penetration(depth)
+        return jnp.where(self.width > 0, smooth, NoSmoothing().penetration(depth))
 
 
-class OneNormal(AbstractNormal):
-    laws: tuple[AbstractNormal, ...]
+class OneNormal(AbstractNormalForce):
+    laws: tuple[AbstractNormalForce, ...]
     which: Scalar = number()
-    onset: AbstractOnset
+    regularisation: AbstractRegularisation
 
     @property
     def is_discontinuous(self):
         return True
 
-    def stored(self, delta):
-        return self._choose([lambda law=law: law.stored(delta) for law in self.laws])
+    def force(self, depth, rate):
+        return self._choose([lambda law=law: law.force(depth, rate) for law in self.laws])
 
-    def damped(self, elastic, delta, rate):
-        return self._choose([lambda law=law: law.damped(elastic, delta, rate) for law in self.laws])
+    def elastic_energy(self, depth):
+        return self._choose([lambda law=law: law.elastic_energy(depth) for law in self.laws])
 
     def _choose(self, options):
         return jax.lax.switch(self.which.astype(int), options)
@@ -89,16 +82,20 @@ class OneFriction(AbstractFrictionDistribution):
 
 def normal(name, e=1.0, width=0.0, mass=MASS) -> OneNormal:
     """One of `NORMALS` of `STIFFNESS` that returns `e` for `mass`."""
-    onset = Width(width)
+    width, tensile, clipped = Width(width), contact.TensileDamping, contact.ClippedDamping
+
+    def viscous(elastic, damping):
+        return contact.NormalForce.from_restitution(e, elastic, width, mass=mass, damping=damping)
+
     laws = [
-        kind.from_restitution(e, STIFFNESS, mass, onset)
-        for kind in (contact.LinearNormal, contact.LinearClipped, contact.LinearCompressive)
+        viscous(contact.Hooke(STIFFNESS), damping) for damping in (tensile, clipped, contact.CompressionDamping)
     ]
-    for kind in (contact.PowerLaw, contact.PowerLawClipped):
-        laws += [kind.from_restitution(e, STIFFNESS, p, mass, onset) for p in (1, 1.5, 2)]
-    laws.append(contact.Hertz(0.75 * STIFFNESS, 1.0, onset))
-    laws.append(contact.HuntCrossley.from_restitution(e, STIFFNESS, 1.5, IMPACT, onset))
-    return OneNormal(tuple(laws), float(NORMALS.index(name)), onset)
+    for damping in (tensile, clipped):
+        laws += [viscous(contact.PowerLaw(STIFFNESS, p), damping) for p in (1, 1.5, 2)]
+    laws.append(contact.NormalForce(contact.Hertz(0.75 * STIFFNESS, 1.0), contact.Undamped(), width))
+    power = contact.PowerLaw(STIFFNESS, 1.5)
+    laws.append(contact.NormalForce.from_restitution(e, power, width, speed=IMPACT))
+    return OneNormal(tuple(laws), float(NORMALS.index(name)), width)
 
 
 def friction_law(name, friction=0.0, speed=1e-3, spring=4e4, sticking=None) -> OneFriction:

@@ -6,10 +6,10 @@ import numpy as np
 
 from difsim import rotation
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, LinearClipped, Regolith
+from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
-from experiments.agilkia.scenario import phases
+from experiments.agilkia.catalogue import phases
 
 NAMES = ("h_c", "log D_p", "density", "log E_p", "c_f", "scenario", "edge offset", "tilt x", "tilt y", "heading")
 P0 = jnp.array([0.27, np.log10(1.4e-4), 1443.0, 8.0, 0.6, 0.0, 0.0, 0.02, -0.03, 0.1])
@@ -22,7 +22,7 @@ FEET = np.stack([1.2 * np.cos(_AZIMUTH), 1.2 * np.sin(_AZIMUTH), np.full(3, -0.7
 HIPS = np.stack([0.2 * np.cos(_AZIMUTH), 0.2 * np.sin(_AZIMUTH), np.full(3, -0.40)], 1)
 OUT, ALONG = np.array([-0.5, np.sqrt(0.75), 0.0]), np.array([-np.sqrt(0.75), -0.5, 0.0])
 CENTRAL, MAXWELL = CentralDamper(567.0, 0.0426), MaxwellLegs(567.0)
-BOX, RESTITUTION = Hull([1.0, 1.0, 0.7], LinearClipped.from_restitution(0.2, 2e4, 96.3, 2e-3)), 0.2
+BOX, RESTITUTION = Hull([1.0, 1.0, 0.7], NormalForce.from_restitution(0.2, Hooke(2e4), 2e-3, mass=96.3)), 0.2
 
 
 def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=1.69e-4, hull=None):

@@ -20,7 +20,7 @@ from scipy.spatial import ConvexHull
 from experiments.agilkia.baseline import OPTIMUM, paper_objective
 from experiments.agilkia.chain import chain_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.run import Agilkia, run
+from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Observation, Observations, Problem
@@ -181,7 +181,7 @@ def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="--starts 0 must be at least 1"):
         Agilkia(starts=0)
     with pytest.raises(ValueError, match=r"result\.nc is not there: run without --stage pictures first"):
-        run(Agilkia(stage="pictures", out=tmp_path))
+        Agilkia(stage="pictures", out=tmp_path).run()
 
 
 def test_a_shape_in_metres_is_refused(tmp_path):

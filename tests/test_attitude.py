@@ -1,12 +1,14 @@
 """Attitudes that are none: refused by name, value and remedy, and a status where nothing can be refused."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import AtRest, Status
 from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
@@ -90,7 +92,7 @@ def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
     good = model.start(state((0.0, 0.0, 1.0)))
     bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
     times = jnp.array([0.0, 1e-3])
-    for run in (simulate, settle):
+    for run in (simulate, partial(simulate, until=AtRest())):
         with pytest.raises(ValueError, match=r"body\.attitude = .* has the length"):
             run(model, bad, times, throw=False)
         found = jax.jit(lambda s: run(model, s, times, throw=False).status)  # noqa: B023

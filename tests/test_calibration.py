@@ -16,7 +16,6 @@ from experiments.foot import calibrate, calibration, footpads
 from experiments.foot.calibration import Calibration, fitted, read, unseen
 from experiments.foot.footpads import Throw, judged, throws
 from experiments.foot.run import FootStudy
-from experiments.foot.run import run as run_foot
 from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
 from experiments.foot.thrown import law_fall
 from inversion import Gaussian
@@ -159,7 +158,7 @@ def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrate, "CACHE", tmp_path)
     monkeypatch.setattr("experiments.foot.soils.CACHE", tmp_path)
     options = FootStudy(stage="calibrate", quick=True, out=tmp_path / "out")
-    run_foot(options)
+    options.run()
     known = read(tmp_path / "out" / calibration.TABLE.name)
     assert known.inertia > 0 and known.sigma > 0
     assert (tmp_path / "out" / "factors.png").stat().st_size > 10_000
@@ -168,4 +167,4 @@ def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch):
         assert row["lost"] > 0 and row["way"] > 0 and row["unrest"] < 0.01
     # Nothing is thrown again.
     monkeypatch.setattr(footpads.Range, "__call__", lambda *_: pytest.fail("thrown again"))
-    run_foot(options)
+    options.run()

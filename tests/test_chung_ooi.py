@@ -20,18 +20,18 @@ from difsim.contact import (
     Hertz,
     MindlinSpring,
     Newton,
-    PowerLaw,
+    NormalForce,
     SpringAtEachPoint,
     SurfaceContact,
-    effective_modulus,
-    effective_radius,
+    TensileDamping,
 )
+from difsim.contact.elastic import effective_modulus, effective_radius
 from difsim.dynamics import Hopper, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping import Adaptive, MaxImpacts, simulate
 
-ONSET = 0.01  # of the greatest depth
+WIDTH = 0.01  # of the greatest depth
 SAMPLES = 401
 
 
@@ -64,8 +64,10 @@ def rebounds(impacts: Impact):
     """Velocities and spins [n, 2] before and after, greatest depth m and force N, and time in contact s."""
 
     def one(at):
-        hertz = Hertz(at.modulus, at.curvature, ONSET * at.depth)
-        normal = PowerLaw.from_restitution(at.restitution, hertz.stiffness, 1.5, at.mass, ONSET * at.depth)
+        hertz = Hertz(at.modulus, at.curvature)
+        normal = NormalForce.from_restitution(
+            at.restitution, hertz, WIDTH * at.depth, mass=at.mass, damping=TensileDamping
+        )
         spring = SpringAtEachPoint(MindlinSpring(at.friction, at.shear, at.curvature))
         model = Hopper(
             RigidBody(at.mass, 0.4 * at.mass * at.radius**2 * jnp.eye(3)),

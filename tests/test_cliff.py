@@ -13,6 +13,7 @@ from experiments.cliff import cohesive, collapse, inverse, pictures, profile, su
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy
 from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
+from experiments.harness import Found, write
 
 
 @pytest.mark.parametrize("rows", [5, 38])
@@ -100,11 +101,12 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     total = sum(result[k].values for k in ("kinetic", "potential", "elastic"))
     assert total[-1] < total[0]
     assert not list(tmp_path.glob("*.checkpoint"))
-    pictures.draw(result, known, tmp_path)
+    figures = pictures.draw(result, known)
     runs = {"here": result, "halved": collapse.collapse(5, None, tmp_path, end=0.1, solver=Courant(0.25))}
     compared = collapse.compare(runs, known)
     assert compared["here"]["surface_worst_from_last_m"] < 1e-3  # where nothing is chaotic yet
-    pictures.draw_compared(runs, known, tmp_path, "two rules")
+    figures["surfaces"] = pictures.draw_compared(runs, known, "two rules")
+    write(tmp_path, Found(figures=figures), {})
     for name in ("collapse", "snapshots", "energy", "surfaces"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
@@ -168,7 +170,7 @@ def test_a_profile_finds_the_friction_and_its_interval():
         4e-3, rel=0.2
     )
     with pytest.raises(ValueError, match="needs the measured surface"):
-        profile.run(None, 8, measured())
+        profile.explain(None, 8, measured())
 
 
 @pytest.mark.slow

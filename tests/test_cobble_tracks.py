@@ -9,6 +9,7 @@ import pytest
 from experiments.cobbles import estimation
 from experiments.cobbles.first_guess import first_guess
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
+from experiments.harness import write
 
 EXAMPLE = Path(__file__).parent.parent / "data" / "cobbles"
 MESHES = [EXAMPLE / "stone.obj"] * 2
@@ -129,7 +130,9 @@ def test_one_camera_is_not_enough(read, experiment):
 
 @pytest.mark.slow
 def test_the_example_gives_its_truth(tmp_path):
-    found = estimation.run_estimate(EXAMPLE / "tracks.csv", EXAMPLE / "cams.json", MESHES, tmp_path)
+    told = estimation.estimate_tracks(EXAMPLE / "tracks.csv", EXAMPLE / "cams.json", MESHES)
+    write(tmp_path, told, {})
+    found = told.summary
     assert abs(found["energy_ratio"] - 0.85194) < 3 * found["energy_ratio_sigma"] < 0.02
     for state in found["states"]:
         if state["arc"] == 1:

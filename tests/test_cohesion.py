@@ -7,17 +7,19 @@ import pytest
 
 from difsim.contact import (
     AtEachPoint,
+    ClippedDamping,
     ConstantCohesion,
-    LinearClipped,
+    Hooke,
     LinearCohesion,
-    Moving,
-    PowerLawClipped,
+    NormalForce,
+    NoSmoothing,
+    PowerLaw,
     RegularisedCoulomb,
-    Sharp,
-    Smooth,
+    Smoothing,
     SurfaceContact,
     Vertices,
 )
+from difsim.contact.contact_points import Moving
 from difsim.shape import Plane
 from tests.catalogue import COHESIONS
 from tests.helpers import approx, check_gradients, single
@@ -49,12 +51,12 @@ def test_linear_cohesion_is_linear_but_for_its_corners():
     assert off.max() / 2.0 == approx(0.075, abs=0.05)
 
 
-@pytest.mark.parametrize("onset", [Sharp(), Smooth(1e-4)], ids=["sharp", "smooth"])
+@pytest.mark.parametrize("regularisation", [NoSmoothing(), Smoothing(1e-4)], ids=["none", "smoothing"])
 @pytest.mark.parametrize("cohesion", [ConstantCohesion(2.0, 1e-3), LinearCohesion(2.0, 1e-3)])
-@pytest.mark.parametrize("law", [LinearClipped, PowerLawClipped])
-def test_the_pull_off_force_is_exact(law, cohesion, onset):
-    """Four points on a plane, drawn off slowly: the greatest pull is 4 F_c, whatever the onset."""
-    normal = law(1e5, 10.0, onset) if law is LinearClipped else law(1e6, 10.0, 1.5, onset)
+@pytest.mark.parametrize("elastic", [Hooke(1e5), PowerLaw(1e6, 1.5)])
+def test_the_pull_off_force_is_exact(elastic, cohesion, regularisation):
+    """Four points on a plane, drawn off slowly: the greatest pull is 4 F_c, whatever the smoothing."""
+    normal = NormalForce(elastic, ClippedDamping(10.0), regularisation)
     feet = Vertices([[0.1, 0.1, 0.0], [0.1, -0.1, 0.0], [-0.1, 0.1, 0.0], [-0.1, -0.1, 0.0]])
     friction_law = AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     contact = SurfaceContact(feet, normal, friction_law, cohesion=(cohesion,))

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.column.collapse import lube
 from experiments.column.heap import Heap
-from experiments.column.run import ColumnStudy, run
+from experiments.column.run import ColumnStudy
 from experiments.column.scene import PACKED, Column
 
 
@@ -40,7 +40,7 @@ def test_columns_have_one_volume_at_any_scale():
 @pytest.mark.slow
 def test_the_quick_study_falls_as_it_should(tmp_path, monkeypatch):
     monkeypatch.setattr("experiments.column.scene.CACHE", tmp_path / "cache")
-    run(ColumnStudy(out=tmp_path, quick=True))
+    ColumnStudy(out=tmp_path, quick=True).run()
     (found,) = [v for k, v in json.loads((tmp_path / "summary.json").read_text()).items() if k.endswith("grains")]
     low, high = found["columns"]
     # A tenth to a third of the volume lies beyond the front in the study's table, and a bed scatters.

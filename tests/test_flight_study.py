@@ -40,7 +40,8 @@ def test_the_descent_lands_and_finds_its_way_back(tmp_path):
     )
     assert "two points" in descent.table(result) and "OK" in descent.table(result)
     result.to_netcdf(tmp_path / "descent.nc", engine="h5netcdf")
-    orbits.draw_descent(xr.load_dataset(tmp_path / "descent.nc", engine="h5netcdf"), tmp_path / "descent.png")
+    figure = orbits.draw_descent(xr.load_dataset(tmp_path / "descent.nc", engine="h5netcdf"))
+    figure.savefig(tmp_path / "descent.png", dpi=150)
     assert (tmp_path / "descent.png").stat().st_size > 20_000
 
 
@@ -87,7 +88,7 @@ def test_the_bounce_beside_the_paper(tmp_path):
     again = bounce.shoot(SITE, jnp.array(bounce.PAPER_SITE), jnp.array(2754.0), UP, LOBES, SURFACE)
     np.testing.assert_allclose(row["needed"], again, atol=1e-9)
     assert "two points" in bounce.table(result)
-    orbits.draw_bounce(result, tmp_path / "bounce.png")
+    orbits.draw_bounce(result).savefig(tmp_path / "bounce.png", dpi=150)
     assert (tmp_path / "bounce.png").stat().st_size > 20_000
 
 

@@ -9,7 +9,6 @@ import xarray as xr
 from difsim import Status
 from experiments.foot import grains, thrown
 from experiments.foot.run import FootStudy, parts, push
-from experiments.foot.run import run as run_foot
 from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 
 
@@ -136,7 +135,7 @@ def test_a_way_of_constant_force_has_its_pressure():
 @pytest.mark.slow
 def test_grains_stop_the_sole(tmp_path, monkeypatch):
     monkeypatch.setattr(grains, "CACHE", tmp_path)
-    run_foot(FootStudy(stage="grains", quick=True, out=tmp_path / "out"))
+    FootStudy(stage="grains", quick=True, out=tmp_path / "out").run()
     with xr.open_dataset(tmp_path / "out" / "5_cm_1_m_s.nc", engine="h5netcdf") as result:
         depth, speed, time = (result[name].values for name in ("penetration", "speed", "time"))
         impulse = float(np.sum(result["pressure"]) * grains.FRAME)

@@ -12,9 +12,9 @@ from difsim.contact import (
     RollingTorque,
     SpinningResistance,
     StickSlip,
-    TangentialHistory,
     TangentialSpring,
 )
+from difsim.contact.friction import TangentialHistory
 from tests.catalogue import FRICTIONS, ROLLINGS
 from tests.helpers import check_finite, check_gradients, single
 

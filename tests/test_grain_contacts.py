@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import PADDING, HertzMindlin, PairMemory, WallMemory
 from difsim.dem.contacts import by_pairs, remembered_by_walls
-from difsim.dem.touching import Grain, Shear
+from difsim.dem.touching import Grain
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3
@@ -17,7 +18,7 @@ HERTZ = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
 def test_each_sphere_finds_what_it_remembers_of_a_wall():
     """Sphere 2 and 0 were there, the rest of the list filled up; now 0, 1 and 2 are."""
     force = jnp.array([[2.0, 4.0, 0.0, 0.0]]) * jnp.ones((3, 1))
-    old = WallMemory(jnp.array([2, 0, PADDING, 0]), Shear(force, force[0]))
+    old = WallMemory(jnp.array([2, 0, PADDING, 0]), TangentialHistory(force, force[0]))
     (now,) = remembered_by_walls((old,), (jnp.array([0, 1, 2, PADDING]),), 3)
     np.testing.assert_array_equal(now.who, [0, 1, 2, PADDING])
     np.testing.assert_array_equal(now.memory.force, np.ones((3, 1)) * [4.0, 0.0, 2.0, 0.0])
@@ -26,7 +27,7 @@ def test_each_sphere_finds_what_it_remembers_of_a_wall():
 
 @pytest.mark.slow
 def test_second_derivatives_do_not_see_the_room_of_a_list():
-    shear = Shear(jnp.array([[0.0, 0.0], [1e-5, 0.0], [0.0, 0.0]]), jnp.array([3e3, 0.0]))
+    shear = TangentialHistory(jnp.array([[0.0, 0.0], [1e-5, 0.0], [0.0, 0.0]]), jnp.array([3e3, 0.0]))
     roomy = PairMemory(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
     place = jnp.array([[0.0, 1.98 * R], [0.0, 0.0], [0.99 * R, 0.999 * R]])
     velocity = jnp.array([[0.3, -0.1], [0.05, 0.0], [-0.1, 0.02]])

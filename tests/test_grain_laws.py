@@ -8,17 +8,18 @@ import pytest
 
 from difsim.contact import (
     ConstantCohesion,
-    LinearClipped,
+    Hooke,
     MindlinSpring,
-    PowerLawClipped,
+    NormalForce,
+    NoSmoothing,
+    PowerLaw,
     RollingForceAndTorque,
     RollingTorque,
-    Sharp,
-    TangentialHistory,
     TangentialSpring,
 )
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import HertzMindlin, LinearSprings
-from difsim.dem.touching import Shear, sheared
+from difsim.dem.touching import tangential_force
 from tests.helpers import single
 
 GIVEN = {"modulus": 1e7, "poisson": 0.25, "restitution": 0.6, "friction": 0.5}
@@ -30,13 +31,14 @@ SPRINGS = LinearSprings(2e3, 0.8, restitution=0.6, friction=0.5)
 def test_laws_are_those_of_contact(depth):
     radius, mass = jnp.asarray(2e-3), jnp.asarray(3e-4)
     depth, rates = jnp.asarray(depth), jnp.array([-0.2, 0.0, 0.1])
-    hertz = PowerLawClipped.from_restitution(
-        0.6, 4 / 3 * HERTZ.effective_modulus * radius**0.5, 1.5, mass, Sharp()
-    )
-    linear = LinearClipped.from_restitution(0.6, 2e3, mass, Sharp())
+    power = PowerLaw(4 / 3 * HERTZ.effective_modulus * radius**0.5, 1.5)
+    hertz = NormalForce.from_restitution(0.6, power, NoSmoothing(), mass=mass)
+    linear = NormalForce.from_restitution(0.6, Hooke(2e3), NoSmoothing(), mass=mass)
     for mine, theirs in ((HERTZ, hertz), (SPRINGS, linear)):
         for rate in rates:
-            np.testing.assert_allclose(mine.push(radius, mass, depth, rate), theirs.force(depth, rate), rtol=1e-12)
+            np.testing.assert_allclose(
+                mine.normal(radius, mass).force(depth, rate), theirs.force(depth, rate), rtol=1e-12
+            )
         np.testing.assert_allclose(mine.stored(radius, depth), theirs.elastic_energy(depth), rtol=1e-12)
     springs = MindlinSpring(0.5, HERTZ.effective_shear, radius), TangentialSpring(0.5, 0.8 * 2e3)
     for mine, theirs in zip((HERTZ, SPRINGS), springs, strict=True):
@@ -45,8 +47,8 @@ def test_laws_are_those_of_contact(depth):
             normal, slip = jnp.array([0.6, 0.0, 0.8]), jnp.array([0.0, 0.2, 0.0])
             given = jnp.asarray(push), slip, normal
             elastic = eqx.tree_at(lambda m: m.restitution, mine, jnp.ones(()))  # no damper along the contact
-            memory = Shear(old.force, old.stiffness)
-            force, new = sheared(elastic, radius, mass, depth, *given, memory, jnp.asarray(1e-5))
+            memory = TangentialHistory(old.force, old.stiffness)
+            force, new = tangential_force(elastic, radius, mass, depth, *given, memory, jnp.asarray(1e-5))
             np.testing.assert_array_equal(force, new.force)
             expected = theirs.advance(old, depth, *given, 1e-5)
             np.testing.assert_allclose(new.force, expected.force, rtol=1e-12, atol=1e-18)
@@ -59,9 +61,9 @@ def slopes_of_friction(friction, size, push, slip):
 
     def new(friction, size, push):
         of = eqx.tree_at(lambda m: m.friction, HERTZ, friction)
-        memory = Shear(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
+        memory = TangentialHistory(size * jnp.array([0.8, 0.1, -0.6]), jnp.asarray(3e3))
         normal, depth, dt = jnp.array([0.6, 0.0, 0.8]), jnp.asarray(1e-6), jnp.asarray(1e-5)
-        return sheared(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
+        return tangential_force(of, jnp.asarray(2e-3), jnp.asarray(3e-4), depth, push, slip, normal, memory, dt)[0]
 
     return [jac(new, argnums=(0, 1, 2))(friction, size, push) for jac in (jax.jacfwd, jax.jacrev)]
 
@@ -80,10 +82,12 @@ def test_friction_is_bounded_however_small_it_is_and_none_between_two_that_are_a
         radius, mass, depth, push, stiffness, dt = (
             jnp.asarray(x, dtype) for x in (2e-3, 3e-4, depth, push, 3e3, 1e-5)
         )
-        memory = Shear(jnp.asarray(size * np.array([0.8, 0.1, -0.6]), dtype), stiffness)
+        memory = TangentialHistory(jnp.asarray(size * np.array([0.8, 0.1, -0.6]), dtype), stiffness)
         slip, normal = jnp.asarray([0.0, speed, 0.0], dtype), jnp.asarray([0.6, 0.0, 0.8], dtype)
         of = HERTZ if dtype is float else single(HERTZ)
-        return np.linalg.norm(np.float64(sheared(of, radius, mass, depth, push, slip, normal, memory, dt)[0]))
+        return np.linalg.norm(
+            np.float64(tangential_force(of, radius, mass, depth, push, slip, normal, memory, dt)[0])
+        )
 
     for size in sizes:
         assert along(size, 1.0, 1e-6, 0.0) / size == pytest.approx(0.137, rel=0.01)  # the spring's, now softer

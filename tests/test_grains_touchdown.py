@@ -10,16 +10,16 @@ import pytest
 
 from difsim.beds import Bed
 from difsim.beds.statistics import PackingStatistics
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import PADDING, Grains, GrainsState, HertzMindlin, PairMemory, WallMemory
 from difsim.dem.contacts import remembered_by_pairs
-from difsim.dem.touching import Shear
 from difsim.particles import Pairs
 from difsim.shape import Cylinder, Outside, Plane
 from experiments.agilkia import grains
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.grains_scene import beds, boulder, build
-from experiments.agilkia.run import Agilkia, run
+from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment
 from experiments.foot.grains import recipe
 
@@ -29,7 +29,7 @@ PLACES = np.array([[1.2, 0.1], [-0.6, 1.0], [-0.6, -1.0]])
 @pytest.fixture(scope="module")
 def bed():
     """Two grains that touch, one on the floor; a third pair is room that is left."""
-    shear = Shear(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
+    shear = TangentialHistory(jnp.arange(6.0).reshape(3, 2), jnp.array([1.0, 2.0]))
     zero = jnp.zeros((3, 2))
     pairs = PairMemory(jnp.array([0, 0], jnp.int32), jnp.array([1, 0], jnp.int32), shear)
     at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])
@@ -107,11 +107,11 @@ def test_what_is_refused(bed, known, tmp_path):
     with pytest.raises(ValueError, match="--bed drum"):
         build(known, OPTIMUM, sub_spheres, wide, drum=False)
     with pytest.raises(ValueError, match="no --quick"):
-        run(Agilkia(regolith="grains", quick=True, out=tmp_path))
+        Agilkia(regolith="grains", quick=True, out=tmp_path).run()
     text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match="no table"):
-        run(Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path))
+        Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path).run()
     (tmp_path / "bad.toml").write_text(text + "[sub_spheres]\nstrut_radius_m = 0.02\n")
     with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
         read_lander(tmp_path / "bad.toml")
@@ -126,7 +126,7 @@ def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):
     beds_of = []
     for seed in (3, 4, 3):
         with pytest.raises(LookupError) as told:
-            run(Agilkia(regolith="grains", seed=seed, out=tmp_path))
+            Agilkia(regolith="grains", seed=seed, out=tmp_path).run()
         beds_of.append(told.value.args)
     assert beds_of[0] == beds_of[2] != beds_of[1]
 
@@ -136,10 +136,10 @@ def test_the_whole_command(tmp_path):
     """Until the soles have all but stopped."""
     text = (DATA / "philae_paper.toml").read_text()
     (tmp_path / "short.toml").write_text(text.replace("horizon_s = 10.0", "horizon_s = 0.6"))
-    run(Agilkia(observations=tmp_path / "short.toml", regolith="grains", grain=0.05, out=tmp_path))
+    Agilkia(observations=tmp_path / "short.toml", regolith="grains", grain=0.05, out=tmp_path).run()
     found = json.loads((tmp_path / "grains.json").read_text())
     assert 0.15 < found["grains"]["deepest_sole_m"] < 0.25
     assert found["grains"]["energy_after_J"] < 0.1 * found["grains"]["energy_before_J"]
     assert found["sequence_s"]["boulder"][0] < found["sequence_s"]["leg 0"][0]  # strut first: Fig. 12
     assert (tmp_path / "grains.png").is_file()
-    assert not (tmp_path / "grains_run").exists()
+    assert not (tmp_path / "grains.checkpoint").exists()

@@ -8,7 +8,9 @@ import pytest
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
-    PowerLawClipped,
+    ClippedDamping,
+    NormalForce,
+    PowerLaw,
     RollingForceAndTorque,
     StickSlip,
     SurfaceContact,
@@ -202,7 +204,7 @@ def grounded(stiffness, friction, rolling, omega):
     """The cube of paper 003's laws, wide regularisations, on the floor of a turning target."""
     contact = SurfaceContact(
         Vertices(box_corners((EDGE, EDGE, EDGE))),
-        PowerLawClipped(stiffness, 30.0, 1.5, 1e-3),
+        NormalForce(PowerLaw(stiffness, 1.5), ClippedDamping(30.0), 1e-3),
         AtEffectivePoint(StickSlip(friction, friction, 0.2)),
         (RollingForceAndTorque(rolling, 0.1),),
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
-from difsim.contact import AtEachPoint, Ball, Hertz, RegularisedCoulomb, SurfaceContact
+from difsim.contact import AtEachPoint, Ball, Hertz, NormalForce, RegularisedCoulomb, SurfaceContact, Undamped
 from difsim.dynamics import FlightState, Hopper, to_inertial
 from difsim.gravity import PointMass
 from difsim.shape import Plane
@@ -21,7 +21,9 @@ SECONDS = 4.0
 def flown(omega, body):
     """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
     floor = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0))
-    contact = SurfaceContact(Ball(0.1), Hertz(1e5, 0.1, 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3)))
+    contact = SurfaceContact(
+        Ball(0.1), NormalForce(Hertz(1e5, 0.1), Undamped(), 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+    )
     model = Hopper(RigidBody(MASS, INERTIA), contact, floor, PointMass(3.0, (0.0, 0.0, -3.0)), omega)
     return model, _steps(model, model.start(body))
 

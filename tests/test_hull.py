@@ -7,7 +7,7 @@ import pytest
 
 from difsim import Status, rotation, safe
 from difsim.body import Hull, RigidState
-from difsim.contact import LinearClipped
+from difsim.contact import Hooke, NormalForce
 from difsim.stepping import simulate
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build
@@ -56,7 +56,7 @@ def test_the_lowest_point_is_minus_the_slope_of_the_depth():
 
 
 def test_it_bounces_from_a_face_with_its_restitution():
-    """Upside down, face first: a central impact on one point. The smooth onset raises e by less than 0.03."""
+    """Upside down, face first: a central impact on one point. Smoothing raises e by less than 0.03."""
     model, state = thrown(OVER, 0.5, velocity=(0.0, 0.0, -0.5))
     solution = simulate(model, state, jnp.linspace(0.0, 3.0, 41))
     velocity = solution.states.body.velocity[-1]
@@ -103,7 +103,8 @@ def test_without_a_hull_the_same_lander_falls_through():
 def landed(x, method):
     """Velocity, spin and position after some impacts of the hull, by turn, spin, friction, size and stiffness."""
     turn, spin, friction, size, stiffness = x
-    law = LinearClipped(stiffness * BOX.normal.stiffness, BOX.normal.damping, BOX.normal.onset)
+    normal = BOX.normal
+    law = NormalForce(Hooke(stiffness * normal.elastic.stiffness), normal.damping, normal.regularisation)
     model, _ = build(P0.at[4].set(friction), hull=Hull(size * BOX.size, law), gravity=0.05)
     attitude = rotation.from_rotation_vector(turn * jnp.array([1.0, 0.3, 0.0]))
     spins = spin * jnp.array([1.0, 0.0, 0.2]) + jnp.array([0.0, 0.1, 0.0])

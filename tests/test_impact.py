@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim.contact import Newton, Stronge, hold
+from difsim.contact import Newton, Stronge
+from difsim.contact.impact import hold
 from tests.helpers import approx, check_gradients
 
 UP = np.array([0.0, 0.0, 1.0])

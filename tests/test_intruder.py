@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from experiments.intruder.derivatives import _until
-from experiments.intruder.run import IntruderStudy, run
+from experiments.intruder.run import IntruderStudy
 from experiments.intruder.scene import BASE
 
 
@@ -37,7 +37,7 @@ def test_bad_options(bad, says):
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["derivatives", "surrogate"])
 def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
-    run(IntruderStudy(stage=stage, out=tmp_path, quick=True))
+    IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
     found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert (tmp_path / f"{stage}.png").stat().st_size > 1e4
     if stage == "derivatives":

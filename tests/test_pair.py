@@ -9,7 +9,8 @@ from test_stone import box_mesh
 
 from difsim import Status, rotation
 from difsim.body import RigidBody, RigidState, Stone
-from difsim.contact import Newton, simultaneous
+from difsim.contact import Newton
+from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState, free_flight, least_gap, separation
 from difsim.shape import Box
 from difsim.stepping import MaxImpacts, simulate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
-from difsim.contact import LinearClipped, Sharp, TangentialSpring
+from difsim.contact import ClippedDamping, Hooke, NormalForce, NoSmoothing, PowerLaw, TangentialSpring
 from difsim.dynamics import (
     Calibrated,
     CompliantPair,
@@ -29,7 +29,9 @@ DURATION = np.pi * np.sqrt(MASS / 2 / K)
 
 def smooth(e=0.6, friction=0.5, exponent=1.0, step=DURATION / 200, stiffness=K) -> Pair:
     # Both balls touch with a point at one place: two springs side by side.
-    law = SmoothPair(Calibrated(e, stiffness / 2, exponent), TangentialSpring(friction, 2 / 7 * K / 2), 0.0, step)
+    law = SmoothPair(
+        Calibrated(e, PowerLaw(stiffness / 2, exponent)), TangentialSpring(friction, 2 / 7 * K / 2), 0.0, step
+    )
     return Pair(BALL, BALL, law)
 
 
@@ -55,8 +57,9 @@ def _bout(pair, state):
 def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
     after, record = episode(smooth(0.6), touching())
     # Two dampers, each for the whole mass on half the stiffness: together √2 times as strong as one for both.
-    both = LinearClipped.from_restitution(0.6, K / 2, MASS / 2, Sharp()).damping * 2
-    expected = LinearClipped(K, both, Sharp()).restitution(MASS / 2)
+    one = ClippedDamping.from_restitution(0.6, Hooke(K / 2), mass=MASS / 2)
+    both = NormalForce(Hooke(K), ClippedDamping(2 * one.coefficient), NoSmoothing())
+    expected = both.restitution(mass=MASS / 2)
     u = after.state.second.velocity[2] - after.state.first.velocity[2]
     np.testing.assert_allclose(u, expected, rtol=2e-4)
     assert DURATION < after.duration < 1.3 * DURATION and not after.unfinished
@@ -156,7 +159,12 @@ def test_rigid_friction_slides_and_sticks():
         (lambda: smooth(step=0.0), "step"),
         (lambda: smooth(e=1.2), "restitution"),
         (
-            lambda: SmoothPair(Given(LinearClipped(1.0, 0.0, Sharp())), TangentialSpring(0.5, 1.0), -1.0, 1.0),
+            lambda: SmoothPair(
+                Given(NormalForce(Hooke(1.0), ClippedDamping(0.0), NoSmoothing())),
+                TangentialSpring(0.5, 1.0),
+                -1.0,
+                1.0,
+            ),
             "lag",
         ),
         (lambda: compliant(cohesion=-1.0), "cohesion"),

@@ -5,6 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams, pictures
+from experiments.harness import Found, write
+from experiments.style import STYLE
 
 NAMES = ["thickness", "grain_diameter", "grain_density", "edge_offset", "tilt_x", "heading"]
 FILES = ["touchdown.png", "fit.png", "parameters.png", "tree.png"]
@@ -122,16 +124,18 @@ def result():
 
 
 def check(result, folder):
-    paths = pictures.draw(result, folder)
-    assert [p.name for p in paths] == FILES
-    for path in paths:
-        pixels = matplotlib.image.imread(path)[..., :3]
+    with matplotlib.rc_context(STYLE):
+        figures = pictures.draw(result)
+        assert [f"{name}.png" for name in figures] == FILES
+        write(folder, Found(figures=figures), {})
+    for name in FILES:
+        pixels = matplotlib.image.imread(folder / name)[..., :3]
         assert pixels.shape[1] >= 1200
         assert pixels.min() < 0.1  # there is ink
 
 
 def test_all_pictures_are_written(result, tmp_path):
-    check(result, tmp_path / "pictures")
+    check(result, tmp_path)
 
 
 @pytest.mark.parametrize(

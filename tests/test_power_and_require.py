@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim import Status, safe
-from difsim.contact import LinearClipped, Newton, Sharp
+from difsim.contact import Hooke, Newton
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
@@ -71,7 +71,7 @@ def test_a_vector_where_a_law_has_one_number_is_refused():
     for build in (
         lambda x: Newton(x, 0.5),
         lambda x: Newton(0.5, np.asarray(x)),
-        lambda x: LinearClipped(x, 0.0, Sharp()),
+        lambda x: Hooke(x),
     ):
         with pytest.raises(ValueError, match=r"shape \(2,\) where one number belongs"):
             build(jnp.array([0.5, 0.6]))

@@ -13,7 +13,8 @@ from difsim import Status
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
-    LinearClipped,
+    Hooke,
+    NormalForce,
     RollingForceAndTorque,
     StickSlip,
     SurfaceContact,
@@ -105,7 +106,7 @@ def test_default_tolerances_are_met_by_a_flight_in_float32(method):
 def box(p):
     contact = SurfaceContact(
         Vertices(box_corners((0.2, 0.2, 0.2))),
-        LinearClipped.from_restitution(p[0], 1e3, 1.0, 1e-4),
+        NormalForce.from_restitution(p[0], Hooke(1e3), 1e-4, mass=1.0),
         AtEffectivePoint(StickSlip(p[1], p[1], 1e-3)),
         (RollingForceAndTorque(2e-3, 1e-3),),
     )

@@ -6,10 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
-from difsim.stepping import Adaptive, AtRest, Courant, Reverse, Status, initialise, simulate
+from difsim.stepping import Adaptive, AtRest, Courant, Reverse, initialise, simulate
 
 R = 0.01
 REST = AtRest(speed=1e-3, spin=0.1, hold=0.02)
@@ -49,7 +50,7 @@ def block():
 
 CASES = {
     "grains": (heap, lambda m: m.law.modulus, REST, 0.6),
-    "soil": (block, lambda m: m.material.bulk, AtRest(speed=1e-3, hold=0.01), 0.3),
+    "soil": (block, lambda m: m.material.young, AtRest(speed=1e-3, hold=0.01), 0.3),
 }
 
 
@@ -80,12 +81,16 @@ def ends(kind, solver, parts=1):
 
 @pytest.mark.parametrize(
     ("kind", "solver"),
-    [("grains", Courant(0.5)), ("soil", Courant(0.5)), ("soil", Adaptive(1e-5, max_steps=10_000))],
+    [
+        pytest.param("grains", Courant(0.5), marks=pytest.mark.slow),
+        ("soil", Courant(0.5)),
+        pytest.param("soil", Adaptive(1e-5, max_steps=10_000), marks=pytest.mark.slow),
+    ],
     ids=["grains", "soil", "soil, adaptive"],
 )
 def test_derivatives_of_rest_reverse_forward_and_by_differences(kind, solver):
     forward, reverse = ends(kind, solver)
-    one, h = jnp.ones(()), 1e-3
+    one, h = jnp.ones(()), 1e-4
     height, slope, run = forward(one)
     (again, steps), back = reverse(one)
     assert run.status == steps.status == Status.OK and 100 < run.progress.steps == steps.progress.steps
@@ -93,4 +98,4 @@ def test_derivatives_of_rest_reverse_forward_and_by_differences(kind, solver):
     np.testing.assert_allclose(again, height, rtol=1e-12)
     np.testing.assert_allclose(back, slope, rtol=1e-8)
     differences = (forward(one + h)[0] - forward(one - h)[0]) / (2 * h)
-    np.testing.assert_allclose(slope, differences, rtol=0.01)
+    np.testing.assert_allclose(slope, differences, rtol=1e-3)

@@ -183,7 +183,7 @@ def test_other_observations_are_another_inversion(tmp_path, monkeypatch):
         path = tmp_path / "observations.toml"
         path.write_text(text[: value.start(1)] + number + text[value.end(1) :])
         with pytest.raises(Caught):
-            agilkia.run(agilkia.Agilkia(observations=path, out=tmp_path / "out"))
+            agilkia.Agilkia(observations=path, out=tmp_path / "out").run()
     assert caught[0] == caught[1] != caught[2]
 
 
@@ -198,4 +198,4 @@ def test_a_function_that_has_changed_is_not_answered_by_its_old_outputs(tmp_path
 def test_pictures_of_a_damaged_result_are_refused(tmp_path):
     (tmp_path / "result.nc").write_bytes(b"no result")
     with pytest.raises(ValueError, match=r"result\.nc is no result of a run .* run without --stage pictures"):
-        agilkia.run(agilkia.Agilkia(out=tmp_path, stage="pictures"))
+        agilkia.Agilkia(out=tmp_path, stage="pictures").run()

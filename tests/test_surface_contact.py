@@ -11,22 +11,24 @@ from difsim.contact import (
     AtEachPoint,
     AtEffectivePoint,
     Ball,
-    LinearClipped,
+    ClippedDamping,
+    Hooke,
     LinearCohesion,
-    LinearNormal,
     MindlinSpring,
-    Moving,
-    PowerLawClipped,
+    NormalForce,
+    NoSmoothing,
+    PowerLaw,
     RegularisedCoulomb,
-    Sharp,
     SpringAtEachPoint,
     StickSlip,
     SurfaceContact,
-    TangentialHistory,
     TangentialSpring,
+    TensileDamping,
     Vertices,
     box_corners,
 )
+from difsim.contact.contact_points import Moving
+from difsim.contact.friction import TangentialHistory
 from difsim.shape import Plane, Sphere
 from tests.helpers import approx, check_finite
 
@@ -53,7 +55,9 @@ def pressed(contact, ground, body, turn):
 def test_the_wrench_is_the_sum_over_the_points():
     """Against a loop in numpy: springs at the corners below ground, and Coulomb's friction at each."""
     contact = SurfaceContact(
-        CORNERS, LinearClipped(1e4, 20.0, Sharp()), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+        CORNERS,
+        NormalForce(Hooke(1e4), ClippedDamping(20.0), NoSmoothing()),
+        AtEachPoint(RegularisedCoulomb(0.3, 1e-3)),
     )
     body = moving((0.1, 0.2, 0.25), (0.3, -0.1, -0.4), (0.5, 0.2, -0.3))
     got = pressed(contact, FLOOR, body, TURN)
@@ -78,7 +82,7 @@ def test_force_and_torque_at_rest_are_the_slope_of_the_stored_energy(ground):
     """By moving and by turning the body; cohesion included, and no friction."""
     contact = SurfaceContact(
         CORNERS,
-        PowerLawClipped(1e5, 30.0, 1.5, WIDTH),
+        NormalForce(PowerLaw(1e5, 1.5), ClippedDamping(30.0), WIDTH),
         AtEachPoint(RegularisedCoulomb(0.0, 1e-3)),
         cohesion=(LinearCohesion(3.0, 0.1),),
     )
@@ -100,7 +104,9 @@ def test_force_and_torque_at_rest_are_the_slope_of_the_stored_energy(ground):
 
 
 def test_nothing_acts_far_away_and_hardly_anything_where_it_begins():
-    contact = SurfaceContact(CORNERS, LinearClipped(1e4, 20.0, WIDTH), AtEachPoint(RegularisedCoulomb(0.3, 1e-3)))
+    contact = SurfaceContact(
+        CORNERS, NormalForce(Hooke(1e4), ClippedDamping(20.0), WIDTH), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+    )
     radius = float(contact.outline.radius)
     assert radius == approx(EDGE / 2 * np.sqrt(3))
 
@@ -118,7 +124,9 @@ def test_nothing_acts_far_away_and_hardly_anything_where_it_begins():
 
 def test_a_ball_touches_at_its_lowest_point():
     contact = SurfaceContact(
-        Ball(0.5), LinearClipped(1e4, 0.0, Sharp()), AtEachPoint(RegularisedCoulomb(0.3, 1e-6))
+        Ball(0.5),
+        NormalForce(Hooke(1e4), ClippedDamping(0.0), NoSmoothing()),
+        AtEachPoint(RegularisedCoulomb(0.3, 1e-6)),
     )
     ground = Sphere((0.0, 0.0, 0.0), 2.0)
     way = np.array([2.0, -1.0, 2.0]) / 3
@@ -133,7 +141,9 @@ def test_a_ball_touches_at_its_lowest_point():
 def test_nothing_rubs_where_a_law_pulls():
     """A law that may pull, moving out: its friction would drive the slip."""
     contact = SurfaceContact(
-        CORNERS, LinearNormal(1e4, 500.0, Sharp()), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+        CORNERS,
+        NormalForce(Hooke(1e4), TensileDamping(500.0), NoSmoothing()),
+        AtEachPoint(RegularisedCoulomb(0.3, 1e-3)),
     )
     wrench = pressed(contact, FLOOR, moving((0, 0, EDGE / 2 - 1e-3), (1.0, 0, 1.0)), jnp.eye(3))
     assert wrench.force[2] < -100
@@ -143,7 +153,7 @@ def test_nothing_rubs_where_a_law_pulls():
 
 def test_sticking_at_the_effective_point_keeps_its_slip():
     """Below the bound the point that stands still stays so: P (a + K F) = 0 with all forces and torques."""
-    law = LinearClipped(1e4, 20.0, Sharp())
+    law = NormalForce(Hooke(1e4), ClippedDamping(20.0), NoSmoothing())
     contact = SurfaceContact(CORNERS, law, AtEffectivePoint(StickSlip(50.0, 50.0, 1e-2)))
     body = moving((0.1, 0.2, 0.25))
     wrench = pressed(contact, FLOOR, body, TURN)
@@ -160,7 +170,9 @@ def test_sticking_at_the_effective_point_keeps_its_slip():
 
 def spring_point(law, width=WIDTH):
     """One point that carries a spring, as a function of its state."""
-    contact = SurfaceContact(Vertices(np.zeros((1, 3))), LinearClipped(1e5, 0.0, width), SpringAtEachPoint(law))
+    contact = SurfaceContact(
+        Vertices(np.zeros((1, 3))), NormalForce(Hooke(1e5), ClippedDamping(0.0), width), SpringAtEachPoint(law)
+    )
 
     def wrench(height, velocity, stretch):
         body = moving((0.0, 0.0, 0.0), velocity)

@@ -9,7 +9,9 @@ import pytest
 import difsim
 from difsim.beds import AbstractContainer, BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.body import AbstractLandingGear
-from difsim.contact import AbstractCohesion, AbstractOnset, AbstractRolling
+from difsim.contact.cohesion import AbstractCohesion
+from difsim.contact.regularisation import AbstractRegularisation
+from difsim.contact.rolling import AbstractRolling
 from difsim.dem import AbstractClump, AbstractGrainLaw, HertzMindlin
 from difsim.gravity import AbstractField
 from difsim.particles import AbstractParticles
@@ -21,7 +23,14 @@ from difsim.stepping import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [
-    *(AbstractContainer, AbstractLandingGear, AbstractCohesion, AbstractOnset, AbstractRolling, AbstractClump),
+    *(
+        AbstractContainer,
+        AbstractLandingGear,
+        AbstractCohesion,
+        AbstractRegularisation,
+        AbstractRolling,
+        AbstractClump,
+    ),
     *(AbstractGrainLaw, AbstractField, AbstractParticles, AbstractSDF, AbstractAmplitude, AbstractCorrection),
     *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractSolver),
 ]

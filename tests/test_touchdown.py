@@ -173,7 +173,7 @@ def test_flight_is_a_parabola(default):
 
 
 def test_the_guard_sees_what_is_next():
-    """The gap falls as fast as the lander at most, is positive before the onset, and what a scenario does not
+    """The gap falls as fast as the lander at most, is positive before contact begins, and what a scenario does not
     touch is not near: with scenario 0 the sole beside the boulder passes its top's height untouched."""
 
     @jax.jit
@@ -224,8 +224,8 @@ def test_wrong_touchdowns_are_refused():
     for leg in (3, -1):
         with pytest.raises(ValueError, match=f"leg = {leg}"):
             Touchdown(*parts, 0.0, leg=leg)
-    with pytest.raises(ValueError, match="onset"):
-        Touchdown(*parts, 0.0, onset=0.0)
+    with pytest.raises(ValueError, match="smoothing"):
+        Touchdown(*parts, 0.0, smoothing=0.0)
     for height in (0.0, -0.2):
         low = eqx.tree_at(lambda b: b.edge_point, model.boulder, model.boulder.edge_point.at[2].set(height))
         with pytest.raises(ValueError, match=f"z = {height} m: it must be above the ground"):

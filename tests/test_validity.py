@@ -2,17 +2,30 @@
 
 import warnings
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
-from difsim.contact import LinearCompressive, Sharp, Smooth
+from difsim import Status, safe
+from difsim.contact import (
+    AtEachPoint,
+    Ball,
+    CompressionDamping,
+    Hooke,
+    NormalForce,
+    NoSmoothing,
+    RegularisedCoulomb,
+    Smoothing,
+    SurfaceContact,
+)
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping import Validity, simulate, transition
+from difsim.stepping.validity import discontinuous_laws
+from difsim.typing import Scalar, number
 from experiments.benchmarks.gradient_cases import G, LineState, Pair
 from tests.helpers import approx
 from tests.ways import equal, forward, impacts, reverse
@@ -21,8 +34,8 @@ TIMES = jnp.array([0.0, 0.3])
 LAX = forward(1e-5, 1e-5)
 
 
-def fall(stiffness, onset, method, **options):
-    law = LinearCompressive(stiffness, 40.0, onset)
+def fall(stiffness, regularisation, method, **options):
+    law = NormalForce(Hooke(stiffness), CompressionDamping(40.0), regularisation)
     model = Pair(law, gravity=G, held=True)
     return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
 
@@ -41,36 +54,79 @@ def test_the_derivative_through_a_jump_is_refused(derivative, method):
     """A negative test: paper 003's damper begins at once, and the value alone is to be had."""
 
     def end(stiffness, **options):
-        return fall(stiffness, Sharp(), method, **options).last.x[1]
+        return fall(stiffness, NoSmoothing(), method, **options).last.x[1]
 
     stiffness = jnp.array(2e4)
     assert np.isfinite(end(stiffness))
-    with pytest.raises(ValueError, match="the force of LinearCompressive jumps at touch"):
+    with pytest.raises(ValueError, match="the force of NormalForce jumps at touch"):
         derivative(end)(stiffness)
     with pytest.raises(ValueError, match="jumps at touch"):
         jax.jit(derivative(end))(stiffness)
 
 
-def test_a_jump_warns_or_is_ignored_on_demand_and_a_smooth_onset_passes():
-    def slope(onset, **options):
-        return jax.jacfwd(lambda k: fall(k, onset, LAX, **options).last.x[1])(jnp.array(2e4))
+def test_a_jump_warns_or_is_ignored_on_demand_and_smoothing_passes():
+    def slope(regularisation, **options):
+        return jax.jacfwd(lambda k: fall(k, regularisation, LAX, **options).last.x[1])(jnp.array(2e4))
 
     with pytest.warns(UserWarning, match="jumps at touch"):
-        slope(Sharp(), gradient="warn")
+        slope(NoSmoothing(), gradient="warn")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(slope(Sharp(), gradient="ignore"))
-        assert np.isfinite(slope(Smooth(1e-3)))
+        assert np.isfinite(slope(NoSmoothing(), gradient="ignore"))
+        assert np.isfinite(slope(Smoothing(1e-3)))
     with pytest.raises(ValueError, match="gradient = 'maybe'"):
-        slope(Sharp(), gradient="maybe")
+        slope(NoSmoothing(), gradient="maybe")
+
+
+class OwnLaw(eqx.Module):
+    """A user's law of no base class, which says nothing of itself."""
+
+    stiffness: Scalar = number()
+
+    def force(self, depth, rate):
+        return jnp.where(depth > 0, self.stiffness * depth + 40.0 * rate, 0.0)
+
+
+class OwnSmoothLaw(OwnLaw):
+    is_discontinuous = False
+
+    def force(self, depth, rate):
+        return self.stiffness * safe.ramp(depth, 1e-3)
+
+
+def bounced(law, **options):
+    model, start = Pair(law, gravity=G, held=True), LineState((0.0, 0.2), (0.0, 0.0))
+    return simulate(model, start, TIMES, method=LAX, throw=False, **options).last.x[1]
+
+
+def test_a_law_of_no_base_class_is_refused_until_it_says_that_it_is_continuous():
+    stiffness = jnp.array(2e4)
+    assert np.isfinite(bounced(OwnLaw(stiffness)))
+    for derivative in (jax.jacfwd, lambda f: jax.jit(jax.jacfwd(f))):
+        with pytest.raises(ValueError, match="the force of OwnLaw jumps at touch"):
+            derivative(lambda k: bounced(OwnLaw(k)))(stiffness)
+    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnSmoothLaw(k)))(stiffness))
+    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), gradient="ignore"))(stiffness))
+
+
+def test_laws_are_found_wherever_they_stand_in_a_model():
+    friction = AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
+    smooth = NormalForce(Hooke(1.0), CompressionDamping(1.0), Smoothing(1e-3))
+    own, ours = OwnLaw(1.0), NormalForce(Hooke(1.0), CompressionDamping(1.0), NoSmoothing())
+    assert discontinuous_laws((smooth, friction, {"a": (own, 1.0)})) == ["OwnLaw"]
+    assert discontinuous_laws({"a": [SurfaceContact(Ball(0.1), ours, friction)], "b": own}) == [
+        "NormalForce",
+        "OwnLaw",
+    ]
+    assert discontinuous_laws(SurfaceContact(Ball(0.1), smooth, friction)) == []
 
 
 def test_too_few_steps_are_a_status_a_warning_or_nothing():
     few = equal(40)
-    assert fall(2e4, Smooth(1e-3), few).status == Status.UNDER_RESOLVED
+    assert fall(2e4, Smoothing(1e-3), few).status == Status.UNDER_RESOLVED
     with pytest.warns(UserWarning, match="too few steps per contact"):
-        assert fall(2e4, Smooth(1e-3), few, gradient="warn").ok
-    assert fall(2e4, Smooth(1e-3), few, gradient="ignore").ok
+        assert fall(2e4, Smoothing(1e-3), few, gradient="warn").ok
+    assert fall(2e4, Smoothing(1e-3), few, gradient="ignore").ok
 
 
 def dropped(e, method, time=1.0):
@@ -120,7 +176,7 @@ def test_the_horizon_follows_from_growth():
 
 def test_a_transition_tells_the_growth_by_the_start():
     """The tangents of the whole start: free fall for 0.3 s changes no number by more than itself."""
-    model = Pair(LinearCompressive(2e4, 40.0, Smooth(1e-3)), gravity=G, held=True)
+    model = Pair(NormalForce(Hooke(2e4), CompressionDamping(40.0), Smoothing(1e-3)), gravity=G, held=True)
     start, times = LineState((0.0, 5.0), (0.0, 0.0)), jnp.array([0.0, 0.3])
     found = transition(model, start, times, solver=LAX["solver"]).solution.validity
     assert found.growth == approx(1.0) and found.contacts == 0

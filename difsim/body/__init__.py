@@ -2,7 +2,14 @@
 
 from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.body.hull import Hull
-from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
+from difsim.body.lander import (
+    AbstractLandingGear,
+    CentralDamper,
+    Flywheel,
+    Lander,
+    MaxwellLegs,
+    Undamped,
+)
 from difsim.body.rigid import RigidBody, RigidState, rigid_scales
 from difsim.body.stone import Edges, Stone
 
@@ -17,6 +24,7 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
+    "Undamped",
     "attitude_is_unit",
     "require_attitude",
     "rigid_scales",

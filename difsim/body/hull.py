@@ -3,25 +3,25 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.contact import AbstractNormal
+from difsim.contact import AbstractNormalForce
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
 ROUNDING = 0.01  # ε: an edge is turned over within some 2 ε, and faces lie ε times the other half edges outside
 
 
 class Hull(eqx.Module):
-    """A box about the centre of mass, its edges and corners rounded, and the law of the ground's push on it.
+    """A box about the centre of mass, its edges and corners rounded, and the normal force of the ground.
 
     With n̂ the ground's normal in the body frame the hull reaches h = Σ aᵢ √(nᵢ² + ε²) below the centre of mass.
     That is the sum of three thin ellipsoids: convex, and h differentiable, so the lowest point p = -∂h/∂n̂ moves
     continuously from corner to corner, and a push that depends on the depth alone has a potential.
 
-    **Arguments:** `size` 2a [3] m, the edges of the box along the body axes; `normal`, a law of depth and rate.
+    **Arguments:** `size` 2a [3] m, the edges of the box along the body axes; `normal`, e.g. a `NormalForce`.
     **Raises** `ValueError` for a size that is not positive.
     """
 
     size: Vec3 = number()
-    normal: AbstractNormal
+    normal: AbstractNormalForce
 
     def __check_init__(self):
         require_last("Hull: size", self.size, 3)

@@ -111,6 +111,27 @@ class MaxwellLegs(AbstractLandingGear):
         return self.stop_stiffness * jnp.sum(_buffered(-state))
 
 
+class Undamped(AbstractLandingGear):
+    """No damper: the springs of the legs alone, and nothing at all for a lander without legs."""
+
+    tag = "undamped"
+
+    def strokes(self, state, legs):
+        return jnp.zeros(legs)
+
+    def initial(self, legs):
+        return jnp.zeros(0)
+
+    def rate(self, state, loads):
+        return jnp.zeros_like(state)
+
+    def dissipation(self, rate):
+        return jnp.sum(rate)
+
+    def elastic_energy(self, state):
+        return jnp.sum(state)
+
+
 def _buffer(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """⟨x⟩², m²: the force of a rubber buffer that is compressed by x m, per unit stiffness."""
     return jnp.maximum(x, 0.0) ** 2
@@ -155,15 +176,15 @@ class Flywheel(eqx.Module):
 
 
 class Lander(eqx.Module):
-    """A rigid body with n legs.
+    """A rigid body with n legs, or with none: `Lander.without_legs`.
 
     **Arguments:** `body`; `feet` [n, 3] m, centres of the soles in the body frame with the gear unloaded;
     `hips` [n, 3] m, where each strut begins; `footpad_radius` m; `leg_stiffness` N/m of one leg; `gear` an
     `AbstractLandingGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
 
-    **Raises** `ValueError` for fewer than three legs, shapes that do not match, a radius or stiffness that is not
-    positive, soles that overlap or stand on one line, feet that are not below their hips, the hull and the centre
-    of mass.
+    **Raises** `ValueError` for one or two legs, for none without a hull, shapes that do not match, a radius or
+    stiffness that is not positive, soles that overlap or stand on one line, feet that are not below their hips, the
+    hull and the centre of mass.
     """
 
     body: RigidBody
@@ -181,8 +202,12 @@ class Lander(eqx.Module):
                 f"Lander: feet {self.feet.shape} and hips {self.hips.shape} must have the same shape [n, 3]: "
                 "each strut runs from a hip to a foot"
             )
-        if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs < 3:
+        if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs in (1, 2):
             raise ValueError(f"Lander: feet have shape {self.feet.shape}: give three or more [x, y, z], m")
+        if self.legs == 0:
+            if self.hull is None:
+                raise ValueError("Lander: without legs and without a hull nothing would touch the ground")
+            return
         require(self.footpad_radius > 0, f"Lander: footpad_radius = {self.footpad_radius} m must be positive")
         require(self.leg_stiffness > 0, f"Lander: leg_stiffness = {self.leg_stiffness} N/m must be positive")
         depth = self.feet[:, 2]
@@ -205,6 +230,12 @@ class Lander(eqx.Module):
             _width(self.feet) > self.footpad_radius,
             f"Lander: feet at {self.feet} m stand on one line, and the lander on an edge: move one out of it",
         )
+
+    @classmethod
+    def without_legs(cls, body: RigidBody, flywheel: Flywheel, hull: Hull) -> "Lander":
+        """A bare body that lands on its hull."""
+        none = jnp.zeros((0, 3))
+        return cls(body, none, none, 1.0, 1.0, Undamped(), flywheel, hull)  # the numbers of no leg do nothing
 
     @property
     def legs(self) -> int:

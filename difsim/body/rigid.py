@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import rotation
-from difsim.rotation import solve3
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
 
 
@@ -73,13 +72,11 @@ class RigidBody(eqx.Module):
         **Arguments:** `force` N in the frame, `torque` N m about the centre of mass in the body frame,
         `stored_momentum` h N m s of wheels inside, in the body frame.
         """
-        ω = state.spin
-        angular = self.inertia @ ω + stored_momentum
         return RigidState(
             position=state.velocity,
             velocity=force / self.mass,
-            attitude=rotation.derivative(state.attitude, ω),
-            spin=solve3(self.inertia, torque - jnp.cross(ω, angular)),
+            attitude=rotation.derivative(state.attitude, state.spin),
+            spin=rotation.spin_rate(self.inertia, state.spin, torque, stored_momentum),
         )
 
     def kinetic_energy(self, state: RigidState) -> Scalar:

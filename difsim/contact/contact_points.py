@@ -1,4 +1,4 @@
-"""What a contact needs to know of a moving body, and what its points feel."""
+"""The motion of a body at its contacts, and the normal forces at its points."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -58,7 +58,7 @@ class ContactPoints(eqx.Module):
     """The normal side of a contact at each of N points, and at the effective one.
 
     `arms` m from the centre of mass; unit `normals` out of the ground; penetrations `depths` δ ≥ 0 m and their
-    `rates` m/s; `pushes` N, what the normal law does to the body; `forces` ≥ 0 N, their sizes, 0 where a law
+    `rates` m/s; `normal_forces` N on the body; `forces` ≥ 0 N, their sizes, 0 where a law
     pulls: nothing rubs there. `arm`, the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4), and the
     `normal` there.
     """
@@ -67,17 +67,17 @@ class ContactPoints(eqx.Module):
     normals: Float[Array, "N 3"]
     depths: Float[Array, "N"]
     rates: Float[Array, "N"]
-    pushes: Float[Array, "N 3"]
+    normal_forces: Float[Array, "N 3"]
     forces: Float[Array, "N"]
     arm: Vec3
     normal: Vec3
 
     @property
     def force(self) -> Vec3:
-        """Of the pushes, N."""
-        return jnp.sum(self.pushes, axis=0)
+        """The sum of the normal forces, N."""
+        return jnp.sum(self.normal_forces, axis=0)
 
     @property
     def torque(self) -> Vec3:
-        """Of the pushes about the centre of mass, N m."""
-        return jnp.sum(jnp.cross(self.arms, self.pushes), axis=0)
+        """The torque of the normal forces about the centre of mass, N m."""
+        return jnp.sum(jnp.cross(self.arms, self.normal_forces), axis=0)

@@ -1,138 +1,205 @@
-"""Coefficient of restitution e from damping ratio ζ and back, exact for contacts in free flight.
+"""Dampers beside an elastic normal force: viscous ones, of three kinds, and that of Hunt and Crossley.
 
-A mass m on a spring k with a damper c has ζ = c/(2√(km)). It leaves with e times its speed at touch; which e
-depends on what the law does while the mass moves out:
-
-    attraction allowed              e = exp(-π ζ/√(1-ζ²))
-    force clipped at zero           e = exp(-2 h(ζ))
-    damper in compression only      e = exp(-h(ζ)),    h(ζ) = ζ acos ζ/√(1-ζ²),  for ζ > 1 ζ acosh ζ/√(ζ²-1)
-
-Source: Schwager & Pöschel, Granular Matter 9 (2007) 465-469, for the clipped force; the others are textbook.
-
-With a damper that goes with the elastic force, F_el (1 + a δ'), e depends on u = a v, v the speed at touch:
-m v dv = -F_el (1 + a v) dδ is separable, and φ(u) = φ(-e u) for φ(x) = x - ln(1 + x), whatever m and F_el(δ).
+Each knows its own closed form of the coefficient of restitution (`restitution.py`), exact for an impact in free
+flight without smoothing.
 """
 
-from typing import Any
+from abc import abstractmethod
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from difsim.typing import Scalar, as_float, require
+from difsim import safe
+from difsim.contact import restitution
+from difsim.contact.elastic import AbstractElastic
+from difsim.typing import Scalar, as_float, require, scalar
 
 
-def clip(x: Scalar) -> Scalar:
-    """max(0, x), with zero derivative in x = 0; NaN stays NaN, and does not make a force vanish."""
-    return jnp.where(x <= 0, 0.0, x)
+class AbstractDamping(eqx.Module):
+    """A damper beside an elastic force."""
+
+    @abstractmethod
+    def total(self, elastic: AbstractElastic, delta: Scalar, rate: Scalar) -> Scalar:
+        """The whole normal force in N, at the penetration δ ≥ 0 in m and dδ/dt in m/s (positive moving in)."""
+
+    @abstractmethod
+    def is_abrupt(self, exponent: float) -> bool:
+        """Whether the force jumps at touch, or rises there with an infinite slope, beside F = k δ^`exponent`."""
+
+    @abstractmethod
+    def restitution(self, elastic: AbstractElastic, mass: ArrayLike | None, speed: ArrayLike | None) -> Scalar:
+        """e of an impact of a (reduced) `mass` in kg at a `speed` in m/s: each damper asks for what e depends on."""
 
 
-def critical(stiffness: ArrayLike, mass: ArrayLike, exponent: float | int = 1) -> Scalar:
-    """c/ζ: 2√(mk) for a linear law, √(2(p+1) mk) for a power law.
+class Undamped(AbstractDamping):
+    """No damper: e = 1."""
 
-    **Raises:** `ValueError` for a mass that is not positive and finite.
+    def total(self, elastic, delta, rate):
+        return elastic.force(delta)
+
+    def is_abrupt(self, exponent):
+        return False
+
+    def restitution(self, elastic, mass, speed):
+        return jnp.ones_like(elastic.stiffness)
+
+
+class AbstractViscousDamping(AbstractDamping):
+    """A damper c δ^((p-1)/2) δ' beside F = k δᵖ: Kelvin and Voigt's for a spring, Tsuji's for p = 3/2.
+
+    e depends on the mass and not on the speed, through ζ = c/√(2 (p+1) m k), for any p.
+
+    **Arguments:** `coefficient` c ≥ 0, N s/m^((p+1)/2). **Raises:** `ValueError` otherwise.
+    **Source:** Tsuji, Tanaka & Ishida, Powder Technol. 71 (1992) 239-250; Antypov & Elliott,
+    EPL 94 (2011) 50004.
     """
-    mass = as_float(mass)
-    require((mass > 0) & jnp.isfinite(mass), f"mass = {mass} kg must be positive and finite.")
-    return jnp.sqrt(2 * (exponent + 1) * mass * as_float(stiffness))
+
+    coefficient: eqx.AbstractVar[Scalar]
+
+    def __check_init__(self):
+        _require_coefficient(self)
+
+    @staticmethod
+    @abstractmethod
+    def ratio(e: Scalar) -> Scalar:
+        """The damping ratio ζ that returns `e`."""
+
+    @staticmethod
+    @abstractmethod
+    def returned(ratio: Scalar) -> Scalar:
+        """The e that a damping `ratio` ζ returns: the inverse of `ratio`."""
+
+    @classmethod
+    def from_restitution(cls, e: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
+        """The damper that realises `e` beside `elastic`.
+
+        **Arguments:** `e` in (0, 1]; `elastic`; `mass`, kg: the (reduced) mass that moves at the contact; for a
+        body of m flat on N points, m/N. **Returns:** the damper. **Raises:** `ValueError` for other numbers.
+        """
+        return cls.from_ratio(cls.ratio(restitution.check_restitution(e)), elastic, mass=mass)
+
+    @classmethod
+    def from_ratio(cls, ratio: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
+        """The damper with the damping ratio ζ = `ratio` ≥ 0 beside `elastic`, for a `mass` in kg."""
+        return cls(ratio * restitution.critical(elastic.stiffness, mass, elastic.exponent))
+
+    def damper(self, elastic: AbstractElastic, delta: Scalar) -> Scalar:
+        """c δ^((p-1)/2), N s/m."""
+        return self.coefficient * safe.power(delta, (elastic.exponent - 1) / 2)
+
+    def is_abrupt(self, exponent):
+        return exponent < 3
+
+    def restitution(self, elastic, mass, speed):
+        if mass is None:
+            raise ValueError(f"{type(self).__name__}: e depends on the mass that moves: give mass= in kg.")
+        return self.returned(self.coefficient / restitution.critical(elastic.stiffness, mass, elastic.exponent))
 
 
-def check(law: Any) -> None:
-    """Raise `ValueError` unless stiffness k > 0 and damping c ≥ 0."""
-    name = type(law).__name__
-    require(law.stiffness > 0, f"{name}: stiffness = {law.stiffness} must be positive.")
-    require(law.damping >= 0, f"{name}: damping = {law.damping} is negative; a damper takes energy, give c ≥ 0.")
+class ClippedDamping(AbstractViscousDamping):
+    """A viscous damper beside a force that never pulls, F = max(0, k δᵖ + c δ^((p-1)/2) δ').
 
-
-def check_restitution(e: ArrayLike) -> Scalar:
-    """`e` as an array. **Raises:** `ValueError` unless 0 < e ≤ 1."""
-    e = as_float(e)
-    require((e > 0) & (e <= 1), f"restitution e = {e} must be in (0, 1]; for a dead stop give a small e.")
-    return e
-
-
-def attractive_restitution(zeta: Scalar) -> Scalar:
-    """e of the full spring-damper, which may pull; 0 at and above critical damping."""
-    over = zeta >= 1
-    w = jnp.sqrt(jnp.where(over, 1.0, 1 - zeta**2))
-    return jnp.where(over, 0.0, jnp.exp(-jnp.pi * zeta / w))
-
-
-def attractive_ratio(e: Scalar) -> Scalar:
-    """ζ = -ln e/√(π² + ln² e), the inverse of `attractive_restitution`."""
-    return -jnp.log(e) / jnp.sqrt(jnp.pi**2 + jnp.log(e) ** 2)
-
-
-def clipped_restitution(zeta: Scalar) -> Scalar:
-    """e of a spring-damper that never pulls."""
-    return jnp.exp(-2 * _decay(zeta))
-
-
-def clipped_ratio(e: Scalar) -> Scalar:
-    """ζ, the inverse of `clipped_restitution`."""
-    return _inverse_decay(-jnp.log(e) / 2)
-
-
-def compressive_restitution(zeta: Scalar) -> Scalar:
-    """e of a spring with a damper that acts in compression only."""
-    return jnp.exp(-_decay(zeta))
-
-
-def compressive_ratio(e: Scalar) -> Scalar:
-    """ζ, the inverse of `compressive_restitution`."""
-    return _inverse_decay(-jnp.log(e))
-
-
-def elastic_ratio_restitution(u: Scalar) -> Scalar:
-    """e of a damper that goes with the elastic force, at u = a v: 1 - 2u/3 + ... for small u, 1/u for large."""
-    small = u < 0.02
-    x = jnp.where(small, 1.0, u)
-    # With e u = 1 - exp(-L): L - 1 + exp(-L) = φ(u), convex in L. The first guess is right to third order in
-    # ln(1 + u), and one step from it is past the root and near it for large u.
-    m = jnp.log1p(x)
-    L, energy = m + m**2 / 3, x - m
-    for _ in range(6):
-        L = L + (energy - L - jnp.expm1(-L)) / -jnp.expm1(-L)
-    series = jnp.polyval(jnp.asarray([7648 / 42525, -40 / 189, 104 / 405, -44 / 135, 4 / 9, -2 / 3, 1.0]), u)
-    return jnp.where(small, series, -jnp.expm1(-L) / x)
-
-
-def elastic_ratio(e: Scalar) -> Scalar:
-    """u, the inverse of `elastic_ratio_restitution`, by Newton steps: 1/e(u) is convex, and all but straight."""
-    u = 1.5 * (1 / e - 1)
-    for _ in range(6):
-        found, slope = jax.jvp(elastic_ratio_restitution, (u,), (jnp.ones_like(u),))
-        u = u + (1 / found - 1 / e) * found**2 / slope
-    return u
-
-
-def _decay(z: Scalar) -> Scalar:
-    """h(ζ) of the module's head, analytic through ζ = 1."""
-    return z * _arc(z)
-
-
-def _arc(z: Scalar) -> Scalar:
-    """acos ζ/√(1-ζ²) = acosh ζ/√(ζ²-1), and near ζ = 1 its series in 1 - ζ."""
-    under, over = jnp.minimum(z, 0.95), jnp.maximum(z, 1.05)
-    series, term = 1.0, 1.0
-    near = jnp.clip(1 - z, -0.05, 0.05)
-    for n in range(11):  # (0.05/2)^11 is below rounding
-        term = term * near * (n + 1) / (2 * n + 3)
-        series = series + term
-    arc = jnp.where(z < 1, jnp.arccos(under) / jnp.sqrt(1 - under**2), jnp.arccosh(over) / jnp.sqrt(over**2 - 1))
-    return jnp.where(jnp.abs(1 - z) < 0.05, series, arc)
-
-
-def _inverse_decay(h: Scalar) -> Scalar:
-    """ζ with h(ζ) = h, by Newton steps.
-
-    h(ζ) is concave, so that the steps climb to the root from the first guess, 2 sinh(h)/π, which is right for
-    small h and 2/π of the root for large. The steps are differentiated through: all derivatives are exact.
+    e = exp(-2 ζ acos ζ/√(1-ζ²)) for every p. `from_restitution` inverts this, so that the e asked for is the e
+    realised; published laws put e into the map of `TensileDamping`, clip, and realise more (0.397 for 0.3).
     """
-    z = 2 * jnp.sinh(h) / jnp.pi
-    for _ in range(6):
-        arc = _arc(z)
-        off_critical = jnp.abs(1 - z) > 1e-4  # h' = (arc - ζ)/(1 - ζ²), and 2/3 + 2(1 - ζ)/5 near ζ = 1
-        slope = jnp.where(off_critical, (arc - z) / jnp.where(off_critical, 1 - z**2, 1.0), 2 / 3 + 0.4 * (1 - z))
-        z = z + (h - z * arc) / slope
-    return z
+
+    coefficient: Scalar = scalar()
+
+    @staticmethod
+    def ratio(e):
+        return restitution.clipped_ratio(e)
+
+    @staticmethod
+    def returned(ratio):
+        return restitution.clipped_restitution(ratio)
+
+    def total(self, elastic, delta, rate):
+        return safe.positive_part(elastic.force(delta) + self.damper(elastic, delta) * rate)
+
+
+class TensileDamping(AbstractViscousDamping):
+    """A viscous damper beside a force that may pull as the bodies part, F = k δᵖ + c δ^((p-1)/2) δ'.
+
+    e = exp(-π ζ/√(1-ζ²)) for every p.
+    """
+
+    coefficient: Scalar = scalar()
+
+    @staticmethod
+    def ratio(e):
+        return restitution.attractive_ratio(e)
+
+    @staticmethod
+    def returned(ratio):
+        return restitution.attractive_restitution(ratio)
+
+    def total(self, elastic, delta, rate):
+        return elastic.force(delta) + self.damper(elastic, delta) * rate
+
+
+class CompressionDamping(AbstractViscousDamping):
+    """A viscous damper that acts while the bodies approach, F = k δᵖ + c δ^((p-1)/2) max(0, δ').
+
+    e = exp(-ζ acos ζ/√(1-ζ²)) for every p. **Source:** hopper model of paper 003, sec. 4.1, for p = 1.
+    """
+
+    coefficient: Scalar = scalar()
+
+    @staticmethod
+    def ratio(e):
+        return restitution.compressive_ratio(e)
+
+    @staticmethod
+    def returned(ratio):
+        return restitution.compressive_restitution(ratio)
+
+    def total(self, elastic, delta, rate):
+        return elastic.force(delta) + self.damper(elastic, delta) * safe.positive_part(rate)
+
+
+class HuntCrossley(AbstractDamping):
+    """A damper in proportion to the elastic force, F = k δᵖ max(0, 1 + a δ'): e falls with the speed.
+
+    e depends on a v alone, v the speed at touch: φ(a v) = φ(-e a v), φ(x) = x - ln(1 + x); slow impacts have
+    1 - 2 a v/3. The force starts without a jump or an infinite slope, so that sensitivities under error control
+    are right without smoothing too. It pulls in no free impact; the max is for what else tears bodies apart.
+
+    **Arguments:** `coefficient` a ≥ 0, s/m. **Raises:** `ValueError` otherwise.
+    **Source:** Hunt & Crossley, J. Appl. Mech. 42 (1975) 440-445 (e = 1 - 2 a v/3); the exact e: restitution.py.
+    """
+
+    coefficient: Scalar = scalar()
+
+    def __check_init__(self):
+        _require_coefficient(self)
+
+    @classmethod
+    def from_restitution(cls, e: ArrayLike, *, speed: ArrayLike) -> "HuntCrossley":
+        """The damper that realises `e` at a `speed` of impact in m/s, for any mass and any elastic force.
+
+        **Raises:** `ValueError` unless 0 < e ≤ 1 and the speed is positive and finite.
+        """
+        speed = as_float(speed)
+        require(
+            (speed > 0) & jnp.isfinite(speed), f"HuntCrossley: speed = {speed} m/s must be positive and finite."
+        )
+        return cls(restitution.elastic_ratio(restitution.check_restitution(e)) / speed)
+
+    def total(self, elastic, delta, rate):
+        return elastic.force(delta) * safe.positive_part(1 + self.coefficient * rate)
+
+    def is_abrupt(self, exponent):
+        return False
+
+    def restitution(self, elastic, mass, speed):
+        if speed is None:
+            raise ValueError("HuntCrossley: e depends on the speed of impact: give speed= in m/s.")
+        speed = as_float(speed)
+        require(speed >= 0, f"HuntCrossley: speed = {speed} m/s of impact must not be negative; give its size.")
+        return restitution.elastic_ratio_restitution(self.coefficient * speed)
+
+
+def _require_coefficient(law: AbstractViscousDamping | HuntCrossley) -> None:
+    name, value = type(law).__name__, law.coefficient
+    require(value >= 0, f"{name}: damping coefficient = {value} is negative; a damper takes energy, give c ≥ 0.")

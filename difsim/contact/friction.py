@@ -1,17 +1,25 @@
 """Friction at one point: the force against its slip in the tangent plane."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jax.typing import ArrayLike
+from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.particles import dot, optimisation_barrier
 from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
 
 
 class AbstractFriction(eqx.Module):
     """Friction without memory: the force follows from normal force and slip alone."""
+
+    @property
+    def is_discontinuous(self) -> bool:
+        """Whether the force jumps as a point touches or begins to slip: none of these does."""
+        return False
 
     @abstractmethod
     def force(self, normal_force: Scalar, slip_velocity: Vec3) -> Vec3:
@@ -81,28 +89,64 @@ class StickSlip(eqx.Module):
 
 
 class TangentialHistory(eqx.Module):
-    """What a tangential spring remembers of one contact; starts as `TangentialHistory.none()`.
+    """The memory of one tangential spring, or of many with their axis last; starts as `TangentialHistory.none()`.
 
     **Arguments:** `force` [3], N, on the body; `stiffness` k_t, N/m, at the last step.
     """
 
-    force: Vec3 = number()
-    stiffness: Scalar = scalar()
+    force: Float[Array, "3 *n"] = number()
+    stiffness: Float[Array, "*n"] = number()
 
     @classmethod
-    def none(cls) -> "TangentialHistory":
-        """No force yet: the contact has just begun."""
-        return cls(jnp.zeros(3), jnp.zeros(()))
+    def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":
+        """The memory of a contact (of `shape` many) that has just begun: no force yet."""
+        return cls(jnp.zeros((3, *shape), dtype), jnp.zeros(shape, dtype))
+
+
+def softening(stiffness: Float[Array, "*n"], before: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """The share of its force that a spring keeps as its stiffness falls from `before`, N/m: min(1, k/k_before)."""
+    return jnp.where(stiffness < before, stiffness / jnp.where(before > 0, before, 1.0), 1.0)
+
+
+def step_spring(
+    history: TangentialHistory,
+    stiffness: Scalar,
+    damping: Scalar,
+    bound: Scalar,
+    slip_velocity: Vec3,
+    normal: Vec3,
+    dt: Scalar,
+) -> tuple[Vec3, TangentialHistory]:
+    """One step of a tangential spring with a damper beside it, which together slip at a bound.
+
+    F ← F min(1, k_t/k_t,old) - k_t v dt, then |F - c_t v| ≤ bound. In this incremental form a spring that stiffens
+    under load gains no energy, and the factor takes energy out as it softens in unloading; the total form
+    F = -k_t ξ creates or loses up to 19 % in sticking impacts. Where both together slip, the spring gives way.
+
+    **Arguments:** `history`; `stiffness` k_t ≥ 0, N/m, and `damping` c_t ≥ 0, N s/m, now; `bound` ≥ 0, N;
+    `slip_velocity` [3], m/s, tangential; `normal` [3], unit; `dt`, s.
+    **Returns:** the force [3] N on the body, and the history one step on.
+    **Source:** Thornton, Cummins & Cleary, Powder Technol. 210 (2011) 189-197.
+    """
+    flat = history.force - dot(history.force, normal) * normal
+    square, size = dot(flat, flat), dot(history.force, history.force)
+    # Forces die out at rest, to 1e-100 N and below; the square of a square must not be 0 where it divides.
+    least = jnp.finfo(square.dtype).tiny ** 0.5
+    # The tangent plane turns with the bodies: the old force turns with it and keeps its size.
+    turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
+    force = softening(stiffness, history.stiffness) * jnp.sqrt(turned) * flat
+    force = optimisation_barrier(force - (stiffness * dt + damping) * slip_velocity, dt >= 0)
+    square = dot(force, force)
+    # Not `slides = square > bound**2`: of what is tiny both are 0, and a bound of 0 is to leave nothing.
+    holds = square < bound**2
+    shorter = jnp.where(holds, 1.0, bound / jnp.sqrt(jnp.where(holds, 1.0, jnp.maximum(square, least))))
+    # Two that are apart remember nothing, whatever the damper's floor is.
+    kept = jnp.where(stiffness > 0, shorter * force + damping * slip_velocity, 0.0)
+    return shorter * force, TangentialHistory(kept, stiffness)
 
 
 class AbstractTangentialSpring(eqx.Module):
-    """Friction with memory: a spring in the tangent plane that slips at μN.
-
-    F ← F min(1, k_t/k_t,old) - k_t v dt, then |F| ≤ μN. In this incremental form a spring that stiffens
-    under load gains no energy, and the factor takes energy out as it softens in unloading; the total form
-    F = -k_t ξ creates or loses up to 19 % in sticking impacts.
-    **Source:** Thornton, Cummins & Cleary, Powder Technol. 210 (2011) 189-197.
-    """
+    """Friction with memory: a spring in the tangent plane that slips at μN (`step_spring`)."""
 
     coefficient: eqx.AbstractVar[Scalar]
 
@@ -122,15 +166,10 @@ class AbstractTangentialSpring(eqx.Module):
         """The history one step on; its `force` is the friction on the body.
 
         **Arguments:** `history`; `depth`, m; `normal_force` ≥ 0, N; `slip_velocity` [3], m/s, tangential;
-        `normal` [3], unit; `dt`, s.
+        `normal` [3], unit; `dt`, s. **Returns:** the history.
         """
-        k = self.stiffness(depth)
-        softening = jnp.where(k < history.stiffness, safe.divide(k, history.stiffness), 1.0)
-        # The tangent plane turns with the bodies: the old force turns with it and keeps its size.
-        old = history.force - jnp.dot(history.force, normal) * normal
-        turned = safe.unit(old) * safe.norm(history.force)
-        force = softening * turned - k * slip_velocity * as_float(dt)
-        return TangentialHistory(safe.shortened(force, self.coefficient * normal_force), k)
+        k, bound = self.stiffness(depth), self.coefficient * normal_force
+        return step_spring(history, k, jnp.zeros_like(k), bound, slip_velocity, normal, as_float(dt))[1]
 
 
 class TangentialSpring(AbstractTangentialSpring):

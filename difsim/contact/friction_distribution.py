@@ -9,7 +9,6 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
-from difsim.contact.damping import clip
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
@@ -17,7 +16,7 @@ from difsim.typing import Scalar, Vec3
 
 
 class FrictionWrench(eqx.Module):
-    """What friction does: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
+    """Friction on a body: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
     `power` W that it takes out of motion and springs; the rate of what the points remember, [M, 3]."""
 
     force: Vec3
@@ -31,7 +30,7 @@ class AbstractFrictionDistribution(eqx.Module):
     """Friction over all points of a body."""
 
     def memory(self, points: int) -> Float[Array, "M 3"]:
-        """What the points remember before they touch: nothing, unless a law has a memory."""
+        """The memory of the points before they touch: empty, unless a law has a memory."""
         return jnp.zeros((0, 3))
 
     @abstractmethod
@@ -110,8 +109,8 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
 
     It holds without creep: a body at rest on a slope swings on its springs until these have spent its energy.
 
-    **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal law a smooth onset: with a
-    sharp one the rates δ'/δ are infinite at touch.
+    **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal force a `Smoothing`: without
+    it the rates δ'/δ are infinite at touch.
     """
 
     law: AbstractTangentialSpring
@@ -122,22 +121,25 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
     def __call__(self, surface, touch, body, memory):
         velocities = jax.vmap(body.velocity_at)(touch.arms)
 
-        def point(arm, normal, depth, growth, push, velocity, stretch):
+        def point(arm, normal, depth, growth, normal_force, velocity, stretch):
             place = body.centre + arm
             _, turning = jax.jvp(surface.normal, (place,), (velocity,))
             k, stiffening = jax.jvp(self.law.stiffness, (depth,), (growth,))
             stretch = stretch - stretch @ normal * normal  # what the solver's tolerance left of the normal part
             slip = velocity - velocity @ normal * normal
-            length, bound = safe.norm(stretch), self.law.coefficient * push
+            length, bound = safe.norm(stretch), self.law.coefficient * normal_force
             tension = k * length
             below = tension < bound
-            # 1 - α; where there is neither tension nor push nothing is drawn.
+            # 1 - α; where there is neither tension nor normal force nothing is drawn.
             cut = jnp.where(below, 0.0, 1 - safe.divide(bound, tension))
             taut = jnp.where(below, (tension / jnp.where(below, bound, 1.0)) ** 8, 1.0)
             along = safe.unit(stretch)
             force = k * stretch * (1 - cut)
-            drawn = slip + taut * clip(-slip @ along) * along
-            fading = clip(safe.divide(stiffening, k)) + clip(safe.divide(-growth, depth)) * cut
+            drawn = slip + taut * safe.positive_part(-slip @ along) * along
+            fading = (
+                safe.positive_part(safe.divide(stiffening, k))
+                + safe.positive_part(safe.divide(-growth, depth)) * cut
+            )
             rate = -(1 - cut) * drawn - fading * stretch - stretch @ turning * normal
             stored = 0.5 * k * length**2
             return force, rate, stored, 0.5 * stiffening * length**2 + k * stretch @ rate

@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.rotation import solve3
+from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Mat3, Scalar, Vec3, require, scalar
 
 # Of a step dτ: (L dτ)^4 h dτ is TURN^5, and RK4's error then some 1e-7 a step, with L, the rate at which slip can
@@ -170,15 +171,12 @@ class _Path(eqx.Module):
             # is taken back by the next one.
             dτ = jnp.where(impulse.stopped | ending, 0.0, jax.lax.stop_gradient(jnp.clip(to_end, -most, most)))
 
-            def slope(total):
-                slip = self._slip(total)
-                return safe.norm(slip) * self.normal - self.friction * slip
+            def slope(gained):
+                slip = self._slip(impulse.total + gained)
+                return safe.norm(slip) * self.normal - self.friction * slip, None
 
-            k1 = slope(impulse.total)
-            k2 = slope(impulse.total + 0.5 * dτ * k1)
-            k3 = slope(impulse.total + 0.5 * dτ * k2)
-            k4 = slope(impulse.total + dτ * k3)
-            step = dτ / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            # From 0, not from the total: of the difference of two totals little would be left.
+            step, _ = runge_kutta4(slope, jnp.zeros_like(impulse.total), dτ)
             total, dp = impulse.total + step, jnp.dot(self.normal, step)
             end_gain = jnp.dot(self.normal, self.response @ self._along(total))
             work = 0.5 * dp * (speed + self._speed(total)) + dp**2 / 12 * (gain - end_gain)

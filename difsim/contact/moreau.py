@@ -5,7 +5,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.contact.damping import clip
 from difsim.typing import Scalar
 
 _SWEEPS = 200
@@ -46,7 +45,7 @@ def simultaneous(
         n, old = normals[i], impulses[i]
         u = velocities[i] + jnp.tensordot(response[i], impulses, axes=2)
         push = jnp.dot(n, old) + (goal[i] - jnp.dot(n, u)) / stiff[i]
-        push = jnp.where(touching[i] > 0, clip(push), 0.0)
+        push = jnp.where(touching[i] > 0, safe.positive_part(push), 0.0)
         u = u + response[i, :, i] @ ((push - jnp.dot(n, old)) * n)
         side = old - jnp.dot(n, old) * n - (u - jnp.dot(n, u) * n) / loose[i]
         return impulses.at[i].set(push * n + safe.shortened(side, friction * push))

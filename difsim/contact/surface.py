@@ -8,9 +8,8 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.contact_points import ContactPoints, Moving, effective_arm
-from difsim.contact.damping import clip
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
-from difsim.contact.normal import AbstractNormal
+from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
 from difsim.shape import AbstractSDF
@@ -37,23 +36,23 @@ class Wrench(eqx.Module):
 
 
 class SurfaceContact(eqx.Module):
-    """What a body feels where it touches: normal law and cohesion at each point, friction, rolling resistance.
+    """The contact of a body with a surface: normal force and cohesion at each point, friction, rolling resistance.
 
-    Friction goes with the normal law's push alone, so cohesion lets a body hold on a slope that is too steep for
-    its weight. With a smooth onset cohesion acts in full as far out as half the onset's reach (10 widths), where
-    the push has fallen to 2e-9, and fades from there: the force that tears a point off is the law's `pull_off`.
+    Friction goes with the normal force alone, so cohesion lets a body hold on a slope that is too steep for its
+    weight. Where the normal force is smoothed, cohesion acts in full up to half of its reach (10 widths), where the
+    normal force has fallen to 2e-9, and fades from there: the force that tears a point off is `pull_off`.
 
     Nothing acts, and nothing but one distance is computed, where the centre is farther from the surface than
     twice the body's radius and the reach of the laws (twice: tabulated distances may have slopes above 1).
 
-    **Arguments:** `outline`, the points that may touch; `normal`, a law of depth and rate; `friction`, friction over
+    **Arguments:** `outline`, the points that may touch; `normal`, e.g. a `NormalForce`; `friction`, friction over
     the points; `rolling`, any number of resistances, which act at the effective point r_p = Σ δ_j r_j/Σ δ_j;
     `cohesion`, any number of attractions, each at each point.
     **Source:** paper 003, sec. 4; Eq 4 for r_p.
     """
 
     outline: AbstractOutline
-    normal: AbstractNormal
+    normal: AbstractNormalForce
     friction: AbstractFrictionDistribution
     rolling: tuple[AbstractRolling, ...] = ()
     cohesion: tuple[AbstractCohesion, ...] = ()
@@ -72,11 +71,11 @@ class SurfaceContact(eqx.Module):
 
     @property
     def _reach(self) -> Scalar:
-        return self.normal.onset.reach + sum(law.range for law in self.cohesion)
+        return self.normal.regularisation.reach + sum(law.range for law in self.cohesion)
 
     def _wrench(self, surface, body, rotation, memory):
         arms = self.outline.arms(surface, body.centre, rotation)
-        normal_law, onset = self.normal, self.normal.onset
+        normal_law, regularisation = self.normal, self.normal.regularisation
 
         def point(arm):
             # By virtual work along ∇d, not along the unit normal: where |∇d| is not quite 1 (tables, rough
@@ -84,13 +83,13 @@ class SurfaceContact(eqx.Module):
             gap, slope = jax.value_and_grad(surface.distance)(body.centre + arm)
             rate = -slope @ body.velocity_at(arm)
             force, elastic = normal_law.force(-gap, rate), normal_law.force(-gap, jnp.zeros_like(rate))
-            held = gap - onset.reach / 2
+            held = gap - regularisation.reach / 2
             pull = sum((law.force(held) for law in self.cohesion), jnp.zeros_like(gap)) * slope
             stored = normal_law.elastic_energy(-gap) + sum(law.energy(held) for law in self.cohesion)
-            delta, growth = jax.value_and_grad(onset.penetration)(-gap)
+            delta, growth = jax.value_and_grad(regularisation.penetration)(-gap)
             steepness = safe.norm(slope)
             normal = safe.divide(slope, jnp.broadcast_to(steepness, slope.shape))
-            side = normal, delta, growth * rate, force * slope, clip(force) * steepness
+            side = normal, delta, growth * rate, force * slope, safe.positive_part(force) * steepness
             return side, pull, stored, (force - elastic) * rate
 
         side, pulls, stored, damping = jax.vmap(point)(arms)

@@ -1,4 +1,4 @@
-"""All contacts of grains at once: between spheres, and at walls; how they push, and what they store."""
+"""All contacts of grains at once, between spheres and at walls: forces, memories and stored energy."""
 
 from typing import Any
 
@@ -9,10 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
+from difsim.contact.friction import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
 from difsim.dem.state import PairMemory, WallMemory
-from difsim.dem.touching import Grain, Shear, at_wall, between, effective, met
+from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
 from difsim.particles import Pairs, pair_map
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
@@ -29,7 +31,7 @@ class ContactForces(eqx.Module):
     depth: Scalar
     too_deep: Int[Array, ""]
 
-    def __add__(self, other: "ContactForces") -> "Pushes":
+    def __add__(self, other: "ContactForces") -> "ContactForces":
         return ContactForces(
             self.force + other.force,
             self.moment + other.moment,
@@ -38,82 +40,106 @@ class ContactForces(eqx.Module):
         )
 
 
-def by_pairs(law: AbstractGrainLaw, spheres: Grain, pairs: PairMemory, dt: Scalar) -> tuple[ContactForces, Shear]:
-    """How spheres push each other, and what their pairs remember `dt` s later."""
+def by_pairs(
+    laws: AbstractGrainLaw | LawTable,
+    spheres: Grain,
+    pairs: PairMemory,
+    which: Int[Array, " p"] | None,
+    dt: Scalar,
+) -> tuple[ContactForces, TangentialHistory]:
+    """The forces of spheres on each other, and the memory of their pairs `dt` s later.
+
+    **Arguments:** `laws`; `spheres`; `pairs`; `which` law of a table each pair has; `dt`, s.
+    **Returns:** both.
+    """
     first, second = pairs.first, pairs.second
 
-    def push(a, b, own):
-        memory, itself = own
-        return between(law, a, b, memory, dt, itself)
+    def contact(a, b, own):
+        memory, itself, index = own
+        return between(law_of(laws, index), a, b, memory, dt, itself)
 
-    push = pair_map(push, spheres, (pairs.memory, first == second), first, second)
+    made = pair_map(contact, spheres, (pairs.memory, first == second, which), first, second)
     none = jnp.zeros_like(spheres.position)
-    force = none.at[:, first].add(push.force).at[:, second].add(-push.force)
-    moment = none.at[:, first].add(push.moment).at[:, second].add(push.other_moment)
-    depth = jnp.max(push.depth, initial=0.0)
-    return ContactForces(force, moment, depth, _too_deep(push.overlap, first)), push.memory
+    force = none.at[:, first].add(made.force).at[:, second].add(-made.force)
+    moment = none.at[:, first].add(made.moment).at[:, second].add(made.other_moment)
+    depth = jnp.max(made.depth, initial=0.0)
+    return ContactForces(force, moment, depth, _too_deep(made.overlap, first)), made.memory
 
 
 def by_walls(
-    law: AbstractGrainLaw,
+    laws: AbstractGrainLaw | LawTable,
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
     touched: tuple[WallMemory, ...],
+    which: tuple[int, ...] | None,
     dt: Scalar,
 ) -> tuple[ContactForces, tuple[WallMemory, ...]]:
-    """How walls push spheres, and what these remember of each: all near any wall together, as one program."""
+    """The forces of walls on spheres, and the memory of each contact: all near any wall together, as one program.
+
+    **Arguments:** `laws`; `spheres`; `walls`; `touched`, who is near each; `which` law of a table each wall has;
+    `dt`, s. **Returns:** the forces, and the memories.
+    """
     those = []
     for wall, at in zip(walls, touched, strict=True):
         place = _of(spheres.position, at.who)
         away = jax.vmap(wall.distance, in_axes=1)(place), jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
         those.append((at.who, *away, at.memory))
     who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
-    push = _at_wall(law, _of(spheres, who), gap, normal, memory, dt)
+    index = None if which is None else np.repeat(which, [at.who.size for at in touched])
+    made = _at_wall(laws, index, _of(spheres, who), gap, normal, memory, dt)
     none, inside = jnp.zeros_like(spheres.position), who < spheres.radius.shape[0]
-    depth = jnp.max(push.depth, initial=0.0, where=inside)
-    too_deep = _too_deep(jnp.where(inside, push.overlap, 0.0), who)
-    pushes = ContactForces(none.at[:, who].add(push.force), none.at[:, who].add(push.moment), depth, too_deep)
+    depth = jnp.max(made.depth, initial=0.0, where=inside)
+    too_deep = _too_deep(jnp.where(inside, made.overlap, 0.0), who)
+    forces = ContactForces(none.at[:, who].add(made.force), none.at[:, who].add(made.moment), depth, too_deep)
     ends = np.cumsum([at.who.size for at in touched])[:-1]
-    told = (jnp.where(inside, x, 0.0) for x in (push.memory.force, push.memory.stiffness))
-    parts = zip(*(jnp.split(x, ends, axis=-1) for x in told), strict=True)
-    return pushes, tuple(WallMemory(at.who, Shear(*part)) for at, part in zip(touched, parts, strict=True))
+    known = (jnp.where(inside, x, 0.0) for x in (made.memory.force, made.memory.stiffness))
+    parts = zip(*(jnp.split(x, ends, axis=-1) for x in known), strict=True)
+    return forces, tuple(
+        WallMemory(at.who, TangentialHistory(*part)) for at, part in zip(touched, parts, strict=True)
+    )
 
 
 def stored(
-    law: AbstractGrainLaw,
+    laws: AbstractGrainLaw | LawTable,
     spheres: Grain,
     pairs: PairMemory,
     walls: tuple[AbstractSDF, ...],
     touched: tuple[WallMemory, ...],
     bodies: int,
+    which: tuple[Int[Array, " p"] | None, tuple[int, ...] | None],
 ) -> dict[str, Scalar]:
-    """J, in contacts across (`elastic`) and along (`tangential`), and negative in what attracts (`cohesive`); the
-    last `bodies` spheres are parts of bodies."""
+    """Energy J in contacts across (`elastic`) and along (`tangential`), negative in attractions (`cohesive`).
+
+    **Arguments:** `laws`; `spheres`, of which the last `bodies` are parts of bodies; `pairs`; `walls`; `touched`;
+    `which` law of a table each pair has, and each wall. **Returns:** the three.
+    """
     a, b = _of(spheres, pairs.first), _of(spheres, pairs.second)
     real = pairs.first != pairs.second
-    contacts = [(effective(a.radius, b.radius), _met(a, b, ~real)[1])]
-    away = (jax.vmap(wall.distance, in_axes=1)(spheres.position) for wall in walls)
-    contacts += [(spheres.radius, spheres.radius - gap) for gap in away]
-    # Room in the list is told as a grain with itself, which an attraction of a long range would count.
-    counted = real, *(felt(wall, spheres.radius.size, bodies) for wall in walls)
-    held = (
-        jnp.sum(jax.vmap(c.energy)(-depth), where=at)
-        for c in law.cohesion
-        for (_, depth), at in zip(contacts, counted, strict=True)
-    )
+    by_pair, by_wall = which
+    across = _across(laws, by_pair, effective(a.radius, b.radius), _met(a, b, ~real)[1])
+    each = [jax.tree.map(lambda x: jnp.sum(x, where=real), across)]
+    for i, wall in enumerate(walls):
+        depth = spheres.radius - jax.vmap(wall.distance, in_axes=1)(spheres.position)
+        index = None if by_wall is None else np.full(depth.size, by_wall[i])
+        across, at = _across(laws, index, spheres.radius, depth), felt(wall, depth.size, bodies)
+        each.append(jax.tree.map(lambda x: jnp.sum(x, where=at), across))  # noqa: B023
+    elastic, cohesive = (sum(part) for part in zip(*each, strict=True))
     memories = (at.memory for at in (pairs, *touched))
     along = (jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in memories)
-    each = zip(contacts, counted, strict=True)
-    across = (jnp.sum(jax.vmap(law.stored)(*contact), where=at) for contact, at in each)
-    return {
-        "elastic": sum(across),
-        "tangential": sum(along),
-        "cohesive": sum(held, jnp.zeros_like(law.friction)),
-    }
+    return {"elastic": elastic, "tangential": sum(along), "cohesive": cohesive}
+
+
+def _stored_across(laws, index, radius, depth):
+    """Energy J of one contact: elastic, and of its attractions."""
+    law = law_of(laws, index)
+    return law.stored(radius, depth), sum((c.energy(-depth) for c in law.cohesion), jnp.zeros_like(depth))
+
+
+_across = jax.vmap(_stored_across, in_axes=(None, 0, 0, 0))
 
 
 def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
-    """The pairs of a list, and what these remember of the `pairs` that there were."""
+    """The pairs of a list, with the memories of the `pairs` that there were."""
     found = listed.carried(pairs.first, pairs.second)
     memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
     return PairMemory(listed.first, listed.second, memory)
@@ -122,7 +148,7 @@ def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
 def remembered_by_walls(
     walls: tuple[WallMemory, ...], listed: tuple[Int[Array, " _"], ...], count: int
 ) -> tuple[WallMemory, ...]:
-    """Who of `count` spheres is listed at each wall, and what these remember of it from when there were others."""
+    """The spheres (of `count`) listed at each wall, with the memories from when there were others."""
 
     def at(old, who):
         def carried(x):
@@ -135,12 +161,16 @@ def remembered_by_walls(
     return tuple(at(old, who) for old, who in zip(walls, listed, strict=True))
 
 
-_at_wall = jax.vmap(at_wall, in_axes=(None, -1, -1, -1, -1, None), out_axes=-1)
-_met = jax.vmap(met, in_axes=-1, out_axes=-1)
+def _at_one_wall(laws, index, *contact):
+    return at_wall(law_of(laws, index), *contact)
+
+
+_at_wall = jax.vmap(_at_one_wall, in_axes=(None, -1, -1, -1, -1, -1, None), out_axes=-1)
+_met = jax.vmap(closest_point, in_axes=-1, out_axes=-1)
 
 
 def _too_deep(overlap: Float[Array, " p"], who: Int[Array, " p"]) -> Int[Array, ""]:
-    """Whose contact is deepest, if by more than any law is for; -1 otherwise."""
+    """The sphere of the deepest contact, if that is too deep for any law; -1 otherwise."""
     # To look for it takes ten times as long as for the maximum, and a sound run asks for none.
     found = jnp.max(overlap) > TOO_DEEP
     return jax.lax.cond(found, lambda: who[jnp.argmax(overlap)], lambda: jnp.full_like(who[0], -1))

@@ -1,4 +1,4 @@
-"""Grains as soft spheres: how they push each other and walls, and how they step."""
+"""Grains as soft spheres: their contacts with each other and with walls, and their steps."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
@@ -28,6 +29,10 @@ def _walls(given: Any) -> tuple[AbstractSDF, ...]:
     return all_of("Grains: walls", given, AbstractSDF)
 
 
+def _laws(given: Any) -> tuple[AbstractGrainLaw, ...]:
+    return all_of("Grains: laws of walls or clumps", given, AbstractGrainLaw)
+
+
 def _clumps(given: Any) -> tuple[AbstractClump, ...]:
     return all_of("Grains: clumps", given, AbstractClump)
 
@@ -39,10 +44,12 @@ class Grains(AbstractParticles):
     contact take the velocity half a step back.
 
     **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
-    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `GrainWall`: grains alone do), of the
-    grains' own material, as are the `clumps`, rigid bodies among them. **Raises:** ValueError for radii that are
-    none, or a radius or density that is not positive, gravity that is not [3] or not finite, walls or clumps that
-    are not a tuple of such.
+    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `GrainWall`: grains alone do); `clumps`,
+    rigid bodies among them; `wall_laws`, the law of all contacts with each wall, and `clump_laws`, that of each
+    clump's other contacts (with two clumps, the later one's): none where all are of the grains' own material, or as
+    many as there are, of the class of `law`. **Raises:** ValueError for radii that are none, or a radius or density
+    that is not positive, gravity that is not [3] or not finite, walls, clumps or laws that are not a tuple of such,
+    laws that are too few or of several classes.
     """
 
     tag = "grains"
@@ -52,6 +59,8 @@ class Grains(AbstractParticles):
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
     walls: tuple[AbstractSDF, ...] = eqx.field(converter=_walls, default=())
     clumps: tuple[AbstractClump, ...] = eqx.field(converter=_clumps, default=())
+    wall_laws: tuple[AbstractGrainLaw, ...] = eqx.field(converter=_laws, default=())
+    clump_laws: tuple[AbstractGrainLaw, ...] = eqx.field(converter=_laws, default=())
 
     def __check_init__(self):
         several = self.radius.ndim == 1 and self.radius.size > 0
@@ -60,6 +69,16 @@ class Grains(AbstractParticles):
         require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
         require_last("Grains: gravity", self.gravity, 3)
         require_finite("Grains: gravity", self.gravity)
+        for name, laws, of in (("wall", self.wall_laws, self.walls), ("clump", self.clump_laws, self.clumps)):
+            if len(laws) not in (0, len(of)):
+                raise ValueError(
+                    f"Grains: {len(laws)} {name}_laws for {len(of)} {name}s: give one for each, or none"
+                )
+        if not same_class(self._laws):
+            raise ValueError(
+                "Grains: wall_laws and clump_laws must be of the class of law, with resistances and attractions of "
+                "the same classes: give one that is not there the length or the pull_off 0"
+            )
 
     @property
     def mass(self) -> Float[Array, " n"]:
@@ -68,13 +87,35 @@ class Grains(AbstractParticles):
 
     @property
     def inertia(self) -> Float[Array, " n"]:
-        """Of each about any axis, kg m²."""
+        """The moment of inertia of each grain about any axis, kg m²."""
         return 0.4 * self.mass * self.radius**2
 
     @property
     def gap(self) -> Scalar:
         """m, up to which two grains feel each other."""
-        return sum((c.range for c in self.law.cohesion), jnp.zeros_like(self.density))
+        ranges = (sum((c.range for c in law.cohesion), jnp.zeros_like(self.density)) for law in self._laws)
+        return jnp.max(jnp.stack(list(ranges)))
+
+    @property
+    def _laws(self) -> tuple[AbstractGrainLaw, ...]:
+        """The law of grains, of each wall and of each clump, as far as they have their own."""
+        return self.law, *self.wall_laws, *self.clump_laws
+
+    @property
+    def _table(self) -> AbstractGrainLaw | LawTable:
+        return LawTable.of(self._laws) if len(self._laws) > 1 else self.law
+
+    def _which(self, pairs: PairMemory) -> tuple[Int[Array, " p"] | None, tuple[int, ...] | None]:
+        """The place in the table of the law of each pair, and of that of each wall; none without a table."""
+        if len(self._laws) == 1:
+            return None, None
+        walls = tuple(range(1, 1 + len(self.wall_laws))) or (0,) * len(self.walls)
+        sizes = [self.radius.size, *(clump.radius.size for clump in self.clumps)]
+        bodies = (
+            range(len(self.wall_laws), len(self.wall_laws) + len(sizes)) if self.clump_laws else [0] * len(sizes)
+        )
+        body = jnp.asarray(np.repeat([0, *bodies[1:]], sizes))
+        return jnp.maximum(body[pairs.first], body[pairs.second]), walls
 
     def at_rest(self, position: Any, clumps: Any = ()) -> GrainsState:
         """Grains at `position` [3, n] m, at rest, and clumps that move as given; contacts that remember nothing.
@@ -155,21 +196,21 @@ class Grains(AbstractParticles):
         past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))
         each = zip(self.clumps, motion.state.clumps, strict=True)
         own = (clump.stable_time_step(at) for clump, at in each)
-        contact = self._stiffest(motion)
-        lasts, sticks = self.law.duration(*contact), self.law.sticking(*contact)
-        return jnp.min(jnp.stack([lasts / PER_CONTACT, past / PER_CONTACT, sticks, *own]))
+        sticks = (law.sticking(*contact) for law, contact in self._stiffest(motion))
+        lasts = self.shortest_contact(motion)
+        return jnp.min(jnp.stack([lasts / PER_CONTACT, past / PER_CONTACT, *sticks, *own]))
 
     def shortest_contact(self, motion: GrainsMotion) -> Scalar:
-        """How long the shortest contact lasts that there can be, s.
+        """The duration s of the shortest contact that there can be.
 
         Of the smallest spheres, as deep as the deepest is now, or as fast as the fastest two would meet after a
         fall through a radius. A clump counts as if six of its pebbles carried their share of the mass: all may
         touch, as the neighbours of a grain do.
         """
-        return self.law.duration(*self._stiffest(motion))
+        return jnp.min(jnp.stack([law.duration(*contact) for law, contact in self._stiffest(motion)]))
 
-    def _stiffest(self, motion: GrainsMotion) -> tuple[Scalar, Scalar, Scalar]:
-        """Effective radius m and mass kg, and depth m, of the stiffest contact that there can be."""
+    def _stiffest(self, motion: GrainsMotion) -> list[tuple[AbstractGrainLaw, tuple[Scalar, Scalar, Scalar]]]:
+        """Each law, with effective radius m and mass kg, and depth m, of its stiffest contact that there can be."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
         pulls = [
@@ -181,10 +222,10 @@ class Grains(AbstractParticles):
         speed = 2 * safe.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
         radius, mass = 0.5 * least, 0.5 * lightest
-        return radius, mass, self.law.deepest(radius, mass, rates.depth, speed)
+        return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
 
     def nonfinite(self, motion: GrainsMotion) -> Bool[Array, " m"]:
-        """Of the spheres: a clump that is not finite shows in its pebbles."""
+        """The spheres that are not finite: a clump that is not shows in its pebbles."""
         spheres = self.spheres(motion.state)
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
@@ -206,7 +247,8 @@ class Grains(AbstractParticles):
         }
         spheres = self.spheres(state)
         bodies = spheres.radius.size - self.radius.size
-        own |= stored(self.law, spheres, state.pairs, self.walls, state.walls, bodies)
+        which = self._which(state.pairs)
+        own |= stored(self._table, spheres, state.pairs, self.walls, state.walls, bodies, which)
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
@@ -216,14 +258,14 @@ class Grains(AbstractParticles):
         return remembered_by_pairs(state.pairs, near.pairs), walls
 
     def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
-        """After `dt` s of these rates without motion."""
+        """The state after `dt` s of these rates without motion."""
         each = zip(self.clumps, state.clumps, rates.clumps, strict=True)
         clumps = tuple(clump.kicked(at, load, dt) for clump, at, load in each)
         new = state.velocity + dt * rates.velocity, state.spin + dt * rates.spin, clumps
         return eqx.tree_at(lambda s: (s.velocity, s.spin, s.clumps), state, new)
 
     def _drifted(self, state: GrainsState, dt: Scalar) -> GrainsState:
-        """After `dt` s of free motion."""
+        """The state after `dt` s of free motion."""
         clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
@@ -232,17 +274,18 @@ class Grains(AbstractParticles):
         spheres = self.spheres(state)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
         dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
-        pushes, memory = by_pairs(self.law, spheres, state.pairs, dt)
+        table, (by_pair, by_wall) = self._table, self._which(state.pairs)
+        forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            theirs, walls = by_walls(self.law, spheres, self.walls, state.walls, dt)
-            pushes, state = pushes + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
-        return state, self._rates(state, pushes)
+            theirs, walls = by_walls(table, spheres, self.walls, state.walls, by_wall, dt)
+            forces, state = forces + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
+        return state, self._rates(state, forces)
 
     def _rates(self, state: GrainsState, by: ContactForces) -> Rates:
         ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
-        (pushed, *pushes), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (by.force, by.moment))
-        each = zip(self.clumps, state.clumps, pushes, turns, strict=True)
+        (pushed, *on_clumps), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (by.force, by.moment))
+        each = zip(self.clumps, state.clumps, on_clumps, turns, strict=True)
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
         return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.too_deep)

@@ -1,20 +1,34 @@
-"""What two grains are to each other, by the effective radius and mass of the pair.
+"""Contact laws of two grains, by the effective radius and mass of the pair.
 
-These are laws of `difsim.contact` (named at each, and tested to be equal), written for the innermost loop of a
-run: no power but square roots, and the stiffness follows from each pair's own radii and masses.
+Each composes the laws of `difsim.contact`: a `NormalForce` with a clipped viscous damper, and a tangential spring with
+a damper beside it.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.contact import AbstractCohesion, Hertz, RollingTorque, Sharp, SpinningResistance, effective_modulus
-from difsim.contact.damping import check_restitution, clip, clipped_ratio
-from difsim.contact.power_law import HERTZ_DURATION
-from difsim.typing import Scalar, all_of, require, scalar
+from difsim.contact import (
+    ClippedDamping,
+    Hertz,
+    Hooke,
+    MindlinSpring,
+    NormalForce,
+    NoSmoothing,
+    RollingTorque,
+    SpinningResistance,
+    TangentialSpring,
+)
+from difsim.contact.cohesion import AbstractCohesion
+from difsim.contact.elastic import AbstractElastic, effective_modulus
+from difsim.contact.friction import AbstractTangentialSpring
+from difsim.contact.restitution import check_restitution
+from difsim.typing import Scalar, all_of, as_float, require, scalar
 
 
 def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:
@@ -29,46 +43,60 @@ def _attractions(given: Any) -> tuple[AbstractCohesion, ...]:
 class AbstractGrainLaw(eqx.Module):
     """The contact of two spheres, or of one with a wall.
 
-    All by the effective radius, 1/R* = 1/R₁ + 1/R₂ m, the effective mass, 1/m* = 1/m₁ + 1/m₂ kg (R and m at a
-    wall), and the depth m, negative where they are apart.
+    All methods take the effective radius, 1/R* = 1/R₁ + 1/R₂ m, the effective mass, 1/m* = 1/m₁ + 1/m₂ kg (R and m
+    at a wall), and the depth m, negative where they are apart.
     """
 
+    restitution: eqx.AbstractVar[Scalar]
     friction: eqx.AbstractVar[Scalar]
     rolling: eqx.AbstractVar[tuple[RollingTorque | SpinningResistance, ...]]
     cohesion: eqx.AbstractVar[tuple[AbstractCohesion, ...]]
+    damping_ratio: eqx.AbstractVar[Scalar]  # ζ of the normal force, which gives `restitution`
+
+    def __check_init__(self):
+        check_restitution(self.restitution)
+        require(self.friction >= 0, f"{type(self).__name__}: friction = {self.friction} is negative")
 
     @abstractmethod
-    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
-        """Normal force, N, never negative; the depth grows at `rate` m/s."""
+    def elastic(self, radius: Scalar) -> AbstractElastic:
+        """The elastic normal force."""
 
     @abstractmethod
+    def tangential(self, radius: Scalar) -> AbstractTangentialSpring:
+        """The spring along the contact."""
+
+    def normal(self, radius: Scalar, mass: Scalar) -> NormalForce:
+        """The normal force, which never pulls and realises `restitution` at any speed."""
+        elastic = self.elastic(radius)
+        damping = ClippedDamping.from_ratio(self.damping_ratio, elastic, mass=mass)
+        return NormalForce(elastic, damping, NoSmoothing())
+
     def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
-        """What the normal force has stored, J."""
+        """Energy J that the normal force has stored."""
+        return self.elastic(radius).energy(safe.positive_part(depth))
 
-    @abstractmethod
-    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
-        """k_t of the spring along the contact, N/m, zero where they are apart."""
-
-    @abstractmethod
     def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """c_t of the damper beside that spring, N s/m."""
+        """c_t of the damper beside the tangential spring, N s/m: √(2 (p+1)/p m* k_t) ζ, the usual one of DEM codes,
+        with the exponent p and the damping ratio ζ of the normal force."""
+        p, k = self.elastic(radius).exponent, self.tangential(radius).stiffness(depth)
+        return (2 * (p + 1) / p) ** 0.5 * self.damping_ratio * safe.sqrt_floored(mass * k)
 
-    @abstractmethod
     def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        """m: the larger of `depth` m and what an impact comes to that begins at `speed` m/s."""
+        """The larger of `depth` m and the depth m of an impact that begins at `speed` m/s."""
+        return jnp.maximum(depth, self.elastic(radius).max_depth(mass, speed))
 
-    @abstractmethod
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """s that an impact lasts which comes `depth` m deep."""
+        """Time s from touch to parting of an impact that comes `depth` m deep."""
+        return self.elastic(radius).duration_by_depth(mass, depth)
 
     def sticking(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """s of the longest step in which two equal spheres can stick, `depth` m deep.
+        """The longest step s in which two equal spheres can stick, `depth` m deep.
 
         A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u of half a step before, with
         7/2 k_t/m* and 7/2 c_t/m* for k and c. It is stable for k dt² + 2 c dt < 4; in longer ones friction swings
         between its bounds. For `HertzMindlin` that matters where the restitution is below 0.2.
         """
-        k, c = self.shear_stiffness(radius, depth), self.shear_damping(radius, mass, depth)
+        k, c = self.tangential(radius).stiffness(depth), self.shear_damping(radius, mass, depth)
         k, c = 3.5 * k / mass, 3.5 * c / mass
         return 4 / (c + safe.sqrt_floored(c**2 + 4 * k))
 
@@ -81,8 +109,6 @@ class HertzMindlin(AbstractGrainLaw):
 
     **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, 0.5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
     `rolling`: a tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
-    **Source:** `PowerLawClipped` (p = 3/2) and `MindlinSpring` of `difsim.contact`; the damper along the contact
-    is the usual one of DEM codes, of the same ζ.
     """
 
     tag = "hertz-mindlin"
@@ -97,7 +123,28 @@ class HertzMindlin(AbstractGrainLaw):
         require(self.modulus > 0, f"HertzMindlin: modulus = {self.modulus} Pa must be positive")
         inside = (self.poisson > -1) & (self.poisson <= 0.5)
         require(inside, f"HertzMindlin: poisson = {self.poisson} must be in (-1, 0.5]")
-        _check(self)
+
+    @classmethod
+    def between(
+        cls,
+        modulus: ArrayLike | Sequence,
+        poisson: ArrayLike | Sequence,
+        restitution: ArrayLike,
+        friction: ArrayLike,
+        rolling: tuple = (),
+        cohesion: tuple = (),
+    ) -> "HertzMindlin":
+        """The contact of two materials, as that of one material with the same E* and G*.
+
+        **Arguments:** `modulus` E [2], Pa (infinite for one that is rigid), and `poisson` ν [2] of the two materials;
+        the rest belongs to the pair, as in the class. **Returns:** the law, 1/E* = Σ (1-νᵢ²)/Eᵢ and
+        1/G* = Σ 2 (2-νᵢ)(1+νᵢ)/Eᵢ. **Raises:** ValueError as the class.
+        """
+        E, nu = as_float(modulus), as_float(poisson)
+        whole = effective_modulus(E, nu)
+        share = 1 / jnp.sum(2 * (2 - nu) * (1 + nu) / E) / whole  # G*/E* = (1-ν)/(2 (2-ν))
+        alike = (1 - 4 * share) / (1 - 2 * share)
+        return cls(2 * whole * (1 - alike**2), alike, restitution, friction, rolling, cohesion)
 
     @property
     def effective_modulus(self) -> Scalar:
@@ -109,31 +156,15 @@ class HertzMindlin(AbstractGrainLaw):
         """G* = G/(2 (2 - ν)), Pa."""
         return self.modulus / (4 * (1 + self.poisson) * (2 - self.poisson))
 
-    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
-        delta = clip(depth)
-        hertz = 4 / 3 * self.effective_modulus * safe.sqrt_floored(radius * delta)  # k √δ
-        # c = ζ √(5 m k) for the exponent 3/2.
-        damper = clipped_ratio(self.restitution) * safe.sqrt_floored(5 * mass * hertz)
-        return jnp.where(depth > 0, clip(hertz * delta + damper * rate), 0 * depth)
+    @property
+    def damping_ratio(self) -> Scalar:
+        return ClippedDamping.ratio(self.restitution)
 
-    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
-        delta = clip(depth)
-        return 8 / 15 * self.effective_modulus * safe.sqrt_floored(radius * delta) * delta**2
+    def elastic(self, radius: Scalar) -> Hertz:
+        return Hertz(self.effective_modulus, radius)
 
-    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
-        return jnp.where(depth > 0, 8 * self.effective_shear * safe.sqrt_floored(radius * depth), 0.0)
-
-    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        k = self.shear_stiffness(radius, depth)
-        return 2 * (5 / 6) ** 0.5 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
-
-    def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        return jnp.maximum(depth, Hertz(self.effective_modulus, radius, Sharp()).max_depth(mass, speed))
-
-    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        hertz = Hertz(self.effective_modulus, radius, Sharp())
-        # `Hertz.duration` by the depth: it falls as δ^(-1/4), and holds at rest too.
-        return HERTZ_DURATION * jnp.sqrt(1.25 * mass / (hertz.stiffness * jnp.sqrt(depth)))
+    def tangential(self, radius: Scalar) -> MindlinSpring:
+        return MindlinSpring(self.friction, self.effective_shear, radius)
 
 
 class LinearSprings(AbstractGrainLaw):
@@ -142,7 +173,6 @@ class LinearSprings(AbstractGrainLaw):
 
     **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`: a
     tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
-    **Source:** `LinearClipped` and `TangentialSpring` of `difsim.contact`.
     """
 
     tag = "linear-springs"
@@ -156,29 +186,13 @@ class LinearSprings(AbstractGrainLaw):
     def __check_init__(self):
         require(self.stiffness > 0, f"LinearSprings: stiffness = {self.stiffness} N/m must be positive")
         require(self.ratio > 0, f"LinearSprings: ratio = {self.ratio} must be positive")
-        _check(self)
 
-    def push(self, radius: Scalar, mass: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
-        damper = 2 * clipped_ratio(self.restitution) * jnp.sqrt(mass * self.stiffness)
-        return jnp.where(depth > 0, clip(self.stiffness * depth + damper * rate), 0 * depth)
+    @property
+    def damping_ratio(self) -> Scalar:
+        return ClippedDamping.ratio(self.restitution)
 
-    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
-        return 0.5 * self.stiffness * clip(depth) ** 2
+    def elastic(self, radius: Scalar) -> Hooke:
+        return Hooke(self.stiffness)
 
-    def shear_stiffness(self, radius: Scalar, depth: Scalar) -> Scalar:
-        return jnp.where(depth > 0, self.ratio * self.stiffness, 0.0)
-
-    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        k = self.shear_stiffness(radius, depth)
-        return 2 * clipped_ratio(self.restitution) * safe.sqrt_floored(mass * k)
-
-    def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        return jnp.maximum(depth, speed * jnp.sqrt(mass / self.stiffness))
-
-    def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        return jnp.pi * jnp.sqrt(mass / self.stiffness)
-
-
-def _check(law: AbstractGrainLaw) -> None:
-    check_restitution(law.restitution)
-    require(law.friction >= 0, f"{type(law).__name__}: friction = {law.friction} is negative")
+    def tangential(self, radius: Scalar) -> TangentialSpring:
+        return TangentialSpring(self.friction, self.ratio * self.stiffness)

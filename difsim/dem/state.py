@@ -1,4 +1,4 @@
-"""How grains move, what their contacts remember, and what changes both."""
+"""The motion of grains, the memory of their contacts, and the rates of both."""
 
 from typing import Any
 
@@ -7,36 +7,36 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim.dem.touching import Shear
+from difsim.contact.friction import TangentialHistory
 from difsim.typing import Scalar
 
 PADDING = np.iinfo(np.int32).max  # room in a list of spheres: beyond all that there may be
 
 
 class PairMemory(eqx.Module):
-    """What pairs remember: pair p is of the grains `first` [p] and `second` [p]; one grain with itself is none."""
+    """The memory of pairs: pair p is of the grains `first` [p] and `second` [p]; one grain with itself is none."""
 
     first: Int[Array, " p"]
     second: Int[Array, " p"]
-    memory: Shear
+    memory: TangentialHistory
 
     @classmethod
     def none(cls, dtype: Any) -> "PairMemory":
-        """Of grains that have not touched."""
+        """The memory of grains that have not touched."""
         nobody = jnp.zeros(1, jnp.int32)
-        return cls(nobody, nobody, Shear.none(dtype))
+        return cls(nobody, nobody, TangentialHistory.none(1, dtype=dtype))
 
 
 class WallMemory(eqx.Module):
-    """What spheres near a wall remember of it: entry q is of the sphere `who` [q]; `PADDING` is none."""
+    """The memory of spheres near a wall: entry q is of the sphere `who` [q]; `PADDING` is none."""
 
     who: Int[Array, " q"]
-    memory: Shear
+    memory: TangentialHistory
 
     @classmethod
     def none(cls, dtype: Any) -> "WallMemory":
-        """Of a wall that none has touched."""
-        return cls(jnp.full(1, PADDING, jnp.int32), Shear.none(dtype))
+        """The memory of a wall that none has touched."""
+        return cls(jnp.full(1, PADDING, jnp.int32), TangentialHistory.none(1, dtype=dtype))
 
 
 class GrainsState(eqx.Module):

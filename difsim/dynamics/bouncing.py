@@ -6,7 +6,9 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, rigid_scales
-from difsim.contact import AbstractImpact, AbstractOutline, Moving, Newton
+from difsim.contact import AbstractOutline, Newton
+from difsim.contact.contact_points import Moving
+from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.gravity import AbstractField, Rotating

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.contact import AbstractImpact
+from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
 from difsim.typing import Vec3, number, require
 

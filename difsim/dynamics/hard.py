@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
-from difsim.contact import AbstractImpact, hold
+from difsim.contact.impact import AbstractImpact, hold
 from difsim.dynamics.model import AbstractImpactModel
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3

@@ -8,11 +8,12 @@ from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
-from difsim.contact import Moving, SurfaceContact, Wrench
+from difsim.contact import SurfaceContact
+from difsim.contact.contact_points import Moving
+from difsim.contact.surface import Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField
-from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3, number, quaternion
 
@@ -93,7 +94,7 @@ class Hopper(AbstractModel):
             inertia=inertia,
             acceleration=relative_acceleration(self.gravity, self.omega, body.position, body.velocity),
             # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
-            spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
+            spin_rate=rotation.spin_rate(inertia, whole) - jnp.cross(self.omega, whole),
         )
 
     def touched(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
@@ -115,9 +116,9 @@ class Hopper(AbstractModel):
         return rate, {part.name: getattr(touch.powers, part.name) for part in fields(touch.powers)}
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up; contact begins at the onset's `margin`."""
+        """Bounds that hold while half the gap is used up; contact begins at the regularisation's `margin`."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.onset.margin
+        gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.regularisation.margin
         return Approach(
             gap=gap,
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.contact import damping
+from difsim.contact import ClippedDamping, Hooke
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
@@ -50,15 +50,15 @@ class CompliantPair(AbstractPairLaw):
         require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
 
     def episode(self, pair, state, nearby, found, record):
-        h, k = self.step, 1 / self.compliance
+        h, spring = self.step, Hooke(1 / self.compliance)
         mass = effective_mass(pair, state, found)
-        c = damping.clipped_ratio(self.restitution) * damping.critical(k, mass)
+        c = ClippedDamping.from_restitution(self.restitution, spring, mass=mass).coefficient
         stretch = self.compliance * self.cohesion
 
         def advance(state, bonded):
             middle = pair.free_flight(state, h / 2)
             here = pressed(pair, middle, nearby)
-            law = partial(_mean_force, k, c, self.cohesion, stretch, h)
+            law = partial(_mean_force, spring.stiffness, c, self.cohesion, stretch, h)
             force, share, bonded = jax.vmap(law)(here.depth, here.rate, bonded)
             pushed = _struck(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
             bound = self.friction * h * (force + share * self.cohesion)

@@ -5,7 +5,8 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.contact import AbstractImpact, simultaneous
+from difsim.contact.impact import AbstractImpact
+from difsim.contact.moreau import simultaneous
 from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
 from difsim.typing import Scalar, require, scalar
 

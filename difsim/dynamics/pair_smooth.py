@@ -8,50 +8,48 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.contact import AbstractNormal, AbstractTangentialSpring, PowerLawClipped, Sharp
+from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
+from difsim.contact.elastic import AbstractElastic
+from difsim.contact.friction import AbstractTangentialSpring, softening
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.runge_kutta import advanced, runge_kutta4
 from difsim.typing import Scalar, require, scalar
-
-# Of each stage of the classical method: where it stands in the step, and its weight.
-_RUNGE_KUTTA = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 
 
 class AbstractPairNormal(eqx.Module):
-    """Where the normal law of a smooth contact comes from."""
+    """The source of the normal force of a smooth contact."""
 
     @abstractmethod
-    def law(self, mass: Scalar) -> AbstractNormal:
-        """The normal law for a contact that moves an effective `mass` kg."""
+    def law(self, mass: Scalar) -> AbstractNormalForce:
+        """The normal force for a contact that moves an effective `mass` kg."""
 
 
 class Given(AbstractPairNormal):
-    """A normal law as it is: damping in N s/m, the restitution follows from the mass."""
+    """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
 
-    normal: AbstractNormal
+    normal: AbstractNormalForce
 
-    def law(self, mass: Scalar) -> AbstractNormal:
+    def law(self, mass: Scalar) -> AbstractNormalForce:
         return self.normal
 
 
 class Calibrated(AbstractPairNormal):
-    """F = max(0, kδᵖ + c δ^((p-1)/2) δ') with the c that gives `restitution` at the mass that each contact moves.
+    """A clipped viscous damper that gives `restitution` at the mass that each contact moves.
 
-    **Arguments:** `restitution` e in (0, 1]; `stiffness` k, N/m^p; `exponent` p, 1 (Hooke) or 3/2 (Hertz).
-    **Raises:** `ValueError` as `PowerLawClipped`, at the first contact.
+    **Arguments:** `restitution` e in (0, 1]; `elastic`: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`.
+    **Raises:** `ValueError` for another restitution.
     """
 
     restitution: Scalar = scalar()
-    stiffness: Scalar = scalar()
-    exponent: float = eqx.field(static=True, converter=float)
+    elastic: AbstractElastic
 
     def __check_init__(self):
-        e, k = self.restitution, self.stiffness
+        e = self.restitution
         require((e > 0) & (e <= 1), f"Calibrated: restitution = {e} must be in (0, 1].")
-        require(k > 0, f"Calibrated: stiffness = {k} must be positive.")
 
-    def law(self, mass: Scalar) -> AbstractNormal:
-        return PowerLawClipped.from_restitution(self.restitution, self.stiffness, self.exponent, mass, Sharp())
+    def law(self, mass: Scalar) -> AbstractNormalForce:
+        return NormalForce.from_restitution(self.restitution, self.elastic, NoSmoothing(), mass=mass)
 
 
 class SmoothPair(AbstractPairLaw):
@@ -63,7 +61,7 @@ class SmoothPair(AbstractPairLaw):
     `MindlinSpring` is one). The spring is incremental: it is cut to the bound, and loses force as it softens.
     Runge-Kutta steps of order 4 from the instant of touch until the features have parted.
 
-    **Arguments:** `normal`, `Calibrated(e, k, p)` or `Given(law)`; `tangential`, with μ and k_t; `lag` λ s; `step`
+    **Arguments:** `normal`, `Calibrated(e, elastic)` or `Given(law)`; `tangential`, with μ and k_t; `lag` λ s; `step`
     s, below a twentieth of the contact's duration; `max_steps`. **Raises:** `ValueError` for a lag below 0, a step
     that is not positive.
     **Source:** Vaghi et al. (paper 001), Eq 1.
@@ -82,8 +80,9 @@ class SmoothPair(AbstractPairLaw):
     def episode(self, pair, state, nearby, found, record):
         law = self.normal.law(effective_mass(pair, state, found))
 
-        def rates(state, spring):
-            """Of the state and of the springs; what is pressed, the normal forces, k_t."""
+        def rates(state_and_springs):
+            """The rates of both; the features in contact, the normal forces, k_t."""
+            state, spring = state_and_springs
             here = pressed(pair, state, nearby)
             n, slip = here.touches.normal, here.slip
             force = jax.vmap(law.force)(here.depth, here.rate)
@@ -97,26 +96,16 @@ class SmoothPair(AbstractPairLaw):
 
         def advance(state, memory):
             spring, k_old = memory
-            begin, h = (state, spring), self.step
-
-            def stage(carry, shares):
-                rate, mean = carry
-                rate, seen = rates(*_moved(begin, rate, shares[0] * h))
-                return (rate, _moved(mean, rate, shares[1])), seen
-
-            still = jax.tree.map(jnp.zeros_like, begin)
-            (_, mean), seen = jax.lax.scan(stage, (still, still), jnp.array(_RUNGE_KUTTA))
             # The last stage stands where the step ends: there the springs are cut.
-            here, push, k = jax.tree.map(lambda x: x[-1], seen)
-            state, spring = _moved(begin, mean, h)
-            softer = jnp.where(k < k_old, safe.divide(k, k_old), 1.0)[:, None]
+            (state, spring), (here, push, k) = runge_kutta4(rates, (state, spring), self.step, unroll=False)
+            softer = softening(k, k_old)[:, None]
             spring = safe.shortened(softer * spring, self.tangential.coefficient * push)
             return _normalised(state), (spring, k), here, push
 
         memory = jnp.zeros_like(found.slope), jnp.zeros_like(found.gap)
         # At no depth nothing acts, and a damper that starts at once would miss the first stage: a little later.
         late = 1e-6 * self.step
-        state, reach = _moved(state, pair.flight(state), late), jnp.zeros_like(late)
+        state, reach = advanced(state, pair.flight(state), late), jnp.zeros_like(late)
         episode, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
         return eqx.tree_at(lambda b: b.duration, episode, episode.duration + late), record
 
@@ -131,10 +120,6 @@ def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[A
         return body.derivative(state, total + body.mass * pair.gravity, turn, jnp.zeros(3))
 
     return PairState(rate(pair.first.body, state.first, -1.0), rate(pair.second.body, state.second, 1.0))
-
-
-def _moved(y, rate, h):
-    return jax.tree.map(lambda a, b: a + h * b, y, rate)
 
 
 def _normalised(state: PairState) -> PairState:

@@ -22,18 +22,18 @@ from difsim.typing import Scalar, Vec3, number, require
 class Touchdown(AbstractModel):
     """A lander, a layer of regolith, a boulder and a gravity field.
 
-    **Arguments:** `lander`; `regolith`; `boulder`; `gravity` an `AbstractField` in the surface frame;
+    **Arguments:** `lander`; `regolith`; `boulder` or None; `gravity` an `AbstractField` in the surface frame;
     `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its sole the regolith) or 1 (its sole stands
     on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
-    unknown needs; `onset` m, smooth onset of the soles' contact.
+    unknown needs; `smoothing` m, the width over which the soles' contact begins.
     """
 
     lander: Lander
     regolith: Regolith
-    boulder: Boulder
+    boulder: Boulder | None
     gravity: AbstractField
     scenario: Scalar = number()
-    onset: Scalar = number(default=1e-3)
+    smoothing: Scalar = number(default=1e-3)
     leg: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
@@ -41,11 +41,16 @@ class Touchdown(AbstractModel):
             (self.scenario >= 0) & (self.scenario <= 1),
             f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
         )
+        require(self.smoothing > 0, f"Touchdown: smoothing = {self.smoothing} m must be positive")
+        if self.boulder is None:
+            require(
+                self.scenario == 0, f"Touchdown: scenario = {self.scenario} needs a boulder: without one it is 0"
+            )
+            return
         height = self.boulder.edge_point[2]
         require(
             height > 0, f"Touchdown: the boulder's edge lies at z = {height} m: it must be above the ground, z = 0"
         )
-        require(self.onset > 0, f"Touchdown: onset = {self.onset} m must be positive: it keeps the contact smooth")
         if not 0 <= self.leg < self.lander.legs:
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
@@ -62,10 +67,12 @@ class Touchdown(AbstractModel):
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
-        share = jnp.ones_like(state.penetration).at[self.leg].set(1 - self.scenario)
+        share = jnp.ones_like(state.penetration)
+        if self.boulder is not None:
+            share = share.at[self.leg].set(1 - self.scenario)
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
         closure = -feet[:, 2] - stroke - state.penetration
-        normal = stiffness * safe.ramp(closure, self.onset)
+        normal = stiffness * safe.ramp(closure, self.smoothing)
         point = feet.at[:, 2].add(stroke + normal / lander.leg_stiffness)
         slip = jax.vmap(body.velocity_at)(point).at[:, 2].set(0.0)
         sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
@@ -75,12 +82,16 @@ class Touchdown(AbstractModel):
             friction=sliding(normal, state.penetration, slip, lander.footpad_radius),
             point=point,
             slip=slip,
-            stored=stiffness * safe.ramp_integral(closure, self.onset),
+            stored=stiffness * safe.ramp_integral(closure, self.smoothing),
         )
 
     def rock(self, state: TouchdownState) -> BoulderForces:
         """One strut across the boulder's edge (weight 1 - scenario), its sole on the top (weight scenario)."""
         lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
+        if boulder is None:
+            none = jnp.zeros((5, 3), up.dtype)
+            far, zero = jnp.full(2, jnp.inf, up.dtype), none[0]
+            return BoulderForces(far, zero[:2], none[:3], none[:2], none, none[:2], zero[0])
         k, below, above = lander.leg_stiffness, 1 - self.scenario, self.scenario
         lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
         hip, foot = body.point(lander.hips[self.leg]), body.point(lander.feet[self.leg])
@@ -160,7 +171,9 @@ class Touchdown(AbstractModel):
 
         # The gear carries pushes alone. Friction goes into the body past it, and its work on the body is never
         # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
-        loads = footpads.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
+        loads = footpads.normal
+        if self.boulder is not None:
+            loads = loads.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
@@ -185,21 +198,23 @@ class Touchdown(AbstractModel):
 
     def approach(self, t, state):
         lander, body = self.lander, state.body
-        hull, reach = self.hull(state).gap, jnp.max(safe.norm(lander.feet))
+        hull, reach = self.hull(state).gap, _reach(lander)
         if lander.hull is not None:
-            hull, reach = hull - lander.hull.normal.onset.reach, jnp.maximum(reach, lander.hull.radius)
-        # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
-        footpads = -self.footpads(state).closure - 20 * self.onset
+            hull, reach = hull - lander.hull.normal.regularisation.reach, jnp.maximum(reach, lander.hull.radius)
+        # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
+        footpads = -self.footpads(state).closure - 20 * self.smoothing
         # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
-        footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
+        if self.boulder is not None:
+            footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
         edge, top = self.rock(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
-        # The resolution is a fraction of a leg's own period with the whole lander on it.
+        # The resolution is a fraction of the legs' own period with the whole lander on them, or of the hull's.
+        stiffness = lander.legs * lander.leg_stiffness if lander.legs else lander.hull.normal.stiffness
         return Approach(
-            gap=jnp.minimum(jnp.minimum(jnp.min(footpads), hull), jnp.minimum(edge, top)),
+            gap=jnp.minimum(jnp.minimum(jnp.min(footpads, initial=jnp.inf), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
-            resolution=0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness)),
+            resolution=0.05 * jnp.sqrt(lander.body.mass / stiffness),
             acceleration=safe.norm(self.gravity.acceleration(body.position)) + reach * body.spin @ body.spin,
         )
 
@@ -208,7 +223,7 @@ class Touchdown(AbstractModel):
         return state.body.position[2] < 0
 
     def scales(self, t, state):
-        reach = jnp.max(safe.norm(self.lander.feet))
+        reach = _reach(self.lander)
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
         length = units.length
@@ -239,6 +254,11 @@ class Touchdown(AbstractModel):
         weight = self.lander.body.mass * self.gravity.acceleration(state.body.position)
         moment = jnp.sum(jnp.cross(points, forces), axis=0) + jnp.cross(state.body.position, weight)
         return jnp.sum(forces, axis=0) + weight, moment
+
+
+def _reach(lander: Lander) -> Scalar:
+    """How far the farthest foot is from the centre of mass, m; of a lander without legs a bound for its hull."""
+    return jnp.max(safe.norm(lander.feet)) if lander.legs else lander.hull.radius
 
 
 def upwards(state: TouchdownState) -> Vec3:

@@ -28,7 +28,7 @@ from difsim.stepping.solution import Solution
 from difsim.stepping.solvers import AbstractSolver, FixedSteps
 from difsim.stepping.stops import AbstractStop
 from difsim.stepping.table import Choice, choose
-from difsim.stepping.validity import Validity, check_policy, refuse_discontinuous, tangent_growth
+from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_discontinuous
 from difsim.stepping.variational import scales_of
 from difsim.typing import instants, is_known, is_valid
 
@@ -126,7 +126,7 @@ def _simulate(
     model: AbstractModel, state: Any, times: Array, choice: Choice, integrals: Integrands | None, gradient: str
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
-    model, state = refuse_discontinuous(model, state, gradient)
+    model, state = watch_discontinuous(model, state, gradient)
     system = Integrating(model, integrals)
     joined = system.start(times[0], state)
     scales = scales_of(system, times[0], joined)

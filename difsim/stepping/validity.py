@@ -4,6 +4,7 @@ A tangent that a contact magnifies by a tells of a change a times smaller only; 
 the trajectory grows alike, and the derivative's own relative error like the product of both.
 """
 
+import inspect
 import warnings
 from typing import Any
 
@@ -13,7 +14,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from difsim import safe
-from difsim.contact import AbstractNormal
 from difsim.stepping.variational import relative_size
 from difsim.typing import Scalar
 
@@ -79,16 +79,31 @@ def check_policy(gradient: str) -> None:
 
 
 def discontinuous_laws(model: Any) -> list[str]:
-    """Names of the normal laws in `model` whose force is discontinuous at touch."""
-    nodes = jax.tree.leaves(model, is_leaf=lambda x: isinstance(x, AbstractNormal))
-    return [type(x).__name__ for x in nodes if isinstance(x, AbstractNormal) and x.is_discontinuous]
+    """Names of the force laws in `model` that are discontinuous, or do not say that they are not.
+
+    A force law is any Module with `is_discontinuous`, and any with a method `force` of two arguments, such as a
+    user's own `force(depth, rate)`: what a law does not say, no derivative is trusted to.
+    """
+    nodes = jax.tree.leaves(model, is_leaf=_is_force_law)
+    return [type(x).__name__ for x in nodes if _is_force_law(x) and getattr(x, "is_discontinuous", True)]
 
 
-def refuse_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
+def _is_force_law(x: Any) -> bool:
+    if not isinstance(x, eqx.Module):
+        return False
+    force = getattr(type(x), "force", None)
+    return hasattr(type(x), "is_discontinuous") or (
+        inspect.isfunction(force) and len(inspect.signature(force).parameters) == 3
+    )
+
+
+def watch_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
     """`model` and `state` as they are; a derivative through a discontinuous law raises `ValueError`, or warns.
 
     The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
     either mode. Values pass.
+
+    **Arguments:** `model`; `state`; `gradient`, "refuse", "warn" or "ignore". **Returns:** both.
     """
     laws = discontinuous_laws(model)
     if not laws or gradient == "ignore":
@@ -96,7 +111,8 @@ def refuse_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, An
     message = (
         f"simulate: the force of {', '.join(laws)} jumps at touch, or rises there with an infinite slope, and a "
         "derivative through the steps is wrong by up to orders of magnitude while the value converges: give the "
-        "law a smooth onset (a width in m)"
+        "law a Smoothing(width in m); a law of your own whose force is continuous says so by a property "
+        "is_discontinuous that is False"
     )
 
     @jax.custom_jvp

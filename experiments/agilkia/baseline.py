@@ -69,7 +69,7 @@ def paper_problem(lander: dict[str, Any]) -> Problem:
         else q
         for name, q in unknowns(lander).items()
     }
-    rebound, ok = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+    rebound, ok = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(OPTIMUM[k]) for k in bounded})
     if not bool(ok):
         raise RuntimeError("the touchdown at the paper's optimum has no valid simulation with this lander")
     observed = np.asarray(rebound["rebound_velocity"])

@@ -68,7 +68,7 @@ def run_chain(experiment: Experiment, world: World, values: dict[str, float]) ->
     start = AGILKIA.separation
     begin = {"separation_position": start.position, "separation_velocity": start.velocity}
     p = {k: jnp.asarray(v, float) for k, v in (values | begin).items()}
-    held = {"scenario": p.pop("scenario")}
+    held = {"scenario": p.pop("scenario")} if "scenario" in p else {}
 
     def outputs(p):
         observed, ok = Chain(experiment, world)(p | held)

@@ -9,35 +9,10 @@ from typing import Any
 import numpy as np
 
 from experiments.agilkia import keys
+from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue
 from inversion import Observation
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-
-OBSERVABLES = {  # name -> unit; docs/theory-agilkia.md says how each is computed
-    "rebound_speed": "m/s",
-    "rebound_velocity": "m/s",
-    "spin": "rad/s",
-    "spin_4s": "rad/s",
-    "spin_after_rundown": "rad/s",
-    "ground_energy": "J",
-    "damper_energy": "J",
-    "friction_energy": "J",
-    "kinetic_energy": "J",
-    "damper_stroke": "m",
-    "penetration_deepest": "m",
-    "penetration_middle": "m",
-    "penetration_least": "m",
-    "boulder_time": "s",
-    "regolith_time": "s",
-    "contact_time": "s",
-    "peak_force": "N",
-    "boulder_force": "N",
-    "regolith_force": "N",
-    "second_contact_time": "s",
-    "second_contact_distance": "m",
-    "second_contact_position": "m",
-}
-REPORTED_ONLY = ("peak_force",)  # a maximum over the saved times: no derivative worth fitting
 
 
 @dataclass(frozen=True)
@@ -64,19 +39,41 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 
-def read_lander(path: Path) -> dict[str, dict[str, Any]]:
-    """Tables of a lander file, every key checked. **Raises** `ValueError` that names the file, key and remedy."""
+def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[str, Any]]:
+    """Tables of a lander file, every key checked.
+
+    Without the keys of legs, and the table [gear], the lander is its hull alone; without [obstacle] there is no
+    boulder. **Raises** `ValueError` that names the file, key and remedy.
+    """
     tables = _read(path)
-    for where, needed in keys.LANDER.items():
+    needed, optional = dict(keys.LANDER), dict(keys.OPTIONAL)
+    legs = keys.LEGS.keys() & keys.table(path, "lander", tables.get("lander", {})).keys()
+    if legs:
+        needed["lander"] = keys.BODY | keys.LEGS
+        kind = keys.table(path, "gear", tables.get("gear", {})).get("kind")
+        if "gear" in tables and not (isinstance(kind, str) and kind in catalogue.gears):
+            kinds = " or ".join(map(repr, catalogue.gears))
+            raise ValueError(f"{path}: [gear] kind = {kind!r} must be {kinds}")
+        needed["gear"] = {"kind": keys.Text()} | dict(catalogue.gears[kind].keys if kind else {})
+        # A file may be changed to another kind of gear and back.
+        optional["gear"] = {k: v for gear in catalogue.gears.values() for k, v in gear.keys.items()}
+    if "obstacle" in tables:
+        if not legs:
+            raise ValueError(f"{path}: [obstacle] needs a lander with legs, whose struts or soles it meets")
+        needed["obstacle"] = keys.OBSTACLE
+    has = {BOULDER: "obstacle" in tables}
+    needed["unknowns"] = {row.key: row.holds for row in catalogue.unknowns if has.get(row.needs, True)}
+    for where, wanted in needed.items():
         if where not in tables:
             raise ValueError(f"{path}: the table [{where}] is missing; data/philae.toml shows what it holds")
-        keys.check(path, where, tables[where], needed, keys.OPTIONAL.get(where, {}))
+        keys.check(path, where, tables[where], wanted, optional.get(where, {}))
     if "sub_spheres" in tables:
         keys.check(path, "sub_spheres", tables["sub_spheres"], keys.SUB_SPHERES, {})
-    known = {*keys.LANDER, "sub_spheres"}
+    known = {*needed, "sub_spheres"}
     if extra := set(tables) - known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
-    _check_edge(path, tables)
+    if "obstacle" in tables:
+        _check_edge(path, tables)
     return tables
 
 
@@ -100,7 +97,7 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
         )
 
 
-def read_observations(path: Path) -> DataSet:
+def read_observations(path: Path, catalogue: Catalogue = STANDARD) -> DataSet:
     """A named data set. **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on."""
     tables = _read(path)
     if extra := set(tables) - {"name", "initial", "lander", "observables"}:
@@ -110,18 +107,20 @@ def read_observations(path: Path) -> DataSet:
             raise ValueError(f"{path}: {key!r} is missing; data/philae_published.toml shows what it holds")
     keys.check(path, "initial", tables["initial"], keys.INITIAL, {})
     overrides = tables.get("lander", {})
-    keys.check(path, "lander", overrides, {}, keys.BODY)
+    keys.check(path, "lander", overrides, {}, keys.BODY | keys.LEGS)
     fitted, reported = {}, {}
     for name, entry in keys.table(path, "observables", tables["observables"]).items():
-        if name not in OBSERVABLES:
-            raise ValueError(f"{path}: no observable is called {name!r}; there are {sorted(OBSERVABLES)}")
+        try:
+            row = catalogue.observable(name)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
         keys.check(path, f"observables.{name}", entry, keys.OBSERVATION, keys.REMARKS)
         is_fitted = entry.get("fitted", True)
-        if is_fitted and name in REPORTED_ONLY:
+        if is_fitted and not row.is_smooth:
             raise ValueError(f"{path}: {name} cannot be fitted: its derivative is not smooth; set fitted = false")
         try:
             observation = Observation(
-                entry["value"], entry["sigma"], unit=OBSERVABLES[name], source=entry.get("source", "")
+                entry["value"], entry["sigma"], unit=row.unit, source=entry.get("source", "")
             )
         except ValueError as error:
             raise ValueError(f"{path}: [observables.{name}] {error}") from None

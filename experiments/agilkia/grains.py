@@ -1,7 +1,6 @@
 """`difsim agilkia --regolith grains`: the paper's touchdown on beds of grains, beside its values and the reduced
 law's."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from experiments.agilkia.grains_series import PAPER, Look, left, outline, sequen
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
 from experiments.foot.scene import LAW
-from experiments.records import provenance, write_json
+from experiments.harness import Found
 
 FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
@@ -28,22 +27,25 @@ WIDTH = {"feet": 0.9, "drum": 3.4}  # m, of a bed; under feet in one of 0.6 m so
 TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
 
 
-def run(
+def touch_down(
     lander: dict[str, dict[str, Any]],
     data: DataSet,
     bed: str,
     diameter: float,
     seed: int,
     out: Path,
-    keep_checkpoint: bool,
-) -> None:
-    """OUT/grains.nc, grains.json, grains.png and the table; an interrupted run goes on from OUT/grains_run.
+) -> Found:
+    """The touchdown, its table and its picture; an interrupted run goes on from OUT/grains.checkpoint.
 
     Beds of one `seed` are one bed: under each foot the same grains lie.
     """
     if "sub_spheres" not in lander:
         raise ValueError(
             "the lander's file has no table [sub_spheres], which grains need; data/philae.toml has one"
+        )
+    if "obstacle" not in lander:
+        raise ValueError(
+            "the lander's file has no table [obstacle]: --regolith grains has no scene without a boulder"
         )
     known = experiment(lander, data)
     ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
@@ -56,15 +58,13 @@ def run(
             initialise(scene.grains, scene.state, skin=SKIN),
             times,
             solver=Courant(COURANT),
-            checkpoint=out / "grains_run",
+            checkpoint=out / "grains.checkpoint",
             watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
             save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
             until=AtSample(lambda look: left(scene, look)),
         )
     result = series(scene, found)
     result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene)}
-    result.to_netcdf(out / "grains.nc", engine="h5netcdf")
-    grains_pictures.draw(result, out / "grains.png")
     columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
     contact, step = (
         of(found.progress.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step)
@@ -79,11 +79,9 @@ def run(
         "steps": int(found.stats.steps[-1]),
         "steps_of_shortest_contact": float(contact / (COURANT * step)),
     }
-    write_json(out / "grains.json", about | provenance() | columns | {"sequence_s": sequence(result)})
-    print(table(columns, sequence(result)))
-    print(f"\nwritten to {out}/grains.nc, grains.json, grains.png")
-    if not keep_checkpoint:
-        shutil.rmtree(out / "grains_run", ignore_errors=True)
+    summary = about | columns | {"sequence_s": sequence(result)}
+    text = table(columns, sequence(result))
+    return Found(summary, {"grains": result}, {"grains": grains_pictures.draw(result)}, text, record="grains")
 
 
 def judge(known: Experiment, result: xr.Dataset) -> dict[str, Any]:

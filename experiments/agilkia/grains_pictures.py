@@ -1,8 +1,5 @@
 """The picture of a touchdown on grains, from its Dataset alone."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.collections import PatchCollection
@@ -10,24 +7,23 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
 from experiments.agilkia.grains_series import PAPER
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 
 AXES = (BLUE, ORANGE, GREEN)
 FEET = (BLUE, GREEN, PINK, SKY)
 CUT = 1.0  # grain diameters, half the thickness of the slice that is drawn
 
 
-def draw(result: xr.Dataset, path: Path) -> None:
+def draw(result: xr.Dataset) -> Figure:
     """Cuts through two legs at some times; force, velocity, spin, energy, depths against time."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 10.5), layout="constrained")
-        above, below = figure.subfigures(2, 1, height_ratios=[1, 1.6])
-        rows = above.subplots(2, result.sizes["shown"], sharex=True, sharey=True)
-        struck = int(result.attrs["leg"])
-        for axes, leg in zip(rows, (struck, (struck + 1) % result.sizes["leg"]), strict=True):
-            _cuts(axes, result, leg)
-        _curves(below, result)
-        figure.savefig(path)
+    figure = Figure(figsize=(11, 10.5), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[1, 1.6])
+    rows = above.subplots(2, result.sizes["shown"], sharex=True, sharey=True)
+    struck = int(result.attrs["leg"])
+    for axes, leg in zip(rows, (struck, (struck + 1) % result.sizes["leg"]), strict=True):
+        _cuts(axes, result, leg)
+    _curves(below, result)
+    return figure
 
 
 def _cuts(axes, result: xr.Dataset, leg: int) -> None:

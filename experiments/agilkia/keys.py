@@ -1,4 +1,7 @@
-"""What each key of the lander file and of the observations may hold, and the check of a table against it."""
+"""What each key of the lander file and of the observations may hold, and the check of a table against it.
+
+The keys of the unknowns and of the landing gears are in `catalogue`.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -67,36 +70,38 @@ class Flag:
         return "" if isinstance(value, bool) else "has the wrong type: it must be true or false"
 
 
-def _positive(*shapes: tuple[int, ...]) -> Numbers:
+def positive(*shapes: tuple[int, ...]) -> Numbers:
+    """Positive numbers of one of these `shapes`; one number unless given."""
     return Numbers(shapes or ((),), lambda x: x > 0, "positive")
 
 
 NUMBER, VECTOR, RANGE, POINTS = (Numbers((shape,)) for shape in ((), (3,), (2,), (ANY, 3)))
-POSITIVE, NOT_NEGATIVE = _positive(), Numbers(within=lambda x: x >= 0, range="0 or more")
+POSITIVE, NOT_NEGATIVE = positive(), Numbers(within=lambda x: x >= 0, range="0 or more")
 INDEX = Numbers(within=lambda x: (x >= 0) & (x % 1 == 0), range="a whole number, counted from 0")
 BODY = {
     "name": Text(),
     "mass_kg": POSITIVE,
     "inertia_kg_m2": Numbers(((3,), (3, 3))),  # products may be negative: `RigidBody` has the rest
+    "hull_m": positive((3,)),
+    "hull_stiffness_N_per_m": POSITIVE,
+    "hull_restitution": Numbers(within=lambda x: (x > 0) & (x <= 1), range="above 0 and at most 1"),
+}
+LEGS = {  # all of them, or none: a lander without legs lands on its hull
     "feet_m": POINTS,
     "hips_m": POINTS,
     "footpad_radius_m": POSITIVE,
     "leg_stiffness_N_per_m": POSITIVE,
-    "hull_m": _positive((3,)),
-    "hull_stiffness_N_per_m": POSITIVE,
-    "hull_restitution": Numbers(within=lambda x: (x > 0) & (x <= 1), range="above 0 and at most 1"),
+}
+OBSTACLE = {
+    "leg": INDEX,
+    "edge_distance_m": POSITIVE,
+    "height_m": POSITIVE,
+    "half_length_m": POSITIVE,
+    "modulus_Pa": POSITIVE,
+    "radius_m": POSITIVE,
 }
 LANDER = {
     "lander": BODY,
-    "gear": {"kind": Text(), "damping_N_s_per_m": POSITIVE},
-    "obstacle": {
-        "leg": INDEX,
-        "edge_distance_m": POSITIVE,
-        "height_m": POSITIVE,
-        "half_length_m": POSITIVE,
-        "modulus_Pa": POSITIVE,
-        "radius_m": POSITIVE,
-    },
     "site": {
         "position_m": VECTOR,
         "normal": Numbers(((3,),), lambda x: np.any(x != 0), "a direction: not all 0"),
@@ -104,23 +109,12 @@ LANDER = {
         "alpha_s_deg": NUMBER,
         "beta_s_deg": NUMBER,
     },
-    "unknowns": {
-        "thickness_m": _positive((2,)),
-        "grain_diameter_m": _positive((2,)),
-        "grain_density_kg_per_m3": _positive((2,)),
-        "grain_modulus_Pa": _positive((ANY,)),
-        "friction": _positive((ANY,)),
-        "scenario": Text(several=True),
-        "edge_offset_m": RANGE,
-        "tilt_sigma_deg": POSITIVE,
-        "heading_deg": RANGE,
-    },
     "regolith": {
         "porosity": Numbers(within=lambda x: (x > 0) & (x < 1), range="between 0 and 1 (the paper: 0.75)"),
         "surface_energy_J_per_m2": NOT_NEGATIVE,
     },
 }
-OPTIONAL = {"gear": {"stroke_m": POSITIVE}, "site": {"gravity_m_per_s2": VECTOR}}
+OPTIONAL = {"site": {"gravity_m_per_s2": VECTOR}, "lander": LEGS}
 SUB_SPHERES = {"leg_mass_kg": POSITIVE, "strut_radius_m": POSITIVE}
 INITIAL = {"spin_rad_per_s": NUMBER, "flywheel_N_m_s": NUMBER, "rundown_s": POSITIVE, "horizon_s": POSITIVE}
 # A value may be a vector; sigmas that are not positive are refused by `Observation`, which knows both.

@@ -1,9 +1,7 @@
 """The pictures of descent and bounce, from their Datasets and the outline of a mesh."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -11,7 +9,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 # Two views of the body-fixed frame: abscissa, ordinate, and the axis towards the viewer. From +z and from -y
@@ -19,10 +17,10 @@ COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 VIEWS = {"from +z": (0, 1, (0.0, 0.0, 1.0)), "from −y": (0, 2, (0.0, -1.0, 0.0))}
 
 
-def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> None:
+def draw_descent(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     """The descents of all worlds, forward (solid) and backward (dashed), whole and near the ground (Fig. 9).
 
-    **Arguments:** `result` of `descend`; `path` of the PNG; `mesh` for the outline, if any.
+    **Arguments:** `result` of `descend`; `mesh` for the outline, if any.
     """
     target = np.asarray(result.attrs["target"]) / 1e3
     worlds = [str(w) for w in result["world"].values]
@@ -42,8 +40,7 @@ def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) ->
         ax.plot(target[i], target[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
 
     furthest = result["landing_off"].max().item()
-    _views(
-        path,
+    return _views(
         f"Descent: landing within {number(furthest, '.1f')} m of the synthetic scenario's site",
         draw,
         target,
@@ -53,7 +50,7 @@ def draw_descent(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) ->
     )
 
 
-def draw_bounce(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> None:
+def draw_bounce(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     """The bounce of each world, with the paper's second site (x), whole comet and close. Arguments as above."""
     site, worlds = np.asarray(result.attrs["paper_site"]) / 1e3, [str(w) for w in result["world"].values]
     start = result["path"].isel(world=0, share=0).values / 1e3
@@ -70,8 +67,7 @@ def draw_bounce(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> 
         ax.plot(start[i], start[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
         ax.plot(site[i], site[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
 
-    _views(
-        path,
+    return _views(
         "Bounce: the next contact is not the paper's (718.5 m after 2754 s)",
         draw,
         start,
@@ -82,33 +78,31 @@ def draw_bounce(result: xr.Dataset, path: Path, mesh: TriMesh | None = None) -> 
 
 
 def _views(
-    path: Path,
     title: str,
     draw: Callable[[Axes, int, int], None],
     centre: np.ndarray,
     near: float,
     mesh: TriMesh | None,
     note: str,
-) -> None:
+) -> Figure:
     """`draw` in both views, whole above and within `near` km of `centre` below."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 9.5), layout="constrained")
-        figure.suptitle(title)
-        for column, (name, (i, j, towards)) in zip(figure.subplots(2, 2).T, VIEWS.items(), strict=True):
-            for ax, close in zip(column, (False, True), strict=True):
-                if mesh is not None:
-                    _outline(ax, mesh, i, j, np.asarray(towards), close)
-                draw(ax, i, j)
-                ax.set_aspect("equal", adjustable="datalim" if not close else "box")
-                ax.set_xlabel(f"{'xyz'[i]} [km]")
-                ax.set_ylabel(f"{'xyz'[j]} [km]")
-                ax.set_title(f"{name}, {'near the touchdown' if close else 'whole'} (comet-fixed)")
-                if close:
-                    ax.set_xlim(centre[i] - near, centre[i] + near)
-                    ax.set_ylim(centre[j] - near, centre[j] + near)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", title=note)
-        figure.savefig(path)
+    figure = Figure(figsize=(10, 9.5), layout="constrained")
+    figure.suptitle(title)
+    for column, (name, (i, j, towards)) in zip(figure.subplots(2, 2).T, VIEWS.items(), strict=True):
+        for ax, close in zip(column, (False, True), strict=True):
+            if mesh is not None:
+                _outline(ax, mesh, i, j, np.asarray(towards), close)
+            draw(ax, i, j)
+            ax.set_aspect("equal", adjustable="datalim" if not close else "box")
+            ax.set_xlabel(f"{'xyz'[i]} [km]")
+            ax.set_ylabel(f"{'xyz'[j]} [km]")
+            ax.set_title(f"{name}, {'near the touchdown' if close else 'whole'} (comet-fixed)")
+            if close:
+                ax.set_xlim(centre[i] - near, centre[i] + near)
+                ax.set_ylim(centre[j] - near, centre[j] + near)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", title=note)
+    return figure
 
 
 def _outline(ax: Axes, mesh: TriMesh, i: int, j: int, towards: np.ndarray, close: bool) -> None:

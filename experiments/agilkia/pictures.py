@@ -1,9 +1,7 @@
 """The pictures of one inversion, from its Dataset alone: they can be made again from result.nc."""
 
 from itertools import cycle
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -19,7 +17,6 @@ from experiments.style import (
     PINK,
     RED,
     SKY,
-    STYLE,
     absent,
     heading,
     label_right,
@@ -33,21 +30,14 @@ FEET = (BLUE, GREEN, PINK, SKY)
 CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
 
 
-def draw(result: xr.Dataset, folder: Path) -> list[Path]:
-    """Write touchdown.png, fit.png, parameters.png and tree.png; a missing part leaves a note in its place.
+def draw(result: xr.Dataset) -> dict[str, Figure]:
+    """The touchdown, the fit, its parameters and the search tree; a missing part leaves a note in its place.
 
     **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
-    **Returns:** the paths written.
+    **Returns:** the figures by name.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
     makers = {"touchdown": _touchdown, "fit": _residuals, "parameters": diagrams.pairs, "tree": diagrams.search}
-    for name, maker in makers.items():
-        with matplotlib.rc_context(STYLE):
-            figure = maker(result)
-            paths.append(folder / f"{name}.png")
-            figure.savefig(paths[-1])
-    return paths
+    return {name: maker(result) for name, maker in makers.items()}
 
 
 def _touchdown(result: xr.Dataset) -> Figure:

@@ -1,7 +1,6 @@
 """What the study writes: result.nc, summary.json, and the table that it prints."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,10 +11,10 @@ import xarray as xr
 from difsim import raise_unless_ok, safe
 from difsim.stepping import Solution
 from experiments.agilkia.baseline import OPTIMUM, Restarts
-from experiments.agilkia.files import OBSERVABLES, DataSet
+from experiments.agilkia.catalogue import Catalogue
+from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
-from experiments.records import provenance, write_json
 from inversion import Discrete, Gaussian, Log, Node, compatible_values
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 
@@ -49,7 +48,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "sole_force": (("time", "foot"), footpads, "N"),
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
-        "stroke": (("time",), jnp.max(solution.states.gear, axis=1), "m"),
+        "stroke": (("time",), jnp.max(solution.states.gear, axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
@@ -108,10 +107,13 @@ def _linear(answer: Answer, name: str, value: float) -> tuple[float | None, floa
     return (value - half, value + half) if np.isfinite(half) else (None, None)
 
 
-def observable_rows(data: DataSet, simulated: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+def observable_rows(
+    data: DataSet, simulated: dict[str, np.ndarray], catalogue: Catalogue
+) -> dict[str, dict[str, Any]]:
     """simulated, observed, sigma, unit, fitted of every observable; observed None where there is none."""
     rows = {}
-    for name, unit in OBSERVABLES.items():
+    for row in catalogue.observables:
+        name, unit = row.name, row.unit
         if name not in simulated:  # the next contact, in a run without a flight to it
             continue
         known = data.all.get(name)
@@ -135,18 +137,19 @@ def summarise(
     evolved: Restarts,
     descended: Restarts,
     jacobian_cost: float,
-    seconds: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
     identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.is_converged
     return {
         "data_set": data.name,
-        "scenario": "ab"[round(answer.fit.values["scenario"])],
+        "scenario": "ab"[round(answer.fit.values["scenario"])]
+        if "scenario" in answer.fit.values
+        else "no boulder",
         "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
         "verdict": answer.fit.verdict,
         "misfit": answer.fit.misfit,
         "parameters": parameter_rows(answer),
-        "observables": observable_rows(data, simulated),
+        "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
         "fisher_informed": identified.informed,
@@ -161,7 +164,6 @@ def summarise(
         "jacobian_cost": jacobian_cost,
         "forward_equivalents": answer.calls.forward + jacobian_cost * answer.calls.jacobian,
         "search_seconds": answer.seconds,
-        "wall_seconds": seconds,
         "branch": {
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
@@ -250,7 +252,6 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
-        **provenance(),
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
@@ -349,9 +350,3 @@ def table(summary: dict[str, Any]) -> str:
         ),
     ]
     return "\n".join(lines)
-
-
-def write(folder: Path, summary: dict[str, Any], result: xr.Dataset) -> None:
-    """summary.json and result.nc. A NaN is written as null: none reaches the table."""
-    write_json(folder / "summary.json", summary)
-    result.to_netcdf(folder / "result.nc", engine="h5netcdf")

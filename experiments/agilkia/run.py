@@ -1,8 +1,6 @@
 """`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
 
 import hashlib
-import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,11 +17,12 @@ from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.cache import CACHE
 from experiments.foot.calibration import read
+from experiments.harness import Found, Study
 from inversion import Checkpoint
 
 
 @dataclass
-class Agilkia:
+class Agilkia(Study):
     """Fit the surface at Agilkia to Philae's first touchdown: branch and bound over the discrete unknowns,
     gradients for the others, and an honest statement of what the data fix."""
 
@@ -33,8 +32,6 @@ class Agilkia:
     """Lander, site and unknowns (TOML; units are in its keys: m, kg, N, s, Pa, degrees)."""
     observations: Path | None = None
     """Your own observations instead of --data (TOML; m/s, J, m, rad/s, s, N)."""
-    out: Path = Path("results/agilkia")
-    """Folder for summary.json, result.nc and the pictures."""
     shape: str = "analogue"
     """The comet that is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
     file with vertices in km. Its field and distances are kept in the cache folder."""
@@ -61,10 +58,6 @@ class Agilkia:
     """Runs of differential evolution beside them (`difsim benchmark agilkia` compares over many seeds)."""
     generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25
     """Generations after which differential evolution gives up."""
-    quick: bool = False
-    """A smoke test in a minute: fewer starts, restarts and generations. Its answer is not to be quoted."""
-    keep_checkpoint: bool = False
-    """Keep OUT/checkpoint after a complete run (an interrupted run always resumes from it)."""
 
     def __post_init__(self):
         for name in ("starts", "keep", "restarts", "evolutions", "generations"):
@@ -73,39 +66,26 @@ class Agilkia:
         if self.quick:
             self.starts, self.keep, self.restarts, self.evolutions, self.generations = 16, 2, 2, 1, 3
 
+    def folder(self, stage: str) -> Path:
+        """One folder for all stages: the pictures are drawn again from the result beside them."""
+        return self.out or Path("results/agilkia")
 
-def run(options: Agilkia) -> None:
-    """Build, solve, report."""
-    started = time.perf_counter()
-    options.out.mkdir(parents=True, exist_ok=True)
-    if options.stage == "pictures":
-        if not (options.out / "result.nc").is_file():
-            raise ValueError(f"{options.out}/result.nc is not there: run without --stage pictures first")
-        try:
-            result = xr.load_dataset(options.out / "result.nc", engine="h5netcdf")
-        except (OSError, ValueError, KeyError) as error:
-            raise ValueError(
-                f"{options.out}/result.nc is no result of a run ({error}): run without --stage pictures again"
-            ) from error
-        pictures.draw(result, options.out)
-        return
-    if options.stage == "descent":
-        fly(options)
-        return
+
+def _all(options: Agilkia, out: Path) -> Found:
+    """The inversion, or the touchdown on grains."""
     lander = read_lander(options.lander)
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     if options.regolith == "grains":
         if options.quick:
             raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
-        grains.run(lander, data, options.bed, options.grain, options.seed, options.out, options.keep_checkpoint)
-        return
+        return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
     world = worlds.best_of(options.shape, CACHE / "worlds")
     calibration = read() if options.regolith == "calibrated" else None
     inverse = problem(lander, data, world, calibration)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep, options.generations)
     checkpoint = Checkpoint(
-        options.out / "checkpoint",
+        out / "checkpoint",
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
@@ -128,20 +108,13 @@ def run(options: Agilkia) -> None:
         bar.update()
 
     series, simulated, energy = report.trajectory(answer)
-    chain = run_chain(answer.problem.predict, world, answer.fit.values)
-    seconds = time.perf_counter() - started
-    summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost, seconds)
+    summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost)
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
-    summary["chain"] = {"shape": options.shape} | chain
+    summary["chain"] = {"shape": options.shape} | run_chain(answer.problem.predict, world, answer.fit.values)
     result = report.dataset(answer, data, series, summary, descended)
-    report.write(options.out, summary, result)
-    pictures.draw(result, options.out)
-    print(report.table(summary))
-    print(chain_table(summary["chain"]))
-    print(f"\nwritten to {options.out}/ in {time.perf_counter() - started:.0f} s")
-    if not options.keep_checkpoint:
-        shutil.rmtree(options.out / "checkpoint", ignore_errors=True)
+    text = report.table(summary) + "\n" + chain_table(summary["chain"])
+    return Found(summary, {"result": result}, pictures.draw(result), text)
 
 
 def _mark(shape: str) -> str:
@@ -150,12 +123,23 @@ def _mark(shape: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else shape
 
 
-def fly(options: Agilkia) -> None:
-    """Descent and bounce in the worlds of one shape: OUT/descent.nc, descent.png, bounce.nc, bounce.png."""
+def _descent(options: Agilkia, out: Path) -> Found:
+    """Descent and bounce in the worlds of one shape."""
     body, flown = worlds.all_of(options.shape, CACHE / "worlds")
     down, up = descent.descend(flown), bounce.bounce(flown)
-    for name, result, draw in (("descent", down, orbits.draw_descent), ("bounce", up, orbits.draw_bounce)):
-        result.to_netcdf(options.out / f"{name}.nc", engine="h5netcdf")
-        draw(result, options.out / f"{name}.png", body)
-    print(descent.table(down) + "\n\n" + bounce.table(up))
-    print(f"\nwritten to {options.out}/")
+    figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
+    text = descent.table(down) + "\n\n" + bounce.table(up)
+    return Found(data={"descent": down, "bounce": up}, figures=figures, text=text)
+
+
+def _pictures(options: Agilkia, out: Path) -> Found:
+    path = out / "result.nc"
+    if not path.is_file():
+        raise ValueError(f"{path} is not there: run without --stage pictures first")
+    try:
+        return Found(figures=pictures.draw(xr.load_dataset(path, engine="h5netcdf")))
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{path} is no result of a run ({error}): run without --stage pictures again") from error
+
+
+Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures}

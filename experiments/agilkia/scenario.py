@@ -1,7 +1,8 @@
 """From the two files to a forward model: parameters -> touchdown -> observables."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,20 +11,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe, units
-from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, LinearClipped, Regolith
+from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
+from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
-from difsim.dynamics.touchdown import loaded
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping import AbstractSolver, Adaptive, Forward, Solution, simulate
 from difsim.typing import Scalar, Vec3, number
-from experiments.agilkia.bounce import next_contact, on_surface
+from experiments.agilkia.bounce import Contact, next_contact, on_surface
+from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.worlds import World
 from experiments.foot.calibration import Calibration
-from inversion import Bounded, Discrete, Gaussian, Log, Observations, Problem
+from inversion import Gaussian, Observations, Problem
 
-HULL_ONSET = 2e-3  # m, smooth onset of the hull's contact
+HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
 
 # Least squares needs a derivative to 1e-3 and a misfit to 1e-4; the tables use the stricter one.
@@ -44,130 +45,124 @@ class Experiment(eqx.Module):
     attitude: Float[Array, "4"] = number()
     spin: Scalar = number()
     horizon: Scalar = number()
+    porosity: Scalar = number()
+    surface_energy: Scalar = number()
+    # The boulder; without one 0, and no leg.
     edge_distance: Scalar = number()
     boulder_height: Scalar = number()
     half_length: Scalar = number()
     boulder_modulus: Scalar = number()
     boulder_radius: Scalar = number()
-    porosity: Scalar = number()
-    surface_energy: Scalar = number()
-    leg: int = eqx.field(static=True)
+    leg: int | None = eqx.field(static=True)
     solver: AbstractSolver = SEARCH
     derivative: Forward | None = LOOSE
     world: World | None = None  # with one, the flight to the next contact follows the touchdown
     calibration: Calibration | None = None  # with one, the ground resists as grains do, and `law_error` more
+    catalogue: Catalogue = eqx.field(static=True, default=STANDARD)
+
+    def quantities(self, p: Mapping[str, Array]) -> dict[str, Any]:
+        """All that a touchdown is built from by name: what is known, and what the unknowns `p` change of it."""
+        q = {f.name: getattr(self, f.name) for f in fields(self)} | dict(p)
+        for row in self.catalogue.unknowns:
+            if row.name in p and row.enter is not None:
+                q |= row.enter(q, p[row.name])
+        return q
 
     def build(self, p: dict[str, Array]) -> tuple[Touchdown, TouchdownState]:
-        """The model and its state at the start, of one set of unknowns (names of `unknowns`)."""
-        zero = jnp.zeros_like(p["heading"])
+        """The model and its state at the start, of one set of unknowns."""
+        q = self.quantities(p)
+        lander, gravity, zero = q["lander"], q["gravity"], jnp.zeros_like(p["heading"])
         tilt = rotation.from_rotation_vector(jnp.stack([p["tilt_x"], p["tilt_y"], zero]))
         heading = rotation.from_rotation_vector(jnp.stack([zero, zero, p["heading"]]))
-        attitude = rotation.multiply(tilt, rotation.multiply(self.attitude, heading))
-
-        # The edge lies across the struck leg as it points at the start: offset is the touchdown position.
-        foot = self.lander.feet[self.leg]
-        outward = rotation.rotate(heading, safe.unit(foot.at[2].set(0.0)))
-        along = jnp.cross(jnp.asarray([0.0, 0.0, 1.0]), outward)
-        edge = outward * (self.edge_distance + p["edge_offset"])
+        attitude = rotation.multiply(tilt, rotation.multiply(q["attitude"], heading))
         regolith = Regolith(
-            p["thickness"],
-            p["grain_diameter"],
-            p["grain_density"],
-            p["grain_modulus"],
-            p["friction"],
-            porosity=self.porosity,
-            surface_energy=self.surface_energy,
-            gravity=safe.norm(self.gravity.acceleration(jnp.zeros(3))),
-            **({} if self.calibration is None else self.calibration.factors(p["law_error"])),
+            q["thickness"],
+            q["grain_diameter"],
+            q["grain_density"],
+            q["grain_modulus"],
+            q["friction"],
+            porosity=q["porosity"],
+            surface_energy=q["surface_energy"],
+            gravity=safe.norm(gravity.acceleration(jnp.zeros(3))),
+            **({} if self.calibration is None else self.calibration.factors(q["law_error"])),
         )
-        boulder = Boulder(
-            edge.at[2].set(self.boulder_height),
-            along,
-            self.half_length,
-            self.boulder_modulus,
-            self.boulder_radius,
-            p["friction"],
-        )
-        model = Touchdown(self.lander, regolith, boulder, self.gravity, p["scenario"], leg=self.leg)
+        if self.leg is None:
+            model = Touchdown(lander, regolith, None, gravity, zero)
+        else:
+            boulder = self._boulder(q, heading)
+            model = Touchdown(lander, regolith, boulder, gravity, q["scenario"], leg=self.leg)
         # A fixed height: a start at first touch would have a kink where another point is the lowest.
-        height = self.boulder_height + CLEARANCE - jnp.min(self.lander.feet[:, 2])
-        spin = jnp.stack([zero, zero, self.spin + zero])
-        body = RigidState(jnp.stack([zero, zero, height + zero]), self.velocity, attitude, spin)
+        lowest = jnp.min(lander.feet[:, 2]) if lander.legs else -lander.hull.radius
+        height = q["boulder_height"] + CLEARANCE - lowest
+        spin = jnp.stack([zero, zero, q["spin"] + zero])
+        body = RigidState(jnp.stack([zero, zero, height + zero]), q["velocity"], attitude, spin)
         return model, model.start(body)
+
+    def _boulder(self, q: Mapping[str, Any], heading: Float[Array, "4"]) -> Boulder:
+        """The edge lies across the struck leg as it points at the start: offset is the touchdown position."""
+        foot = q["lander"].feet[self.leg]
+        outward = rotation.rotate(heading, safe.unit(foot.at[2].set(0.0)))
+        edge = outward * (q["edge_distance"] + q["edge_offset"])
+        return Boulder(
+            edge.at[2].set(q["boulder_height"]),
+            jnp.cross(jnp.asarray([0.0, 0.0, 1.0]), outward),
+            q["half_length"],
+            q["boulder_modulus"],
+            q["boulder_radius"],
+            q["friction"],
+        )
 
     def follow(self, p: dict[str, Array], times: Float[Array, "T"]) -> tuple[Touchdown, Solution]:
         """The touchdown at `times`, s after the start."""
         model, state = self.build(p)
-        way = {"solver": self.solver, "derivative": self.derivative, "integrals": phases}
+        way = {"solver": self.solver, "derivative": self.derivative, "integrals": self.catalogue.integrands}
         return model, simulate(model, state, times, **way, throw=False)
 
     def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
-        """Observables of `p`, in the units of `files.OBSERVABLES`."""
+        """Observables of `p`, in the units of the catalogue."""
         model, solution = self.follow(
             p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
         )
-        observed = self.observe(model, solution)
         # Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a
         # step that does not help: such a run is no failure.
         ok = solution.values_are_valid
         if self.world is None:
-            return observed, ok
+            return self.observe(model, solution), ok
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
         site = on_surface(self.world[1], self.frame.origin)
-        start = site + self.frame.comet_direction(solution.states.body.position[-1])
-        contact = next_contact(observed["rebound_velocity"], *self.world, position=start)
-        second = {
-            "second_contact_time": self.horizon + contact.time,
-            "second_contact_distance": safe.norm(contact.position - site),
-            "second_contact_position": contact.position,
-        }
-        return observed | second, ok & contact.ok
+        body = solution.states.body
+        start = site + self.frame.comet_direction(body.position[-1])
+        contact = next_contact(self.frame.comet_velocity(body.velocity[-1]), *self.world, position=start)
+        return self.observe(model, solution, contact, site), ok & contact.ok
 
-    def observe(self, model: Touchdown, solution: Solution) -> dict[str, Array]:
-        """What an instrument would have read: at the last time unless the name says otherwise."""
+    def observe(
+        self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None
+    ) -> dict[str, Array]:
+        """What an instrument would have read, with the next `contact` after the `site` where one was flown to."""
         first, middle, last = (jax.tree.map(lambda x, i=i: x[i], solution.states) for i in (0, 1, -1))
-        body = last.body
-        lost, during = ({k: x[-1] for k, x in parts.items()} for parts in (solution.energy, solution.integrals))
-        strokes = model.lander.gear.strokes(last.gear, model.lander.legs)
-        depths = jnp.sort(last.penetration)
-        inertia = model.lander.body.inertia
-        left = model.lander.flywheel.stored(self.horizon)
-        return {
-            "rebound_speed": safe.norm(body.velocity),
-            "rebound_velocity": self.frame.comet_velocity(body.velocity),
-            "spin": body.spin[2],
-            "spin_4s": middle.body.spin[2],
-            "spin_after_rundown": safe.norm(body.spin + jnp.linalg.solve(inertia, left)),
-            "ground_energy": lost["ground"] + lost["friction"],
-            "damper_energy": lost["damper"],
-            "friction_energy": lost["friction"],
-            "kinetic_energy": model.lander.body.kinetic_energy(body),
-            "initial_energy": model.lander.body.kinetic_energy(first.body),
-            "damper_stroke": safe.greatest(strokes),
-            "penetration_deepest": depths[-1],
-            "penetration_middle": depths[-2],
-            "penetration_least": depths[0],
-            "boulder_time": during["boulder_time"],
-            "regolith_time": during["regolith_time"],
-            "contact_time": during["contact_time"],
-            "boulder_force": safe.divide(during["boulder_impulse"], during["boulder_time"]),
-            "regolith_force": safe.divide(during["footpad_impulse"], during["regolith_time"]),
-        }
+        energy, integrals = ({k: x[-1] for k, x in of.items()} for of in (solution.energy, solution.integrals))
+        run = Run(self, model, first, middle, last, energy, integrals, contact, site)
+        has = {LEGS: bool(model.lander.legs), BOULDER: self.leg is not None, FLIGHT: contact is not None}
+        rows = (row for row in self.catalogue.observables if row.read is not None and has.get(row.needs, True))
+        return {row.name: row.read(run) for row in rows}
 
 
-def phases(model: Touchdown, t: Scalar, state: TouchdownState) -> dict[str, Array]:
-    """Rates of what the instruments integrate: normal impulses N s, and times s of contact with each."""
-    boulder, regolith = jnp.sum(model.rock(state).normal), jnp.sum(model.footpads(state).normal)
-    return {
-        "boulder_impulse": boulder,
-        "footpad_impulse": regolith,
-        "boulder_time": loaded(boulder),
-        "regolith_time": loaded(regolith),
-        "contact_time": loaded(boulder + regolith + model.hull(state).normal),
-    }
+class Run(NamedTuple):
+    """What observables are read off: the states at the start, at 0.4 of the horizon and at the end; the energies J and
+    the integrals at the end; the next contact and the site that it follows, where one was flown to."""
+
+    known: Experiment
+    model: Touchdown
+    first: TouchdownState
+    middle: TouchdownState
+    last: TouchdownState
+    energy: dict[str, Array]
+    integrals: dict[str, Array]
+    next: Contact | None
+    site: Vec3 | None
 
 
-def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
+def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Catalogue = STANDARD) -> Experiment:
     """The known part of the touchdown from the tables of a lander file and a data set.
 
     **Raises** `ValueError` for values that no lander or ground can have.
@@ -178,17 +173,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
         raise ValueError(
             f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor"
         )
-    feet, hips = (np.asarray(body[key], float) for key in ("feet_m", "hips_m"))
-    gear = lander["gear"]
-    if gear["kind"] == "maxwell":
-        damper = MaxwellLegs(gear["damping_N_s_per_m"])
-    elif gear["kind"] == "central":
-        if "stroke_m" not in gear:
-            raise ValueError("[gear] kind = 'central' needs stroke_m, where the damper's stop begins")
-        damper = CentralDamper(gear["damping_N_s_per_m"], gear["stroke_m"])
-    else:
-        raise ValueError(f"[gear] kind = {gear['kind']!r} must be 'central' or 'maxwell'")
-    site, initial, obstacle = lander["site"], data.initial, lander["obstacle"]
+    site, initial, obstacle = lander["site"], data.initial, lander.get("obstacle", {})
     velocity, normal = np.asarray(site["velocity_m_per_s"], float), np.asarray(site["normal"], float)
     normal = normal / np.linalg.norm(normal)
     if velocity @ normal >= 0:
@@ -201,15 +186,12 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
     frame = rotation.SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
     axis = rotation.axis_from_projections(np.radians(site["alpha_s_deg"]), np.radians(site["beta_s_deg"]))
     return Experiment(
-        lander=Lander(
+        lander=_lander(
             RigidBody(body["mass_kg"], inertia if inertia.ndim == 2 else np.diag(inertia)),
-            feet,
-            hips,
-            body["footpad_radius_m"],
-            body["leg_stiffness_N_per_m"],
-            damper,
             Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"]),
-            hull_of(body),
+            body,
+            lander.get("gear"),
+            catalogue,
         ),
         frame=frame,
         gravity=local_gravity(site, frame),
@@ -217,21 +199,38 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet) -> Experiment:
         attitude=upright_to(axis),
         spin=initial["spin_rad_per_s"],
         horizon=initial["horizon_s"],
-        edge_distance=obstacle["edge_distance_m"],
-        boulder_height=obstacle["height_m"],
-        half_length=obstacle["half_length_m"],
-        boulder_modulus=obstacle["modulus_Pa"],
-        boulder_radius=obstacle["radius_m"],
+        edge_distance=obstacle.get("edge_distance_m", 0.0),
+        boulder_height=obstacle.get("height_m", 0.0),
+        half_length=obstacle.get("half_length_m", 0.0),
+        boulder_modulus=obstacle.get("modulus_Pa", 0.0),
+        boulder_radius=obstacle.get("radius_m", 0.0),
         porosity=lander["regolith"]["porosity"],
         surface_energy=lander["regolith"]["surface_energy_J_per_m2"],
-        leg=obstacle["leg"],
+        leg=obstacle.get("leg"),
+        catalogue=catalogue,
     )
+
+
+def _lander(
+    rigid: RigidBody,
+    wheel: Flywheel,
+    table: Mapping[str, Any],
+    gear: Mapping[str, Any] | None,
+    catalogue: Catalogue,
+) -> Lander:
+    """The lander of the tables [lander] and [gear]; the hull alone, where the file gives no legs."""
+    hull = hull_of(table)
+    if "feet_m" not in table:
+        return Lander.without_legs(rigid, wheel, hull)
+    feet, hips = (np.asarray(table[key], float) for key in ("feet_m", "hips_m"))
+    radius, stiffness = table["footpad_radius_m"], table["leg_stiffness_N_per_m"]
+    return Lander(rigid, feet, hips, radius, stiffness, catalogue.gears[gear["kind"]].make(gear), wheel, hull)
 
 
 def hull_of(body: dict[str, Any]) -> Hull:
     """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
     restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
-    law = LinearClipped.from_restitution(restitution, stiffness, body["mass_kg"], HULL_ONSET)
+    law = NormalForce.from_restitution(restitution, Hooke(stiffness), HULL_SMOOTHING, mass=body["mass_kg"])
     return Hull(np.asarray(body["hull_m"], float), law)
 
 
@@ -249,24 +248,10 @@ def upright_to(axis: Vec3) -> Float[Array, "4"]:
     return rotation.from_rotation_vector(safe.unit(cross) * jnp.arctan2(safe.norm(cross), axis[2]))
 
 
-def unknowns(lander: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def unknowns(lander: dict[str, dict[str, Any]], catalogue: Catalogue = STANDARD) -> dict[str, Any]:
     """The parameters of the inversion with their priors."""
-    table = lander["unknowns"]
-    if not set(table["scenario"]) <= {"a", "b"}:
-        raise ValueError(f"[unknowns] scenario = {table['scenario']} may hold 'a' and 'b' only")
-    tilt = np.radians(table["tilt_sigma_deg"])
-    return {
-        "thickness": Bounded(*table["thickness_m"], unit="m"),
-        "grain_diameter": Log(*table["grain_diameter_m"], unit="m"),
-        "grain_density": Bounded(*table["grain_density_kg_per_m3"], unit="kg/m3"),
-        "grain_modulus": Discrete(table["grain_modulus_Pa"], unit="Pa", relaxed=Log),
-        "friction": Discrete(table["friction"], unit="1"),
-        "scenario": Discrete([float("ab".index(s)) for s in table["scenario"]], labels=table["scenario"]),
-        "edge_offset": Bounded(*table["edge_offset_m"], unit="m"),
-        "tilt_x": Gaussian(0.0, tilt, unit="rad"),
-        "tilt_y": Gaussian(0.0, tilt, unit="rad"),
-        "heading": Bounded(*np.radians(table["heading_deg"]), unit="rad"),
-    }
+    rows = (row for row in catalogue.unknowns if row.needs != BOULDER or "obstacle" in lander)
+    return {row.name: row.prior(lander["unknowns"][row.key]) for row in rows}
 
 
 def problem(
@@ -274,19 +259,25 @@ def problem(
     data: DataSet,
     world: World | None = None,
     calibration: Calibration | None = None,
+    catalogue: Catalogue = STANDARD,
 ) -> Problem:
     """The inversion: unknowns, touchdown, and what the data set fits; with a flight only where that asks for it.
 
     With a `calibration` its error is one more unknown, ln of a factor, known to its sigma.
 
-    **Raises** `ValueError` for a data set with the next contact, and no `world` to fly in.
+    **Raises** `ValueError` for a data set with the next contact and no `world` to fly in, and for one with a reading
+    of legs or of a boulder that the lander's file does not have.
     """
-    known = experiment(lander, data)
-    if any(name.startswith("second_contact") for name in data.fitted):
+    known = experiment(lander, data, catalogue)
+    needs = {catalogue.observable(name).needs: name for name in data.fitted}
+    for part, there in ((LEGS, known.lander.legs > 0), (BOULDER, known.leg is not None)):
+        if part in needs and not there:
+            raise ValueError(f"data set {data.name!r} fits {needs[part]}, and the lander's file has no {part}")
+    if FLIGHT in needs:
         if world is None:
             raise ValueError(f"data set {data.name!r} fits the next contact: give a world to fly in")
         known = replace(known, world=world)
-    known, free = replace(known, calibration=calibration), unknowns(lander)
+    known, free = replace(known, calibration=calibration), unknowns(lander, catalogue)
     if calibration is not None:
         free["law_error"] = Gaussian(0.0, calibration.sigma, unit="ln")
     return Problem(free, known, Observations(data.fitted))

@@ -101,7 +101,7 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
     started = time.perf_counter()
-    tree = branch_and_bound(problem, solver, order=ORDER, checkpoint=checkpoint, progress=progress)
+    tree = branch_and_bound(problem, solver, order=_order(problem), checkpoint=checkpoint, progress=progress)
     seconds = time.perf_counter() - started
     if tree.incumbent is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
@@ -120,14 +120,14 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         stops=STRICT_STOPS,
     )
     found, walks = [], []
-    for scenario in problem.parameters["scenario"].values.tolist():
-        relaxed = problem.hold({"scenario": scenario}).relax()
-        near = [n for n in (*tree.nodes, *leaves) if n.assignment.get("scenario") == scenario]
+    for held in _scenarios(problem):
+        relaxed = problem.hold(held).relax()
+        near = [n for n in (*tree.nodes, *leaves) if held.items() <= n.assignment.items()]
         guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
         grids = {name: _grid(problem, name) for name in PROFILED}
-        own = [n.values for n in leaves if n.assignment["scenario"] == scenario]
+        own = [n.values for n in leaves if held.items() <= n.assignment.items()]
         own += _scattered(relaxed, solver.seed)
         walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own))
     enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
@@ -142,6 +142,19 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         calls=tree.calls,
         seconds=seconds,
     )
+
+
+def _order(problem: Problem) -> tuple[str, ...]:
+    """ORDER, as far as the problem has its unknowns, and then its other discrete ones."""
+    known = [name for name in ORDER if name in problem.discrete]
+    return (*known, *(name for name in problem.discrete if name not in known))
+
+
+def _scenarios(problem: Problem) -> list[dict[str, float]]:
+    """What is held in turn: each scenario, or nothing where there is no boulder."""
+    if "scenario" not in problem.parameters:
+        return [{}]
+    return [{"scenario": value} for value in problem.parameters["scenario"].values.tolist()]
 
 
 def _scattered(problem: Problem, seed: int, count: int = 32) -> list[dict[str, float]]:

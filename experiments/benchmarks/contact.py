@@ -67,7 +67,7 @@ STEPS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4)  # s, of the peer
 FINEST = 2e-4  # s, of the peer's own reference
 ERROR = 1e-3  # of the path, median over launches
 # The peer's contact is a linear spring and damper that never pulls: e = 0.6 at a damping ratio of 0.1809 (its closed
-# form is that of `LinearClipped`). It lasts as long as ours: half a period of 53 rad/s.
+# form is that of `Hooke` with `ClippedDamping`). It lasts as long as ours: half a period of 53 rad/s.
 FREQUENCY, RATIO = 53.0, 0.1809
 
 

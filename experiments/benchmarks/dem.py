@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.contact.damping import attractive_restitution, clipped_ratio
+from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate

@@ -12,17 +12,18 @@ from jaxtyping import Array
 
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
-    AbstractNormal,
+    AbstractNormalForce,
     AtEachPoint,
     Ball,
-    HuntCrossley,
-    LinearCompressive,
+    CompressionDamping,
+    Hooke,
     Newton,
+    NormalForce,
+    NoSmoothing,
     PowerLaw,
-    PowerLawClipped,
     RegularisedCoulomb,
-    Sharp,
     SurfaceContact,
+    TensileDamping,
 )
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
@@ -57,7 +58,7 @@ class Pair(AbstractModel):
     is the ground, and stays.
     """
 
-    law: AbstractNormal
+    law: AbstractNormalForce
     distance: Scalar = number(default=0.0)
     gravity: Scalar = number(default=0.0)
     held: bool = eqx.field(static=True, default=False)
@@ -215,37 +216,40 @@ def _falling(law):
     return build
 
 
+HERTZIAN = PowerLaw(STIFFNESS, 1.5)
+
+
 def _smooth(e):
-    return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, WIDTH)
+    return NormalForce.from_restitution(e, HERTZIAN, WIDTH, mass=1.0, damping=TensileDamping)
 
 
 def _clipped(e):
-    return PowerLawClipped.from_restitution(e, STIFFNESS, 1.5, 1.0, WIDTH)
+    return NormalForce.from_restitution(e, HERTZIAN, WIDTH, mass=1.0)
 
 
 def _kinked(e):
-    return PowerLaw.from_restitution(e, STIFFNESS, 1.5, 1.0, Sharp())
+    return NormalForce.from_restitution(e, HERTZIAN, NoSmoothing(), mass=1.0, damping=TensileDamping)
 
 
 def _proportional(e):
-    return HuntCrossley.from_restitution(e, STIFFNESS, 1.5, np.sqrt(2 * G * HEIGHT), Sharp())
+    return NormalForce.from_restitution(e, HERTZIAN, NoSmoothing(), speed=np.sqrt(2 * G * HEIGHT))
 
 
 def _jumping(e):
-    return LinearCompressive.from_restitution(e, 2.4e7, 1.0, Sharp())
+    return NormalForce.from_restitution(e, Hooke(2.4e7), NoSmoothing(), mass=1.0, damping=CompressionDamping)
 
 
 SMOOTH, CLIPPED = _falling(_smooth), _falling(_clipped)
 KINKED, JUMPING, PROPORTIONAL = _falling(_kinked), _falling(_jumping), _falling(_proportional)
 
 
-def soft_bounces(n: int, build: Callable = SMOOTH, name: str = "smooth onset") -> Case:
+def soft_bounces(n: int, build: Callable = SMOOTH, name: str = "smoothed") -> Case:
     """A ball on a damped power law, or another, after n bounces, by height and restitution."""
     return Case(f"{name}, {n} bounces", build, _second, (HEIGHT, RESTITUTION), bounces_until(n))
 
 
 def _soft_pair(p):
-    law = PowerLaw.from_restitution(RESTITUTION, STIFFNESS, 1.5, 0.5, 1e-5)
+    law = NormalForce.from_restitution(RESTITUTION, HERTZIAN, 1e-5, mass=0.5, damping=TensileDamping)
     return Pair(law, 0.2), LineState(p[:2], p[2:])
 
 
@@ -256,7 +260,8 @@ def soft_pair() -> Case:
 
 def _ball(p, depth, height, velocity):
     """A ball of 1 kg, r = 0.1 m, that rubs on the plane z = 0: friction p[0], speed along x p[1]."""
-    law = PowerLaw.from_restitution(0.6, G / depth**1.5, 1.5, 1.0, 0.05 * depth)
+    spring = PowerLaw(G / depth**1.5, 1.5)
+    law = NormalForce.from_restitution(0.6, spring, 0.05 * depth, mass=1.0, damping=TensileDamping)
     contact = SurfaceContact(Ball(0.1), law, AtEachPoint(RegularisedCoulomb(p[0], 1e-2)))
     body = RigidBody(1.0, 4e-3 * np.eye(3))
     model = Hopper(body, contact, GROUND, Uniform((0.0, 0.0, -G)), resolution=1e-3)

@@ -1,6 +1,7 @@
 """`difsim benchmark NAME`: ratios against a peer on the same work in one run."""
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,14 +19,14 @@ from experiments.benchmarks import (
     shapes,
     sph,
 )
-from experiments.records import provenance, write_json
+from experiments.harness import Found, Study
 
 
 @dataclass
-class Benchmark:
+class Benchmark(Study):
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
-    name: tyro.conf.Positional[
+    stage: tyro.conf.Positional[
         Literal[
             "agilkia", "cobbles", "cobbles-estimation", "contact", "dem", "gradients", "gravity", "shapes", "sph"
         ]
@@ -39,37 +40,43 @@ class Benchmark:
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
     distance queries against libigl. sph: steps of a collapsing heap of particles, their derivatives, memory and
     float32, against PySPH in the interpreter that DIFSIM_PYSPH_PYTHON names (Debian: python3-pysph)."""
-    out: Path = Path("results/benchmark")
-    """Folder for benchmark_NAME.json."""
     seeds: int = 10
     """Seeds (agilkia), random points of the prior (gradients), or runs whose median is taken (the others)."""
 
+    command = "benchmark"
 
-def run(options: Benchmark) -> None:
-    """Run one benchmark, print its rows and write them with machine and date."""
-    options.out.mkdir(parents=True, exist_ok=True)
-    benchmarks = {
-        "agilkia": agilkia,
-        "cobbles": cobbles,
-        "cobbles-estimation": cobbles_estimation,
-        "contact": contact,
-        "dem": dem,
-        "gradients": gradients,
-        "gravity": gravity,
-        "shapes": shapes,
-        "sph": sph,
-    }
-    rows = []
-    for row in benchmarks[options.name].rows(options.seeds, options.out):
-        _print(row)
-        rows.append(row)
-    path = options.out / f"benchmark_{options.name}.json"
-    stamp = provenance()
-    # A row without a peer has no ratio: null.
-    write_json(path, [row | stamp for row in rows])
-    print(f"\nwritten to {path}")
+    def folder(self, stage: str) -> Path:
+        """One folder for all benchmarks."""
+        return self.out or Path("results/benchmark")
+
+
+def _measured(name: str, rows: Callable[[int, Path], Iterable[dict[str, Any]]]) -> Callable[..., Found]:
+    """The stage that measures the `rows` of one benchmark, and prints each as it comes."""
+
+    def stage(options: Benchmark, out: Path) -> Found:
+        measured = []
+        for row in rows(options.seeds, out):
+            _print(row)
+            measured.append(row)
+        return Found({"rows": measured}, text="(a row without a peer has no ratio)", record=f"benchmark_{name}")
+
+    return stage
 
 
 def _print(row: dict[str, Any]) -> None:
     ours, peer, ratio = (f"{row[k]:.4g}" if math.isfinite(row[k]) else "-" for k in ("ours", "peer", "ratio"))
     print(f"{row['work']:72s}{ours:>12s}{peer:>12s}{ratio:>10s}  {row['unit']}", flush=True)
+
+
+BENCHMARKS = {
+    "agilkia": agilkia,
+    "cobbles": cobbles,
+    "cobbles-estimation": cobbles_estimation,
+    "contact": contact,
+    "dem": dem,
+    "gradients": gradients,
+    "gravity": gravity,
+    "shapes": shapes,
+    "sph": sph,
+}
+Benchmark.stages = {name: _measured(name, module.rows) for name, module in BENCHMARKS.items()}

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
@@ -16,8 +15,8 @@ from difsim.sph.material import split
 from difsim.stepping import simulate
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
-from experiments.records import provenance
-from experiments.style import BLACK, GREY, STYLE
+from experiments.harness import Found
+from experiments.style import BLACK, GREY
 
 COHESIONS = (300.0, 1000.0)  # Pa
 CLOSE = 0.7  # spacings: nearer than this, where a lattice has 1 and sheared soil some 0.85, is a clump
@@ -34,7 +33,7 @@ def corrections(spacing: float) -> dict[str, tuple[AbstractCorrection, ...]]:
     }
 
 
-def run(out: Path, rows: int) -> dict:
+def stand(out: Path, rows: int) -> Found:
     """A second of each; a run that was interrupted goes on from its checkpoint."""
     cliff = Cliff.of(rows)
     spacing = float(np.sqrt(cliff.pitch.prod()))
@@ -56,10 +55,8 @@ def run(out: Path, rows: int) -> dict:
                     }
                 ).expand_dims(case=[mark])
             )
-    result = xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing, **provenance())
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    draw(result, found, out)
-    return {"rows": rows, "cases": found}
+    result = xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing)
+    return Found({"rows": rows, "cases": found}, {"result": result}, {"cohesive": draw(result, found)})
 
 
 def judge(states, spacing: float) -> dict:
@@ -87,26 +84,25 @@ def torn(position: Float[np.ndarray, "2 n"], spacing: float) -> float:
     return float(1.0 - heap(position, spacing, TORN).mean())
 
 
-def draw(result: xr.Dataset, found: dict, folder: Path) -> None:
-    """Write cohesive.png: each cliff at the end, with its mean stress."""
-    with matplotlib.rc_context(STYLE):
-        lines = result.sizes["case"] // len(COHESIONS)
-        figure = Figure(figsize=(11, 2.05 * lines), layout="constrained")
-        axes = figure.subplots(lines, len(COHESIONS), squeeze=False, sharex=True, sharey=True)
-        for ax, case in zip(axes.T.ravel(), result["case"].values, strict=True):
-            here = result.sel(case=case)
-            span = 2e3
-            size = (3.4 * 72 * result.attrs["spacing_m"] / 0.24) ** 2
-            dots = ax.scatter(
-                *here["position"].values, c=here["mean_stress"], s=size, vmin=-span, vmax=span, cmap="coolwarm"
-            )
-            ax.plot([0, WIDTH, WIDTH], [HEIGHT, HEIGHT, 0], color=GREY, lw=0.8, ls=":")
-            ax.axhline(0, color=BLACK, lw=1)
-            ax.set(xlim=(-0.005, 0.27), ylim=(-0.004, 0.11), aspect="equal")
-            ax.set_title(f"{case}: {100 * found[str(case)]['clumped']:.1f} % clumped", fontsize=9)
-        for ax in axes[-1]:
-            ax.set_xlabel("distance from the wall [m]")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("height [m]")
-        figure.colorbar(dots, ax=axes, label="mean stress [Pa], tension positive", shrink=0.6)
-        figure.savefig(folder / "cohesive.png")
+def draw(result: xr.Dataset, found: dict) -> Figure:
+    """Each cliff at the end, with its mean stress."""
+    lines = result.sizes["case"] // len(COHESIONS)
+    figure = Figure(figsize=(11, 2.05 * lines), layout="constrained")
+    axes = figure.subplots(lines, len(COHESIONS), squeeze=False, sharex=True, sharey=True)
+    for ax, case in zip(axes.T.ravel(), result["case"].values, strict=True):
+        here = result.sel(case=case)
+        span = 2e3
+        size = (3.4 * 72 * result.attrs["spacing_m"] / 0.24) ** 2
+        dots = ax.scatter(
+            *here["position"].values, c=here["mean_stress"], s=size, vmin=-span, vmax=span, cmap="coolwarm"
+        )
+        ax.plot([0, WIDTH, WIDTH], [HEIGHT, HEIGHT, 0], color=GREY, lw=0.8, ls=":")
+        ax.axhline(0, color=BLACK, lw=1)
+        ax.set(xlim=(-0.005, 0.27), ylim=(-0.004, 0.11), aspect="equal")
+        ax.set_title(f"{case}: {100 * found[str(case)]['clumped']:.1f} % clumped", fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("distance from the wall [m]")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("height [m]")
+    figure.colorbar(dots, ax=axes, label="mean stress [Pa], tension positive", shrink=0.6)
+    return figure

@@ -1,7 +1,5 @@
 """Until when derivatives of a collapse are those of finite differences, and of which observables."""
 
-from pathlib import Path
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ from jaxtyping import Array, Float
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
-from experiments.records import provenance
+from experiments.harness import Found
 
 PARTS = 16  # of the second: the derivatives are looked at after each
 # Friction deg, cohesion Pa, Young's modulus Pa, and the viscosity's alpha.
@@ -45,7 +43,7 @@ class Watched(eqx.Module):
         return seen, ended.status
 
 
-def run(out: Path, rows: int, quick: bool) -> dict:
+def compare(rows: int, quick: bool) -> Found:
     """Forward and reverse derivatives by four parameters against finite differences of two steps."""
     watched = Watched(Fall(rows), 2 if quick else PARTS)
     names, ones = list(BASE), jnp.ones(len(BASE))
@@ -70,13 +68,11 @@ def run(out: Path, rows: int, quick: bool) -> dict:
             "step": [*steps],
             "observable": ["centre_x", "centre_y", "kinetic", *(f"surface_{x:.2f}" for x in STATIONS)],
         },
-        attrs={"rows": rows, "meaning": "by the logarithm of each parameter", **provenance()},
+        attrs={"rows": rows, "meaning": "by the logarithm of each parameter"},
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
     apart = {step: _apart(forward, found) for step, found in steps.items()}
-    draw(result["time"].values, names, apart, out)
     status = int(value(ones)[1])
-    return {
+    summary = {
         "rows": rows,
         "status": Status(status).name,
         "steps": watched.fall.steps,
@@ -95,6 +91,7 @@ def run(out: Path, rows: int, quick: bool) -> dict:
             for step, values in apart.items()
         },
     }
+    return Found(summary, {"result": result}, {"derivatives": draw(result["time"].values, names, apart)})
 
 
 def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:

@@ -5,7 +5,6 @@ a millionth, and wrong by far for one of a degree. So fits go by slopes over ± 
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -23,7 +22,7 @@ from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
-from experiments.records import provenance, write_json
+from experiments.harness import Found
 from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit, identify
 from inversion.problem import strip_weak_types
 
@@ -115,7 +114,7 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     return Problem({name: UNKNOWNS[name] for name in free}, predict, _data(np.zeros(STATIONS.size)))
 
 
-def run(out: Path, rows: int, fits: tuple[str, ...], quick: bool) -> dict:
+def fits(rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
     """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
     Fits of the same unknowns are one problem with other data, so that it is compiled once.
@@ -129,7 +128,7 @@ def run(out: Path, rows: int, fits: tuple[str, ...], quick: bool) -> dict:
     if measured().whole:
         cases["experiment"] = (one, None, 0.0)
     found, tables = {}, []
-    for name in tqdm([name for name in fits if name in cases], desc="fits"):
+    for name in tqdm([name for name in chosen if name in cases], desc="fits"):
         general, truth, error = cases[name]
         if truth is None:
             heights = np.interp(STATIONS, *measured().surface.T)
@@ -140,11 +139,9 @@ def run(out: Path, rows: int, fits: tuple[str, ...], quick: bool) -> dict:
         best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
         found[name] = judge(posed, best, truth)
         tables.append(_table(name, heights, best))
-        result = xr.merge(tables).assign_attrs(rows=rows, **provenance())
-        result.to_netcdf(out / "result.nc", engine="h5netcdf")
-        write_json(out / "fits.json", found)
-    draw(result, found, out)
-    return {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
+    result = xr.merge(tables).assign_attrs(rows=rows)
+    summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
+    return Found(summary, {"result": result}, {"inverse": draw(result, found)})
 
 
 def _data(heights: np.ndarray) -> Observations:

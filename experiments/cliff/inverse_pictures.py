@@ -1,13 +1,11 @@
 """The picture of the inverse, from its table alone."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import matplotlib
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREY, STYLE
+from experiments.style import BLACK, BLUE, GREY
 
 TITLES = {
     "exact": "synthetic, no noise, friction free",
@@ -17,25 +15,24 @@ TITLES = {
 }
 
 
-def draw(result: xr.Dataset, found: Mapping[str, dict], folder: Path) -> None:
-    """Write inverse.png: the surfaces with 2 mm bars, the fits, and what is left."""
+def draw(result: xr.Dataset, found: Mapping[str, dict]) -> Figure:
+    """The surfaces with 2 mm bars, the fits, and what is left."""
     names = [name for name in TITLES if f"{name}_data" in result]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(3.2 * len(names), 5), layout="constrained")
-        panels = figure.subplots(2, len(names), squeeze=False, sharex=True, sharey="row", height_ratios=(2, 1))
-        for (upper, lower), name in zip(panels.T, names, strict=True):
-            x = result["x"].values
-            data, model = result[f"{name}_data"].values, result[f"{name}_fit"].values
-            upper.errorbar(x, data, 2e-3, fmt="o", ms=3, color=BLACK, elinewidth=0.8, label="data, 2 mm")
-            upper.plot(x, model, color=BLUE, label=_label(found[name]["friction"]))
-            lower.errorbar(x, 1e3 * (model - data), 2.0, fmt="o", ms=3, color=BLACK, elinewidth=0.8)
-            lower.axhline(0, color=GREY, lw=0.8)
-            upper.set_title(TITLES[name])
-            upper.legend(frameon=False)
-            lower.set_xlabel("distance from the wall [m]")
-        panels[0, 0].set_ylabel("height [m]")
-        panels[1, 0].set_ylabel("fit - data [mm]")
-        figure.savefig(folder / "inverse.png")
+    figure = Figure(figsize=(3.2 * len(names), 5), layout="constrained")
+    panels = figure.subplots(2, len(names), squeeze=False, sharex=True, sharey="row", height_ratios=(2, 1))
+    for (upper, lower), name in zip(panels.T, names, strict=True):
+        x = result["x"].values
+        data, model = result[f"{name}_data"].values, result[f"{name}_fit"].values
+        upper.errorbar(x, data, 2e-3, fmt="o", ms=3, color=BLACK, elinewidth=0.8, label="data, 2 mm")
+        upper.plot(x, model, color=BLUE, label=_label(found[name]["friction"]))
+        lower.errorbar(x, 1e3 * (model - data), 2.0, fmt="o", ms=3, color=BLACK, elinewidth=0.8)
+        lower.axhline(0, color=GREY, lw=0.8)
+        upper.set_title(TITLES[name])
+        upper.legend(frameon=False)
+        lower.set_xlabel("distance from the wall [m]")
+    panels[0, 0].set_ylabel("height [m]")
+    panels[1, 0].set_ylabel("fit - data [mm]")
+    return figure
 
 
 def _label(friction: Mapping) -> str:

@@ -19,15 +19,15 @@ from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
-from experiments.records import provenance
-from experiments.style import BLACK, BLUE, ORANGE, STYLE
+from experiments.harness import Found
+from experiments.style import BLACK, BLUE, ORANGE
 
 FRICTIONS = np.arange(15.3, 24.4, 1.5)  # deg, with 19.8 in the middle
 FINE = np.linspace(FRICTIONS[0], FRICTIONS[-1], 2001)
 LIMIT_95 = 3.84  # of chi-square with one degree of freedom
 
 
-def run(out: Path, rows: int, known: Measured) -> dict:
+def explain(out: Path, rows: int, known: Measured) -> Found:
     """A collapse at each of FRICTIONS; a run that was interrupted goes on from its checkpoint.
 
     **Raises:** ValueError without the digitised points.
@@ -57,11 +57,10 @@ def run(out: Path, rows: int, known: Measured) -> dict:
             "x": ("x", STATIONS, {"unit": "m"}),
             "fine": ("fine", FINE, {"unit": "deg"}),
         },
-        attrs={"rows": rows, **provenance()},
+        attrs={"rows": rows},
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    draw(result, found, out)
-    return {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
+    summary = {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
+    return Found(summary, {"result": result}, {"profile": draw(result, found)})
 
 
 def judge(
@@ -101,32 +100,29 @@ def _at(curves: Float[np.ndarray, "3 k"], frictions: Float[np.ndarray, " f"]) ->
     return np.vander(frictions, 3) @ curves
 
 
-def draw(result: xr.Dataset, found: dict, folder: Path) -> None:
-    """Write profile.png: the misfit against friction, and the surfaces less the measured one."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 4), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        left.plot(result["fine"], result["misfit"], color=BLUE)
-        sigma2 = RESOLUTION**2 + found["scatter_about_parabolas_m"] ** 2
-        simulated = ((result["surface"] - result["data"]) ** 2).sum("x") / sigma2
-        left.plot(result["friction"], simulated, "o", ms=5, color=BLUE, label="collapses")
-        intervals = {"interval_95_with_the_models_error_deg": ("#EEEEEE", "95 %, with the model's error")}
-        if found["misfit_per_degree_of_freedom"] <= 1:  # then there is none
-            intervals = {}
-        for name, (colour, said) in (intervals | {"interval_95_deg": ("#D0D0D0", "95 %, 2 mm")}).items():
-            left.axvspan(*found[name], color=colour, zorder=0, label=said)
-        left.axvline(found["friction_deg"], color=ORANGE, lw=1, label=f"best: {found['friction_deg']:.1f}°")
-        left.set(xlabel="friction [deg]", ylabel="misfit (chi-square)", title="How well it explains the surface")
-        left.set_ylim(0, None)
-        left.legend(frameon=False, loc="upper right")
-        off = 1e3 * (result["surface"].values - result["data"].values)
-        for line, friction in zip(off, result["friction"].values, strict=True):
-            shade = matplotlib.colormaps["viridis"]((friction - FRICTIONS[0]) / np.ptp(FRICTIONS))
-            right.plot(result["x"], line, color=shade, label=f"{friction:g}°")
-        right.axhspan(-2, 2, color="#EEEEEE", zorder=0)
-        right.axhline(0, color=BLACK, lw=0.8)
-        right.set(
-            xlabel="distance from the wall [m]", ylabel="here - measured [mm]", title="Surfaces (grey: 2 mm)"
-        )
-        right.legend(frameon=False, fontsize=8)
-        figure.savefig(folder / "profile.png")
+def draw(result: xr.Dataset, found: dict) -> Figure:
+    """The misfit against friction, and the surfaces less the measured one."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(result["fine"], result["misfit"], color=BLUE)
+    sigma2 = RESOLUTION**2 + found["scatter_about_parabolas_m"] ** 2
+    simulated = ((result["surface"] - result["data"]) ** 2).sum("x") / sigma2
+    left.plot(result["friction"], simulated, "o", ms=5, color=BLUE, label="collapses")
+    intervals = {"interval_95_with_the_models_error_deg": ("#EEEEEE", "95 %, with the model's error")}
+    if found["misfit_per_degree_of_freedom"] <= 1:  # then there is none
+        intervals = {}
+    for name, (colour, said) in (intervals | {"interval_95_deg": ("#D0D0D0", "95 %, 2 mm")}).items():
+        left.axvspan(*found[name], color=colour, zorder=0, label=said)
+    left.axvline(found["friction_deg"], color=ORANGE, lw=1, label=f"best: {found['friction_deg']:.1f}°")
+    left.set(xlabel="friction [deg]", ylabel="misfit (chi-square)", title="How well it explains the surface")
+    left.set_ylim(0, None)
+    left.legend(frameon=False, loc="upper right")
+    off = 1e3 * (result["surface"].values - result["data"].values)
+    for line, friction in zip(off, result["friction"].values, strict=True):
+        shade = matplotlib.colormaps["viridis"]((friction - FRICTIONS[0]) / np.ptp(FRICTIONS))
+        right.plot(result["x"], line, color=shade, label=f"{friction:g}°")
+    right.axhspan(-2, 2, color="#EEEEEE", zorder=0)
+    right.axhline(0, color=BLACK, lw=0.8)
+    right.set(xlabel="distance from the wall [m]", ylabel="here - measured [mm]", title="Surfaces (grey: 2 mm)")
+    right.legend(frameon=False, fontsize=8)
+    return figure

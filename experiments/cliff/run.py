@@ -4,21 +4,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import xarray as xr
+
 from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
 from experiments.cliff.measured import measured
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
-from experiments.records import provenance, record
+from experiments.harness import Found, Study
 
-StageName = Literal["collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps", "profile"]
 FitName = Literal["exact", "synthetic", "three", "experiment"]
 QUICK_ROWS, COARSE_ROWS, HALF_ROWS = 8, 10, ROWS // 2
 
 
 @dataclass
-class CliffStudy:
+class CliffStudy(Study):
     """A block of soil that collapses: its heap against the experiment's, and the soil from the heap."""
 
-    stage: StageName = "collapse"
+    stage: Literal[
+        "collapse", "paper", "convergence", "cohesive", "inverse", "derivatives", "steps", "profile"
+    ] = "collapse"
     """"collapse": a second of it with the soil's own sound speed in the viscosity; "paper": with the paper's
     600 m/s; "convergence": until it stands, at double, own and half spacing; "cohesive": of 300 and 1000 Pa,
     with and without corrections of the sums over pairs; "inverse": friction, cohesion and stiffness from the
@@ -30,66 +33,51 @@ class CliffStudy:
     fits: tuple[FitName, ...] = ("exact", "synthetic", "three", "experiment")
     """Of "inverse": friction from a synthetic surface, from one with noise, all three unknowns from that, and
     friction from the experiment's surface (without its digitised points this one is left out)."""
-    out: Path | None = None
-    """Folder for summary.json, result.nc and the pictures (results/cliff/STAGE)."""
-    quick: bool = False
-    """A smoke test: 8 rows. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.rows is not None:
             Cliff.of(self.rows)
 
-
-def run(options: CliffStudy) -> None:
-    """Run one stage; it writes its tables and pictures, and hands back what it found."""
-    out = options.out or Path("results/cliff") / options.stage
-    record(out, lambda folder: STAGES[options.stage](folder, options), stage=options.stage, quick=options.quick)
+    def rows_or(self, usual: int) -> int:
+        """The rows asked for, those of a smoke test, or the usual ones."""
+        return self.rows or (QUICK_ROWS if self.quick else usual)
 
 
-def _rows(options: CliffStudy, usual: int) -> int:
-    return options.rows or (QUICK_ROWS if options.quick else usual)
+def _one(options: CliffStudy, out: Path, sound: float | None) -> Found:
+    result = collapse.collapse(options.rows_or(ROWS), sound, out)
+    return Found(collapse.judge(result, measured()), {"result": result}, pictures.draw(result, measured()))
 
 
-def _one(out: Path, options: CliffStudy, sound: float | None) -> dict:
-    result = collapse.collapse(_rows(options, ROWS), sound, out)
-    _write(result, out)
-    pictures.draw(result, measured(), out)
-    return collapse.judge(result, measured())
-
-
-def _convergence(out: Path, options: CliffStudy) -> dict:
-    rows = _rows(options, ROWS)
+def _convergence(options: CliffStudy, out: Path) -> Found:
+    rows = options.rows_or(ROWS)
     sizes = rows // 2, rows, 2 * rows
     results = {f"{n} rows": collapse.collapse(n, None, out, collapse.STANDS) for n in sizes}
-    return _compared(out, results, "The heap's surface at three spacings")
+    return _compared(results, "The heap's surface at three spacings")
 
 
-def _steps(out: Path, options: CliffStudy) -> dict:
-    rows = _rows(options, HALF_ROWS)
+def _steps(options: CliffStudy, out: Path) -> Found:
+    rows = options.rows_or(HALF_ROWS)
     results = {
         name: collapse.collapse(rows, None, out, solver=solver) for name, solver in collapse.solvers().items()
     }
-    return _compared(out, results, "The heap's surface by four rules of the step")
+    return _compared(results, "The heap's surface by four rules of the step")
 
 
-def _compared(out: Path, results: dict, title: str) -> dict:
-    for name, result in results.items():
-        _write(result, out, f"{name.replace(' ', '_')}.nc")
-    pictures.draw_compared(results, measured(), out, title)
-    return collapse.compare(results, measured())
+def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
+    return Found(
+        collapse.compare(results, measured()),
+        {name.replace(" ", "_"): result for name, result in results.items()},
+        {"surfaces": pictures.draw_compared(results, measured(), title)},
+    )
 
 
-def _write(result, out: Path, name: str = "result.nc") -> None:
-    result.assign_attrs(provenance()).to_netcdf(out / name, engine="h5netcdf")
-
-
-STAGES = {
-    "collapse": lambda out, options: _one(out, options, None),
-    "paper": lambda out, options: _one(out, options, PAPER_SOUND),
+CliffStudy.stages = {
+    "collapse": lambda options, out: _one(options, out, None),
+    "paper": lambda options, out: _one(options, out, PAPER_SOUND),
     "convergence": _convergence,
-    "cohesive": lambda out, options: cohesive.run(out, _rows(options, HALF_ROWS)),
-    "inverse": lambda out, options: inverse.run(out, _rows(options, COARSE_ROWS), options.fits, options.quick),
+    "cohesive": lambda options, out: cohesive.stand(out, options.rows_or(HALF_ROWS)),
+    "inverse": lambda options, out: inverse.fits(options.rows_or(COARSE_ROWS), options.fits, options.quick),
     "steps": _steps,
-    "profile": lambda out, options: profile.run(out, _rows(options, ROWS), measured()),
-    "derivatives": lambda out, options: derivatives.run(out, _rows(options, COARSE_ROWS), options.quick),
+    "profile": lambda options, out: profile.explain(out, options.rows_or(ROWS), measured()),
+    "derivatives": lambda options, out: derivatives.compare(options.rows_or(COARSE_ROWS), options.quick),
 }

@@ -1,7 +1,6 @@
 """`difsim cobbles --stage collision`: the paper's collision, with its Figs 4-7 and Tables 5 and 6."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -19,6 +18,7 @@ from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
+from experiments.harness import Found
 from inversion import map_batched
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
@@ -45,8 +45,8 @@ class Cases(eqx.Module):
         return Cases(*full, states)
 
 
-def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
-    """The nominal case in time, the tables, convergence, and other attitudes; writes result.nc and the pictures.
+def collide_all(quick: bool, cobble: Cobble) -> Found:
+    """The nominal case in time, the tables, convergence, and other attitudes.
 
     `quick`: a coarser table of the distance, few samples, no finer surface.
     """
@@ -81,15 +81,14 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
     result["paper_energy_ratio"] = ("restitution", "inclination"), paper.ENERGY_RATIO
     result["paper_normal_ratio"] = ("restitution", "inclination"), paper.NORMAL_RATIO
     result.attrs["cobble"] = cobble.name
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    collision_pictures.draw(result, out)
-    return {
+    summary = {
         "cobble": {"name": cobble.name, "mass_kg": cobble.mass, "inertia_kg_m2": cobble.inertia.tolist()},
         "nominal": _judge_nominal(result),
         "table": {name: _judge_table(result.sel(model=name)) for name in LAWS},
         "convergence": _judge_convergence(result),
         "attitudes": _judge_attitudes(result),
     }
+    return Found(summary, {"result": result}, collision_pictures.draw(result))
 
 
 def _cases() -> Cases:

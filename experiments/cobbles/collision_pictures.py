@@ -1,9 +1,6 @@
 """The pictures of the collision stage, from result.nc alone."""
 
-from pathlib import Path
-
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -12,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from difsim import rotation
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, number
 
 COLOURS = (BLUE, RED)  # of the bodies
 MODELS = {"hard": BLACK, "compliant": ORANGE, "smooth": GREEN, "soft": PINK}
@@ -20,17 +17,15 @@ FLOOR = 1e-5  # %, of the errors that are drawn
 LIGHT = np.array([-0.4, 0.5, 0.77])
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write convergence.png (Fig. 4), snapshots.png (5), states.png (6), energies.png (7), tables.png."""
-    for name, maker in (
-        ("convergence", _convergence),
-        ("snapshots", _snapshots),
-        ("states", _states),
-        ("energies", _energies),
-        ("tables", _tables),
-    ):
-        with matplotlib.rc_context(STYLE):
-            maker(result).savefig(folder / f"{name}.png")
+def draw(result: xr.Dataset) -> dict[str, Figure]:
+    """The pictures of Figs 4 (convergence), 5 (snapshots), 6 (states) and 7 (energies), and of the tables."""
+    return {
+        "convergence": _convergence(result),
+        "snapshots": _snapshots(result),
+        "states": _states(result),
+        "energies": _energies(result),
+        "tables": _tables(result),
+    }
 
 
 def _snapshots(result: xr.Dataset) -> Figure:

@@ -7,9 +7,6 @@ cameras, markers and the motion are exact (reverse mode). Those of the motion's 
 central differences: touch is an implicit function with first derivatives only.
 """
 
-from pathlib import Path
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -29,6 +26,7 @@ from experiments.cobbles.markers import chosen
 from experiments.cobbles.nominal import released
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
+from experiments.harness import Found
 
 # Bounds: cameras stay on their wall, z = ±0.7 m, about where the view-ports are, and look at the middle.
 WALL, AIM = ((-0.6, 0.6), (-0.6, 0.45)), ((-0.3, 0.3), (-0.5, 0.35))  # m
@@ -147,9 +145,9 @@ def improved(place: Place, start: Design, tried: dict[str, list], quick: bool) -
     return found | {"all": descended(place, union, GROUPS, nominal, most_releases)}
 
 
-def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The paper's three scenarios as they are, and as each group of the design, and all together, make them;
-    writes result.nc and design.png. `quick`: a coarser table of the distance, and few steps."""
+def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> Found:
+    """The paper's three scenarios as they are, and as each group of the design, and all together, make them.
+    `quick`: a coarser table of the distance, and few steps."""
     body = stone(cobble, 30 if quick else 80)
     directions = chosen(cobble.mesh.vertices)
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -170,8 +168,6 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
             rows.append(row | {"uncalibrated": told(rough, d, moved)["restitution"]})
     result = _dataset(designs, rows)
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    design_pictures.draw(result, out)
     table = {
         name: {
             str(w): dict(zip(result["design"].values.tolist(), row.tolist(), strict=True))
@@ -179,7 +175,7 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
         }
         for name in ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
     }
-    return {
+    summary = {
         "pixel_sigma": PIXEL,
         "unknowns": ["states", "restitution", "friction", *unknowns],
         "bounds": {
@@ -197,6 +193,7 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) 
             for w, of in designs.items()
         },
     }
+    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)})
 
 
 def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:

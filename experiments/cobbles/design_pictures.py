@@ -1,29 +1,25 @@
 """The picture of the design stage, from result.nc alone."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLUE, GREEN, GREY, ORANGE, STYLE
+from experiments.style import BLUE, GREEN, GREY, ORANGE
 
 COLOURS = {1: BLUE, 2: ORANGE, 3: GREEN}
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write design.png: cameras and markers before and after, and the standard deviation of e by each design."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 7), layout="constrained")
-        figure.suptitle(f"{result.attrs['cobble']}: cameras, markers and release by the gradient of ln σ(e)")
-        top, bottom = figure.subfigures(2, 1)
-        wall, sigma = top.subplots(1, 2)
-        _cameras(wall, result)
-        _sigma(sigma, result)
-        for axis, which in zip(bottom.subplots(1, 3), result["scenario"].values, strict=True):
-            _markers(axis, result, int(which))
-        figure.savefig(folder / "design.png")
+def draw(result: xr.Dataset) -> Figure:
+    """Cameras and markers before and after, and the standard deviation of e by each design."""
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    figure.suptitle(f"{result.attrs['cobble']}: cameras, markers and release by the gradient of ln σ(e)")
+    top, bottom = figure.subfigures(2, 1)
+    wall, sigma = top.subplots(1, 2)
+    _cameras(wall, result)
+    _sigma(sigma, result)
+    for axis, which in zip(bottom.subplots(1, 3), result["scenario"].values, strict=True):
+        _markers(axis, result, int(which))
+    return figure
 
 
 def _cameras(axis, result: xr.Dataset) -> None:

@@ -4,7 +4,6 @@ tracks."""
 import json
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -43,6 +42,7 @@ from experiments.cobbles.paper_estimation import (
 )
 from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
+from experiments.harness import Found
 
 SCENARIOS = (1, 2, 3)
 NAMES = ("position", "velocity", "mrp", "spin")
@@ -53,9 +53,9 @@ EXPECTED = {"all_95": 0.95, "position_3_sigma": float(chi2.cdf(9.0, 3)), "spin_3
 OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
 
 
-def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
+def estimate(quick: bool, cobble: Cobble) -> Found:
     """Tables 10 to 12 (noise of pixels and markers), 14 to 16 (all of Table 13) and Figs 17, 18, beside the
-    paper's; writes estimation.nc and the pictures, and returns the summary."""
+    paper's."""
     count, batches = (20, 1) if quick else (100, 10)
     noise, disturbed = {}, {}
     truth = {which: world(which, cobble) for which in SCENARIOS}
@@ -78,13 +78,13 @@ def run(out: Path, quick: bool, cobble: Cobble) -> dict[str, Any]:
     }
     result = _dataset(disturbed, accuracy)
     result.attrs["summary"] = json.dumps(summary)
-    result.to_netcdf(out / "estimation.nc", engine="h5netcdf")
-    estimation_pictures.energy_ratios(out / "energy_ratio.png", disturbed, truth[1])
-    estimation_pictures.ellipsoids(out / "ellipsoids.png", disturbed[2, 3.0])
-    estimation_pictures.accuracy(out / "accuracy.png", accuracy)
-    estimation_pictures.in_the_images(out / "images.png", truth[2])
-    _print(summary)
-    return summary
+    figures = {
+        "energy_ratio": estimation_pictures.energy_ratios(disturbed, truth[1]),
+        "ellipsoids": estimation_pictures.ellipsoids(disturbed[2, 3.0]),
+        "accuracy": estimation_pictures.accuracy(accuracy),
+        "images": estimation_pictures.in_the_images(truth[2]),
+    }
+    return Found(summary, {"estimation": result}, figures, _table(summary))
 
 
 def accuracy_map(truth: World, count: int) -> xr.Dataset:
@@ -171,30 +171,30 @@ def _dataset(disturbed: dict[tuple[int, float], Sample], accuracy: xr.Dataset) -
     )
 
 
-def _print(summary: dict[str, Any]) -> None:
-    print(f"\nCoR_E of the truth: {summary['energy_ratio']:.4f}")
-    print("scenario px   converged (paper)   CoR_E (paper)     sigma (paper)     stated   95 % ellipsoid holds")
+def _table(summary: dict[str, Any]) -> str:
+    lines = [
+        f"CoR_E of the truth: {summary['energy_ratio']:.4f}",
+        "scenario px   converged (paper)   CoR_E (paper)     sigma (paper)     stated   95 % ellipsoid holds",
+    ]
     for which, rows in summary["monte_carlo"].items():
         for pixel, row in rows.items():
             p = row["paper"]
             ratios = f"{row['energy_ratio']:.4f} ({p['energy_ratio']:.4f})   {row['sigma']:.4f} ({p['sigma']:.4f})"
             share = f"{row['converged']:.3f} ({p['converged']:.2f})"
-            print(
-                f"{which:>8} {pixel:g}    {share}      {ratios}   {row['sigma_stated']:.4f}   "
-                f"{row['holds']['all_95']:.3f}"
-            )
+            stated = f"{row['sigma_stated']:.4f}   {row['holds']['all_95']:.3f}"
+            lines.append(f"{which:>8} {pixel:g}    {share}      {ratios}   {stated}")
+    return "\n".join(lines)
 
 
-def run_estimate(
+def estimate_tracks(
     tracks: str | PathLike,
     calibration: str | PathLike,
     meshes: Sequence[str | PathLike],
-    out: Path,
     errors: Disturbances | None = None,
-) -> dict[str, Any]:
+) -> Found:
     """The motion of two bodies before and after their impact, and CoR_E, from a user's tracked markers.
 
-    **Arguments:** the files, see tracks_file.py; `out`: folder for estimate.json; `errors`: standard deviations of
+    **Arguments:** the files, see tracks_file.py; `errors`: standard deviations of
     what is not known, by default 1 px and 0.67 mm of marker placement; the calibration is then taken as exact.
     **Returns:** states with standard deviations, CoR_E with its own, residuals by camera.
     **Raises:** ValueError for faulty files, and for tracks that no motion fits.
@@ -233,16 +233,15 @@ def run_estimate(
                     "twelve numbers of a motion: give more instants, or more markers in each"
                 )
             table.append(_state(name, a, problem, fit, np.sqrt(np.diag(total)), list(experiment.cameras)))
-    estimate = tuple(jnp.stack([f.x for f in arc]) for arc in fits)
+    means = tuple(jnp.stack([f.x for f in arc]) for arc in fits)
     noise = jnp.stack([jnp.stack([f.covariance for f in arc]) for arc in fits])
     found = {
-        "energy_ratio": float(energy_ratio(estimate, tuple(k.body for k in known))),
-        "energy_ratio_sigma": float(ratio_sigma(estimate, known, noise, slopes, errors)),
+        "energy_ratio": float(energy_ratio(means, tuple(k.body for k in known))),
+        "energy_ratio_sigma": float(ratio_sigma(means, known, noise, slopes, errors)),
         "states": table,
     }
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "estimate.json").write_text(json.dumps(found, indent=1, allow_nan=False) + "\n")
-    return found
+    text = f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in estimate.json"
+    return Found(found, text=text, record="estimate")
 
 
 def _state(name: str, arc: int, problem: ArcProblem, fit: ArcFit, sigma: np.ndarray, cameras: list[str]) -> dict:

@@ -5,7 +5,6 @@ if asked. The contact is part of the model (through.py), so the 0.4 s around it 
 before and after it is one. The two arcs of the paper have 48 unknowns, and take CoR_E from the energies of both.
 """
 
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -41,6 +40,7 @@ from experiments.cobbles.through import (
     sensitivity,
     setup,
 )
+from experiments.harness import Found
 from inversion import Stops, levenberg_marquardt, map_batched
 
 SCENARIO, PIXEL = 1, 1.0  # cameras; px
@@ -172,9 +172,9 @@ def _told(k: int, count: int) -> np.ndarray:
     return np.delete(np.arange(count), np.r_[FRICTION, 26:k])
 
 
-def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int) -> dict[str, Any]:
+def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int) -> Found:
     """What both ways tell of restitution, for the paper's inclinations; `count` fits of the nominal case to noisy
-    pixels; writes result.nc and impact.png. `quick`: a coarser table of the distance and few fits."""
+    pixels. `quick`: a coarser table of the distance and few fits."""
     body = stone(cobble, 30 if quick else 80)
     markers = np.tile(chosen(cobble.mesh.vertices), (2, 1, 1))
     known = setup(body, scenario(SCENARIO), markers, unknowns)
@@ -204,9 +204,7 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count
     if unknowns:
         result["other_sigma"] = ("inclination", "other"), np.array([row["other_sigma"] for row in rows])
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    impact_pictures.draw(result, out)
-    return {
+    summary = {
         "pixel_sigma": PIXEL,
         "cameras": f"scenario {SCENARIO}",
         "unknowns": ["states", "restitution", "friction", *unknowns],
@@ -215,6 +213,7 @@ def run(out: Path, quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count
         "share_hidden_by_the_other_body": [float(case.hidden) for case in cases.values()],
         "fits": _judge(result, nominal),
     }
+    return Found(summary, {"result": result}, {"impact": impact_pictures.draw(result)})
 
 
 def modes(

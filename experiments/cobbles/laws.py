@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from difsim.contact import Newton, TangentialSpring
+from difsim.contact import Hooke, Newton, TangentialSpring
 from difsim.dynamics import AbstractPairLaw, Calibrated, CompliantPair, HardPair, SmoothPair
 from experiments.cobbles.paper import COMPLIANCE, MASS
 
@@ -28,7 +28,7 @@ def smooth(restitution, friction, step) -> SmoothPair:
     (Fig. 4), which fits a contact of some 2 ms; its own estimate, 0.3 ms, is for far stiffer rock.
     """
     across = TangentialSpring(friction, ACROSS * STIFFNESS)
-    return SmoothPair(Calibrated(restitution, STIFFNESS, 1), across, LAG * CONTACT, step)
+    return SmoothPair(Calibrated(restitution, Hooke(STIFFNESS)), across, LAG * CONTACT, step)
 
 
 def compliant(restitution, friction, step) -> CompliantPair:

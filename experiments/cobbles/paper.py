@@ -8,7 +8,6 @@ MASS = 1.1571  # kg
 LENGTH = 0.1188  # m, "characteristic length"; taken as the longest side
 INERTIA = np.array([0.001119, 0.001010, 0.000817])  # kg m², along the body's axes
 VERTICES = 1348
-CONTACT_TIME = 2.97e-4  # s, its own estimate for 2000 kg/m³, 100 GPa, a Poisson ratio of 0.3 and a radius of 5 cm
 
 # Table 3: the contact.
 RESTITUTION = 0.6  # of normal speeds

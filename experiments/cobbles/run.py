@@ -1,25 +1,23 @@
 """`difsim cobbles`: two irregular stones that collide in microgravity, and what cameras tell of it (the paper)."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import tyro
 
 from experiments.cobbles import collision, design, estimation, impact
-from experiments.cobbles.stones import cobble
-from experiments.records import record
+from experiments.cobbles.stones import Cobble, cobble
+from experiments.harness import Found, Study
 
-StageName = Literal["collision", "estimate", "impact", "design", "all"]
 Unknown = Literal["calibration", "markers", "compliance"]
 
 
 @dataclass
-class Cobbles:
+class Cobbles(Study):
     """Two irregular stones that collide in microgravity: the collision, and what it tells of the contact."""
 
-    stage: StageName = "collision"
+    stage: Literal["collision", "estimate", "impact", "design", "all"] = "collision"
     """"collision": states, energies, restitution, and how they converge; "estimate": the motion before and after
     from the pixels of cameras, as in the paper, or from --tracks; "impact": one fit through the impact, from the
     pixels of cameras; "design": cameras, markers and release that tell most of restitution; "all": each into a
@@ -27,8 +25,6 @@ class Cobbles:
     shape: str = "generated"
     """Both stones: "generated" (from --seed), "bennu" (the asteroid's shape, under DIFSIM_DATA), or a mesh file
     with vertices in m."""
-    out: Path | None = None
-    """Folder for summary.json, result.nc and the pictures (results/cobbles/STAGE)."""
     seed: int = 5
     """Which stone is generated."""
     tracks: Path | None = None
@@ -42,8 +38,6 @@ class Cobbles:
     the cameras (Table 13), places of "markers" (0.67 mm), "compliance" of the contact (to a factor of 2)."""
     fits: int = 100
     """How many fits of the nominal case stage impact makes, each to other noise."""
-    quick: bool = False
-    """A smoke test: a coarser table of the distance and fewer cases. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
@@ -53,27 +47,20 @@ class Cobbles:
         if self.unknowns and self.stage not in ("impact", "design"):
             raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
 
-
-STAGES = {
-    "collision": lambda out, options, stone: collision.run(out, options.quick, stone),
-    "estimate": lambda out, options, stone: estimation.run(out, options.quick, stone),
-    "impact": lambda out, options, stone: impact.run(out, options.quick, stone, options.unknowns, options.fits),
-    "design": lambda out, options, stone: design.run(out, options.quick, stone, options.unknowns),
-}
+    def stone(self) -> Cobble:
+        """Both stones."""
+        return cobble(self.shape, self.seed)
 
 
-def run(options: Cobbles) -> None:
-    """Run one stage or all; a stage writes its tables and pictures, and hands back what it found."""
+def _estimate(options: Cobbles, out: Path) -> Found:
     if options.tracks:
-        out = options.out or Path("results/cobbles/tracks")
-        found = estimation.run_estimate(options.tracks, options.calibration, options.mesh, out)
-        print(
-            f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in {out}/estimate.json"
-        )
-        return
-    stone = cobble(options.shape, options.seed)
-    for stage in STAGES if options.stage == "all" else (options.stage,):
-        out = options.out or Path("results/cobbles")
-        out = out if options.out and options.stage != "all" else out / stage
-        work = partial(STAGES[stage], options=options, stone=stone)
-        record(out, work, stage=stage, shape=options.shape, quick=options.quick)
+        return estimation.estimate_tracks(options.tracks, options.calibration, options.mesh)
+    return estimation.estimate(options.quick, options.stone())
+
+
+Cobbles.stages = {
+    "collision": lambda options, out: collision.collide_all(options.quick, options.stone()),
+    "estimate": _estimate,
+    "impact": lambda options, out: impact.estimate(options.quick, options.stone(), options.unknowns, options.fits),
+    "design": lambda options, out: design.improve_all(options.quick, options.stone(), options.unknowns),
+}

@@ -186,12 +186,3 @@ def _padded(tracks: Tracks, length: int) -> Tracks:
     more = length - tracks.times.size
     pad = lambda leaf, mode: jnp.pad(leaf, [(0, more)] + [(0, 0)] * (leaf.ndim - 1), mode)  # noqa: E731
     return Tracks(pad(tracks.times, "edge"), pad(tracks.pixels, "constant"), pad(tracks.seen, "constant"))
-
-
-def write_tracks(path: str | PathLike, rows: list[tuple]) -> None:
-    """Write rows (time s, camera, body, marker, u, v) as `read_tracks` reads them."""
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for t, camera, body, marker, u, v in rows:
-            writer.writerow([f"{t:.6f}", camera, body, marker, f"{u:.2f}", f"{v:.2f}"])

@@ -1,8 +1,5 @@
 """Pictures of columns that collapse, and of heaps."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.collections import PatchCollection
@@ -11,23 +8,22 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from experiments.column.collapse import lube
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY, STYLE
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 
 COLOURS = BLUE, ORANGE, GREEN, RED, PINK, SKY
 AT_REST = 0.01  # of the energy of the fall, which single grains that roll away may still have
 
 
-def draw_collapse(scales: list[list[xr.Dataset]], out: Path) -> None:
+def draw_collapse(scales: list[list[xr.Dataset]]) -> Figure:
     """Cuts through one column at four times; heaps of all; run-out against aspect ratio, by size of the grains."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 6.2), layout="constrained")
-        above, below = figure.subfigures(2, 1, height_ratios=[0.6, 1])
-        fine = scales[0]
-        _cuts(above, fine[len(fine) // 2])
-        heaps, trend = below.subplots(1, 2)
-        _heaps(heaps, scales)
-        _trend(trend, scales)
-        figure.savefig(out / "collapse.png")
+    figure = Figure(figsize=(10, 6.2), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[0.6, 1])
+    fine = scales[0]
+    _cuts(above, fine[len(fine) // 2])
+    heaps, trend = below.subplots(1, 2)
+    _heaps(heaps, scales)
+    _trend(trend, scales)
+    return figure
 
 
 def _cuts(figure, result: xr.Dataset) -> None:
@@ -76,30 +72,27 @@ def _trend(ax, scales: list[list[xr.Dataset]]) -> None:
     ax.legend(frameon=False)
 
 
-def draw_repose(results: list[xr.Dataset], out: Path) -> None:
+def draw_repose(results: list[xr.Dataset]) -> Figure:
     """Heaps by friction and by resistance to rolling, and the slopes of their flanks."""
     frictions, rollings = (sorted({r.attrs[k] for r in results}) for k in ("friction", "rolling"))
     colours = dict(zip(frictions, COLOURS, strict=False))
     lines = dict(zip(rollings, (":", "--", "-"), strict=False))
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 3.6), layout="constrained")
-        heaps, slopes = figure.subplots(1, 2)
-        for result in results:
-            a = result.attrs
-            colour, label = colours[a["friction"]], f"μ = {a['friction']:g}, C/R = {a['rolling']:g}"
-            r, height = (result[k] / a["diameter_m"] for k in ("r", "height"))
-            heaps.plot(r, height, lines[a["rolling"]], color=colour, label=label)
-            filled = colour if a["kinetic_left"] < AT_REST else "none"
-            slopes.plot(a["friction"], a["slope_deg"], "o", color=colour, markerfacecolor=filled, zorder=3)
-        for rolling in rollings:
-            at = sorted(
-                (r.attrs["friction"], r.attrs["slope_deg"]) for r in results if r.attrs["rolling"] == rolling
-            )
-            slopes.plot(*zip(*at, strict=True), lines[rolling], color=GREY, label=f"C/R = {rolling:g}")
-        heaps.set(xlim=(0, 45), ylim=(0, None), xlabel="r (diameters)", ylabel="height (diameters)")
-        heaps.set_title("Heaps")
-        heaps.legend(frameon=False)
-        slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction μ", ylabel="slope of the flank (°)")
-        slopes.set_title("Slopes (open: still flows when the run ends)")
-        slopes.legend(frameon=False)
-        figure.savefig(out / "repose.png")
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    heaps, slopes = figure.subplots(1, 2)
+    for result in results:
+        a = result.attrs
+        colour, label = colours[a["friction"]], f"μ = {a['friction']:g}, C/R = {a['rolling']:g}"
+        r, height = (result[k] / a["diameter_m"] for k in ("r", "height"))
+        heaps.plot(r, height, lines[a["rolling"]], color=colour, label=label)
+        filled = colour if a["kinetic_left"] < AT_REST else "none"
+        slopes.plot(a["friction"], a["slope_deg"], "o", color=colour, markerfacecolor=filled, zorder=3)
+    for rolling in rollings:
+        at = sorted((r.attrs["friction"], r.attrs["slope_deg"]) for r in results if r.attrs["rolling"] == rolling)
+        slopes.plot(*zip(*at, strict=True), lines[rolling], color=GREY, label=f"C/R = {rolling:g}")
+    heaps.set(xlim=(0, 45), ylim=(0, None), xlabel="r (diameters)", ylabel="height (diameters)")
+    heaps.set_title("Heaps")
+    heaps.legend(frameon=False)
+    slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction μ", ylabel="slope of the flank (°)")
+    slopes.set_title("Slopes (open: still flows when the run ends)")
+    slopes.legend(frameon=False)
+    return figure

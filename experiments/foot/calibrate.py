@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -15,8 +14,9 @@ from experiments.cache import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
+from experiments.harness import Found
 from experiments.records import provenance, write_json
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
@@ -27,8 +27,8 @@ LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by t
 Rows = list[dict[str, Any]]
 
 
-def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str, Any]:
-    """Throw, fit, write OUT/sole_in_grains.json, which is the table of `data/`, and OUT/factors.png.
+def calibrate(out: Path, width: float, seed: int = 0, quick: bool = False) -> Found:
+    """Throw, fit, write OUT/sole_in_grains.json, which is the table of `data/`.
 
     `width`: of the drum, m. `quick`: soles that are left with half of their speed, and one repeat.
     """
@@ -57,7 +57,6 @@ def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str
         "sigma": sigma,
     }
     write_json(out / TABLE.name, table)
-    draw(out / "factors.png", points, wanted, found, factors)
     ways = np.array(
         [
             [row["way"], row["law_way"], _way(one, row, factors, until)]
@@ -66,7 +65,7 @@ def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str
         ]
     )
     off = np.log(ways[:, 1:] / ways[:, :1])
-    return {
+    summary = {
         "factors": named,
         "sigma": sigma,
         "others": others(points, rows),
@@ -77,6 +76,7 @@ def run(out: Path, width: float, seed: int = 0, quick: bool = False) -> dict[str
             one._asdict() | row | {"soil": one.soil._asdict()} for one, row in zip(wanted, found, strict=True)
         ],
     }
+    return Found(summary, figures={"factors": draw(points, wanted, found, factors)})
 
 
 def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:
@@ -155,31 +155,30 @@ def _way(one: Throw, row: dict[str, Any], factors: np.ndarray, until: float) -> 
     return float(fallen(one, replace(ground, bearing_factor=bearing, inertia_factor=inertia), until)[0][-1])
 
 
-def draw(path: Path, points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> None:
-    """Write what grains took against what the law takes on the same ways, and what is left by each unknown."""
+def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> Figure:
+    """What grains took against what the law takes on the same ways, and what is left by each unknown."""
     design = found[: len(points)]
     taken, work = columns(design)
     colour = dict(zip(FRICTIONS, (BLUE, GREEN, ORANGE), strict=True))
     colours = [colour[one.soil.friction] for one in wanted[: len(points)]]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 6), layout="constrained")
-        first, *axes = figure.subplots(2, 3).ravel()
-        first.scatter(work.sum(axis=1) / taken, points[:, 1], s=20, facecolors="none", edgecolors=colours)
-        first.scatter(told(work, factors) / taken, points[:, 1], s=20, c=colours)
-        first.axvline(1.0, color=GREY, linewidth=0.8)
-        first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
-        first.set_title("Hollow: the law as it stands\nfull: with two factors")
-        off = _off(design, factors)
-        for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
-            _by(ax, points[:, i], off, colours, LOGARITHMIC[i])
-            ax.set(xlabel=label, ylabel="grains over law with factors")
-        for friction, c in colour.items():
-            axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
-        axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
-        again = [row for one, row in zip(wanted, found, strict=True) if one.why == "again"]
-        axes[0].plot([row["thickness"] for row in again], _off(again, factors), "x", color=BLACK, markersize=5)
-        axes[0].legend(frameon=False, fontsize=8)
-        figure.savefig(path)
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    first, *axes = figure.subplots(2, 3).ravel()
+    first.scatter(work.sum(axis=1) / taken, points[:, 1], s=20, facecolors="none", edgecolors=colours)
+    first.scatter(told(work, factors) / taken, points[:, 1], s=20, c=colours)
+    first.axvline(1.0, color=GREY, linewidth=0.8)
+    first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
+    first.set_title("Hollow: the law as it stands\nfull: with two factors")
+    off = _off(design, factors)
+    for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
+        _by(ax, points[:, i], off, colours, LOGARITHMIC[i])
+        ax.set(xlabel=label, ylabel="grains over law with factors")
+    for friction, c in colour.items():
+        axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
+    axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
+    again = [row for one, row in zip(wanted, found, strict=True) if one.why == "again"]
+    axes[0].plot([row["thickness"] for row in again], _off(again, factors), "x", color=BLACK, markersize=5)
+    axes[0].legend(frameon=False, fontsize=8)
+    return figure
 
 
 def _off(rows: Rows, factors: np.ndarray) -> np.ndarray:

@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -28,7 +26,7 @@ from difsim.stepping import Courant, Progress, initialise, simulate
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
-from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, STYLE
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 
 RESTITUTION = 0.3  # assumed
 SPREAD = 0.1  # standard deviation of the diameters over their mean: equal spheres would order along the walls
@@ -162,23 +160,22 @@ def _way(depth: np.ndarray, speed: np.ndarray, load: float) -> dict[str, float]:
     return {"depth_m": float(end), **left, "pressure_of_second_half_Pa": float(load * half**2 / (end - begin))}
 
 
-def draw(path: Path, results: Mapping[str, xr.Dataset]) -> None:
-    """Write pressure and speed against penetration, beside the reduced law."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9, 3.8), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        for (label, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
-            depth, width = 100 * result["penetration"], round(SMOOTH / FRAME)
-            left.plot(
-                depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
-            )
-            right.plot(depth, result["speed"], color=colour)
-        for thrown, load in {(x.attrs["thrown_m_s"], x.attrs["load_kg_m2"]) for x in results.values()}:
-            z, speed = law_fall(thrown, load)
-            force = np.asarray(jax.vmap(law)(jnp.asarray(z), jnp.asarray(speed)))
-            left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
-            right.plot(100 * z, speed, ":", color=BLACK)
-        left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
-        right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s")
-        left.legend(frameon=False)
-        figure.savefig(path)
+def draw(results: Mapping[str, xr.Dataset]) -> Figure:
+    """Pressure and speed against penetration, beside the reduced law."""
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for (label, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
+        depth, width = 100 * result["penetration"], round(SMOOTH / FRAME)
+        left.plot(
+            depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
+        )
+        right.plot(depth, result["speed"], color=colour)
+    for thrown, load in {(x.attrs["thrown_m_s"], x.attrs["load_kg_m2"]) for x in results.values()}:
+        z, speed = law_fall(thrown, load)
+        force = np.asarray(jax.vmap(law)(jnp.asarray(z), jnp.asarray(speed)))
+        left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
+        right.plot(100 * z, speed, ":", color=BLACK)
+    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
+    right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s")
+    left.legend(frameon=False)
+    return figure

@@ -1,12 +1,10 @@
 """`difsim foot`: a sole pushed into a bed of regolith, beside the reduced law of a sole."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import equinox as eqx
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
@@ -15,8 +13,8 @@ from difsim.stepping import Courant, failure, initialise, simulate
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
-from experiments.records import record
-from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
+from experiments.harness import Found, Study
+from experiments.style import BLACK, BLUE, GREEN, ORANGE
 
 SAMPLES = 120
 BIN = 6  # samples that are averaged: particles push in turn
@@ -24,7 +22,7 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 
 
 @dataclass
-class FootStudy:
+class FootStudy(Study):
     """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
     stage: Literal["push", "throw", "grains", "calibrate"] = "push"
@@ -50,10 +48,6 @@ class FootStudy:
     """Of the drum of grains, m."""
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
-    out: Path | None = None
-    """Folder for summary.json and the picture (results/foot/STAGE/DIMENSION, results/foot/STAGE in grains)."""
-    quick: bool = False
-    """A smoke test. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
@@ -77,56 +71,32 @@ class FootStudy:
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
             )
 
+    def folder(self, stage: str) -> Path:
+        """One for each dimension of a bed of SPH."""
+        dimension = str(self.dimension) if stage in ("push", "throw") else ""
+        return self.out or Path("results/foot") / stage / dimension
 
-def run(options: FootStudy) -> None:
-    """Push or throw at each speed, write and draw."""
-    STAGES[options.stage](options)
 
-
-def _in_sph(work: Any, options: FootStudy) -> None:
+def _pushed(options: FootStudy, out: Path) -> Found:
     foot = Foot.of(options.dimension, options.spacing)
-    record(
-        options.out or Path("results/foot") / options.stage / str(options.dimension),
-        partial(work, foot, options),
-        stage=options.stage,
-        dimension=options.dimension,
-        spacing_m=options.spacing,
-        particles=foot.position.shape[1],
-        sole_m2=foot.area,
-        softening=options.softening,
-        alpha=options.alpha,
-    )
-
-
-def _in_grains(options: FootStudy) -> None:
-    record(
-        options.out or Path("results/foot/grains"),
-        partial(_thrown_at_grains, options),
-        stage=options.stage,
-        width_m=options.width,
-        cohesion_Pa=options.cohesion,
-        load_kg_m2=options.load,
-    )
-
-
-def _pushed(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
     curves = {speed: push(foot, options, speed) for speed in options.speeds}
-    draw(out / "force.png", foot, curves)
-    return parts(foot, curves, options.depth) | {
-        "curves": {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
-    }
+    pairs = {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
+    found = _sizes(foot) | parts(foot, curves, options.depth) | {"curves": pairs}
+    return Found(found, figures={"force": draw(foot, curves)})
 
 
-def _thrown(foot: Foot, options: FootStudy, out: Path) -> dict[str, Any]:
-    results = {}
-    for speed in options.speeds:
-        results[speed] = thrown.throw(foot, speed, options.load, options.softening, options.alpha)
-        results[speed].to_netcdf(out / f"{speed:g}_m_s.nc", engine="h5netcdf")
-    thrown.draw(out / "thrown.png", results)
-    return {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
+def _thrown(options: FootStudy, out: Path) -> Found:
+    foot = Foot.of(options.dimension, options.spacing)
+    results = {v: thrown.throw(foot, v, options.load, options.softening, options.alpha) for v in options.speeds}
+    found = _sizes(foot) | {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
+    return Found(found, {f"{v:g}_m_s": result for v, result in results.items()}, {"thrown": thrown.draw(results)})
 
 
-def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
+def _sizes(foot: Foot) -> dict[str, Any]:
+    return {"particles": foot.position.shape[1], "sole_m2": foot.area}
+
+
+def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
     found, results = {}, {}
     for diameter in options.grains:
         bed = grains.settled(diameter, options.width, options.cohesion)
@@ -134,26 +104,16 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> dict[str, Any]:
         for speed in options.speeds:
             said = f"{100 * diameter:g} cm, {speed:g} m/s"
             results[said] = grains.throw(bed, speed, options.load)
-            results[said].to_netcdf(out / f"{100 * diameter:g}_cm_{speed:g}_m_s.nc", engine="h5netcdf")
             found[said] = grains.judge(results[said])
-    grains.draw(out / "grains.png", results)
-    return found
+    names = {said: said.replace(", ", "_").replace(" ", "_").replace("/", "_") for said in results}
+    return Found(found, {names[k]: v for k, v in results.items()}, {"grains": grains.draw(results)})
 
 
-def _calibrated(options: FootStudy) -> None:
-    record(
-        options.out or Path("results/foot/calibrate"),
-        partial(calibrate.run, width=options.width, quick=options.quick),
-        stage=options.stage,
-        width_m=options.width,
-    )
-
-
-STAGES = {
-    "push": partial(_in_sph, _pushed),
-    "throw": partial(_in_sph, _thrown),
-    "grains": _in_grains,
-    "calibrate": _calibrated,
+FootStudy.stages = {
+    "push": _pushed,
+    "throw": _thrown,
+    "grains": _thrown_at_grains,
+    "calibrate": lambda options, out: calibrate.calibrate(out, options.width, quick=options.quick),
 }
 
 
@@ -195,16 +155,15 @@ def parts(foot: Foot, curves: dict[float, tuple[np.ndarray, np.ndarray]], depth:
     return found
 
 
-def draw(path: Path, foot: Foot, curves: dict[float, tuple[np.ndarray, np.ndarray]]) -> None:
+def draw(foot: Foot, curves: dict[float, tuple[np.ndarray, np.ndarray]]) -> Figure:
     """Pressure on the sole against its penetration, with the reduced law of a disc."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.5, 4.2), layout="constrained")
-        axis = figure.subplots()
-        for (speed, (z, force)), colour in zip(curves.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
-            axis.plot(z * 100, force / foot.area / 1e3, color=colour, label=f"SPH, {speed:g} m/s")
-            if len(foot.position) == 3:
-                below = z[z > 0]
-                axis.plot(below * 100, law(below, speed) / (np.pi * RADIUS**2) / 1e3, ":", color=colour)
-        axis.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
-        axis.legend(frameon=False)
-        figure.savefig(path)
+    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axis = figure.subplots()
+    for (speed, (z, force)), colour in zip(curves.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
+        axis.plot(z * 100, force / foot.area / 1e3, color=colour, label=f"SPH, {speed:g} m/s")
+        if len(foot.position) == 3:
+            below = z[z > 0]
+            axis.plot(below * 100, law(below, speed) / (np.pi * RADIUS**2) / 1e3, ":", color=colour)
+    axis.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
+    axis.legend(frameon=False)
+    return figure

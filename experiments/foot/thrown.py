@@ -1,12 +1,10 @@
 """A sole with a lander's mass that falls into the bed and is stopped by it, and what stopped it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
@@ -19,7 +17,7 @@ from difsim.sph import Continuum
 from difsim.stepping import Courant, Progress, initialise, next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
-from experiments.style import BLACK, BLUE, GREEN, ORANGE, STYLE
+from experiments.style import BLACK, BLUE, GREEN, ORANGE
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
@@ -157,16 +155,15 @@ def law_depth(speed: float, load: float) -> float:
     return float(law_fall(speed, load)[0][-1])
 
 
-def draw(path: Path, results: Mapping[float, xr.Dataset]) -> None:
-    """Write the pressure and the speed against the penetration."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9, 3.8), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        for (speed, result), colour in zip(results.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
-            depth = 100 * result["penetration"]
-            left.plot(depth, result["pressure"] / 1e3, color=colour, label=f"{speed:g} m/s")
-            right.plot(depth, result["speed"], color=colour)
-        left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="A hit, and then bearing")
-        right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s", title="Most of it is lost in the hit")
-        left.legend(frameon=False)
-        figure.savefig(path)
+def draw(results: Mapping[float, xr.Dataset]) -> Figure:
+    """The pressure and the speed against the penetration."""
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for (speed, result), colour in zip(results.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
+        depth = 100 * result["penetration"]
+        left.plot(depth, result["pressure"] / 1e3, color=colour, label=f"{speed:g} m/s")
+        right.plot(depth, result["speed"], color=colour)
+    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="A hit, and then bearing")
+    right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s", title="Most of it is lost in the hit")
+    left.legend(frameon=False)
+    return figure

@@ -1,10 +1,8 @@
-"""`difsim hopper --scene cube`: paper 003's cube on a plane in three gravities, Figs 8-10.
+"""`difsim hopper --stage cube`: paper 003's cube on a plane in three gravities, Figs 8-10.
 
 Each release with two normal laws: the paper's own (a damper that starts with a jump: for values), and the default
-one with a smooth onset.
+one that is smoothed.
 """
-
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +12,7 @@ from difsim import Status
 from difsim.body import RigidState
 from difsim.dynamics import Hopper, HopperState
 from difsim.stepping import Adaptive, AtRest, Solution, simulate
+from experiments.harness import Found
 from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
 from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
@@ -27,8 +26,8 @@ SLIDE = 60.0  # s
 TOLERANCE = 1e-8
 
 
-def run(out: Path, quick: bool) -> dict:
-    """Cubes thrown, one collision, one slide; writes result.nc and four pictures to `out`.
+def throw(quick: bool) -> Found:
+    """Cubes thrown, one collision, one slide.
 
     `quick`: the default law alone, with a tenth of the samples.
     """
@@ -57,14 +56,13 @@ def run(out: Path, quick: bool) -> dict:
         names,
     )
     result = xr.merge([falls, collisions, slides])
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    cube_pictures.draw(result, out)
-    return {
+    summary = {
         "still": dict(zip(("speed_m_s", "spin_rad_s", "hold_s"), STILL, strict=True)),
         "thrown": {law: {t: _judge(falls.sel(law=law, target=t)) for t in GRAVITY} for law in laws},
         "collision": {law: _judge_collision(collisions.sel(law=law)) for law in laws},
         "sliding": {law: _judge_slide(slides.sel(law=law)) for law in laws},
     }
+    return Found(summary, {"result": result}, cube_pictures.draw(result))
 
 
 def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:

@@ -1,32 +1,27 @@
 """The pictures of the cube scene, from result.nc alone."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, STYLE, number
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
 
 TARGETS = {"phobos": BLUE, "67p": ORANGE, "itokawa": GREEN}
 TITLES = {"phobos": "Phobos", "67p": "67P", "itokawa": "Itokawa"}
-LAWS = {"smooth": "power law, smooth onset (default)", "paper": "the paper's: damper in compression, sharp onset"}
+LAWS = {"smooth": "power law, smoothed (default)", "paper": "the paper's: damper in compression, not smoothed"}
 PARTS = {"kinetic": SKY, "rotation": GREEN, "elastic": PINK}
 LOSSES = {"damping": ORANGE, "friction": RED, "rolling": GREY}
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write trajectories.png (Fig. 8), settling.png (Fig. 9, top), energy.png (Fig. 10), sliding.png (Fig. 9)."""
-    for name, maker in (
-        ("trajectories", _trajectories),
-        ("settling", _settling),
-        ("energy", _energy),
-        ("sliding", _sliding),
-    ):
-        with matplotlib.rc_context(STYLE):
-            maker(result).savefig(folder / f"{name}.png")
+def draw(result: xr.Dataset) -> dict[str, Figure]:
+    """The pictures of Figs 8 (trajectories), 9 (settling above, sliding) and 10 (energy)."""
+    return {
+        "trajectories": _trajectories(result),
+        "settling": _settling(result),
+        "energy": _energy(result),
+        "sliding": _sliding(result),
+    }
 
 
 def _trajectories(result: xr.Dataset) -> Figure:

@@ -1,4 +1,4 @@
-"""`difsim hopper --scene ensemble`: thousands of releases over Imhotep, where and when they end.
+"""`difsim hopper --stage ensemble`: thousands of releases over Imhotep, where and when they end.
 
 After some five bounces one release says nothing of the next: the derivative along a path has grown beyond use.
 What stays is the derivative of a mean over the spread of the inputs. With Gaussian inputs z it is got in two ways
@@ -21,6 +21,7 @@ import xarray as xr
 from difsim import Status
 from difsim.stepping import Adaptive, Outside, simulate
 from experiments.cache import CACHE
+from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world
 from experiments.hopper.minerva import LONGEST, START
@@ -50,8 +51,8 @@ CHUNK = 32  # members a call: what an interruption loses at most, and a bound on
 TOLERANCE, STEPS = 1e-6, 30_000
 
 
-def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) -> dict:
-    """All members until rest; writes result.nc and ensemble.png to `out`, and goes on where it was interrupted."""
+def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) -> Found:
+    """All members until rest; goes on where it was interrupted."""
     members = min(members, 64) if quick else members
     place = world(shape, CACHE / "worlds")
     cases = draw(members)
@@ -78,10 +79,8 @@ def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) ->
     for name, (mean, sigma, unit) in INPUTS.items():
         table[name].attrs = {"unit": unit, "mean": mean, "sigma": sigma}
     result = xr.merge([table, found]).assign_attrs(shape=shape, ellipse=json.dumps(ellipse))
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    ensemble_pictures.draw(result, out)
     times = table["settling_time"].values[settled]
-    return {
+    summary = {
         "shape": shape,
         "members": members,
         "devices": len(jax.devices()),
@@ -93,6 +92,7 @@ def run(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) ->
         "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in others.items()},
         "sensitivities": judge(found),
     }
+    return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)})
 
 
 def draw(members: int, seed: int = 0) -> dict[str, np.ndarray]:

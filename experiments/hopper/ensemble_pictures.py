@@ -1,9 +1,7 @@
 """The picture of an ensemble, from result.nc alone."""
 
 import json
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -11,28 +9,27 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from difsim import Status
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, GREY, ORANGE, RED
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write ensemble.png: where the members rest, when, and how both change with the inputs."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(12, 10), layout="constrained")
-        status = result["status"].values
-        settled = status == Status.OK
-        failed = ", ".join(f"{np.sum(status == s)} {Status(int(s)).name}" for s in np.unique(status[~settled]))
-        figure.suptitle(f"{len(status)} releases over Imhotep: {settled.sum()} at rest; {failed or 'none failed'}")
-        upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1))
-        where, when = upper.subplots(1, 2)
-        _where(where, result.isel(case=settled))
-        _when(when, result["settling_time"].values[settled] / 60)
-        panels = lower.subplots(1, len(UNITS), sharey=True)
-        panels[0].invert_yaxis()
-        for ax, output in zip(panels, UNITS, strict=True):
-            _sensitivity(ax, result.sel(output=output), output)
-        figure.savefig(folder / "ensemble.png")
+def draw(result: xr.Dataset) -> Figure:
+    """Where the members rest, when, and how both change with the inputs."""
+    figure = Figure(figsize=(12, 10), layout="constrained")
+    status = result["status"].values
+    settled = status == Status.OK
+    failed = ", ".join(f"{np.sum(status == s)} {Status(int(s)).name}" for s in np.unique(status[~settled]))
+    figure.suptitle(f"{len(status)} releases over Imhotep: {settled.sum()} at rest; {failed or 'none failed'}")
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+    where, when = upper.subplots(1, 2)
+    _where(where, result.isel(case=settled))
+    _when(when, result["settling_time"].values[settled] / 60)
+    panels = lower.subplots(1, len(UNITS), sharey=True)
+    panels[0].invert_yaxis()
+    for ax, output in zip(panels, UNITS, strict=True):
+        _sensitivity(ax, result.sel(output=output), output)
+    return figure
 
 
 def _where(ax: Axes, result: xr.Dataset) -> None:

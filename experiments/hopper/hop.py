@@ -1,8 +1,6 @@
 """A hop: wheels that stop throw a cube off its edge to a target; the torque that does it is found by gradient."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,6 +13,7 @@ from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping import AbstractSolver, Adaptive, AtContact, Solution, simulate
 from difsim.typing import Scalar, number
+from experiments.harness import Found
 from experiments.hopper import track_pictures
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit, map_batched
@@ -63,7 +62,7 @@ class Hop(eqx.Module):
 
 
 def at_rest() -> RigidState:
-    """Flat on the ground, where the onset of four corners carries the weight (from a table of the force)."""
+    """Flat on the ground, where the smoothed force of four corners carries the weight (from a table of the force)."""
     depths = np.linspace(-3e-3, 3e-4, 20_001)
     contact = cube(HERE).contact.normal
     forces = jax.vmap(lambda d: contact.force(d, jnp.zeros(())))(jnp.asarray(depths))
@@ -141,10 +140,9 @@ def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, li
     return errors
 
 
-def run(out: Path, quick: bool) -> dict[str, Any]:
+def search(quick: bool) -> Found:
     """The hop to the target by gradient and by evolution; the range against momentum, with its derivative, beside
-    the closed form. Writes result.nc and hop.png, and returns the summary."""
-    out.mkdir(parents=True, exist_ok=True)
+    the closed form."""
     inverse = problem()
     found = fit(
         inverse,
@@ -200,9 +198,7 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
         coords={"momentum": ("momentum", along, {"unit": "N m s"})},
         attrs={"summary": json.dumps(summary), "population": population, "sigma_m": SIGMA, "target_m": TARGET},
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    track_pictures.draw_hop(result, out / "hop.png")
-    return summary
+    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
 
 
 def flown(thrown: Solution, flight: Solution) -> np.ndarray:

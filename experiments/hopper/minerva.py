@@ -1,6 +1,4 @@
-"""`difsim hopper --scene minerva`: MINERVA-II released over Imhotep on 67P, to rest (paper 003, Fig. 11)."""
-
-from pathlib import Path
+"""`difsim hopper --stage minerva`: MINERVA-II released over Imhotep on 67P, to rest (paper 003, Fig. 11)."""
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +9,7 @@ from difsim import Status
 from difsim.dynamics import Hopper
 from difsim.stepping import Adaptive, Outside, Solution, simulate
 from experiments.cache import CACHE
+from experiments.harness import Found
 from experiments.hopper import minerva_pictures
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
@@ -21,21 +20,19 @@ LONGEST, SEED = 2e4, 1
 VALUES = {"solver": Adaptive(1e-7, 1e-7, max_steps=100_000), "gradient": "ignore"}
 
 
-def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
-    """One release on the fine grid, and the same on the paper's 25 m; result.nc and two pictures in `out`."""
+def release(quick: bool, shape: str = "analogue") -> Found:
+    """One release on the fine grid, and the same on the paper's 25 m."""
     count = 401 if quick else 4001
     place = world(shape, CACHE / "worlds", SPACING)
     model = minerva(place, SEED)
     found = _release(model, place, count)
     seen = observe(model, found)
     result = _table(model, place, found, seen, 61 if quick else 161)
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    minerva_pictures.draw(result, out)
     energy = {k: np.asarray(v) for k, v in seen["energy"].items()}
     total = mechanical(energy)
     given = total[0] - total[-1]
     turned = 2 * np.arccos(abs(float(found.last.target[0])))
-    return {
+    summary = {
         "shape": shape,
         "site": {"position_m": np.asarray(place.site).tolist(), "gravity_m_s2": float(place.gravity)}
         | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
@@ -51,6 +48,7 @@ def run(out: Path, quick: bool, shape: str = "analogue") -> dict:
         "target_turned_rad": float(turned),
         "target_turn_error": float(abs(turned - float(jnp.linalg.norm(model.omega) * found.times[-1]))),
     }
+    return Found(summary, {"result": result}, minerva_pictures.draw(result))
 
 
 def _on_the_paper_grid(shape: str, count: int) -> dict:

@@ -1,24 +1,22 @@
 """The pictures of the release over Imhotep, from result.nc alone: Fig. 11 from above, in 3-D, and against time."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, ORANGE, RED, STYLE
+from experiments.style import BLACK, BLUE, ORANGE, RED
 
 LIGHT = LightSource(azdeg=315, altdeg=35)
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write minerva.png (from above, close, against time) and minerva_3d.png."""
-    for name, maker in (("minerva", _plan), ("minerva_3d", _view)):
-        with matplotlib.rc_context(STYLE):
-            maker(result).savefig(folder / f"{name}.png")
+def draw(result: xr.Dataset) -> dict[str, Figure]:
+    """The release from above, close and against time, and in three dimensions."""
+    return {
+        "minerva": _plan(result),
+        "minerva_3d": _view(result),
+    }
 
 
 def _heading(result: xr.Dataset) -> str:

@@ -8,13 +8,15 @@ import numpy as np
 
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
-    AbstractNormal,
+    AbstractNormalForce,
     AbstractOutline,
     AtEffectivePoint,
-    LinearCompressive,
-    PowerLawClipped,
+    CompressionDamping,
+    Hooke,
+    NormalForce,
+    NoSmoothing,
+    PowerLaw,
     RollingForceAndTorque,
-    Sharp,
     StickSlip,
     SurfaceContact,
     Vertices,
@@ -62,19 +64,23 @@ class Ground(eqx.Module):
         return 0.15 * self.depth / self.speed
 
 
-NormalOf = Callable[[Ground, float | Scalar], AbstractNormal]
+NormalOf = Callable[[Ground, float | Scalar], AbstractNormalForce]
 
 
-def smooth(ground: Ground, mass: float | Scalar) -> PowerLawClipped:
-    """The default: a power law of 3/2 with a smooth onset, whose derivatives are right."""
+def smooth(ground: Ground, mass: float | Scalar) -> NormalForce:
+    """The default: a power law of 3/2, smoothed, whose derivatives are right."""
     stiffness = 1.25 * mass * ground.speed**2 / ground.depth**2.5  # ½ m v² = k δ^2.5/2.5
-    return PowerLawClipped.from_restitution(ground.restitution, stiffness, 1.5, mass, 0.05 * ground.depth)
+    return NormalForce.from_restitution(
+        ground.restitution, PowerLaw(stiffness, 1.5), 0.05 * ground.depth, mass=mass
+    )
 
 
-def jumping(ground: Ground, mass: float | Scalar) -> LinearCompressive:
+def jumping(ground: Ground, mass: float | Scalar) -> NormalForce:
     """The paper's: spring, and a damper while it is compressed, from zero depth on. For values only."""
     stiffness = mass * ground.speed**2 / ground.depth**2
-    return LinearCompressive.from_restitution(ground.restitution, stiffness, mass, Sharp())
+    return NormalForce.from_restitution(
+        ground.restitution, Hooke(stiffness), NoSmoothing(), mass=mass, damping=CompressionDamping
+    )
 
 
 EDGE, MASS = 0.2, 1.0  # m, kg; the paper gives neither

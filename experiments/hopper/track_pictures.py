@@ -1,17 +1,15 @@
 """Pictures of the tracks and of the hop."""
 
 import json
-from pathlib import Path
 
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.hopper.track import GRID, TRUTH, Track, follow
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, SKY, STYLE
+from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
 
 LOSSES = {
     "final state": (RED, "s"),
@@ -22,15 +20,14 @@ LOSSES = {
 RATES = {0.68: SKY, 0.95: BLUE}
 
 
-def draw(result: xr.Dataset, track: Track, truth: dict, fitted: dict, path: Path) -> None:
+def draw(result: xr.Dataset, track: Track, truth: dict, fitted: dict) -> Figure:
     """Share found against bounces; one track and its fit; how often the intervals hold the truth."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(13, 4.4), layout="constrained")
-        left, middle, right = figure.subplots(1, 3)
-        _success(left, result)
-        _track(middle, track, truth, fitted)
-        _coverage(right, result)
-        figure.savefig(path)
+    figure = Figure(figsize=(13, 4.4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _success(left, result)
+    _track(middle, track, truth, fitted)
+    _coverage(right, result)
+    return figure
 
 
 def _success(ax: Axes, result: xr.Dataset) -> None:
@@ -82,15 +79,14 @@ def _coverage(ax: Axes, result: xr.Dataset) -> None:
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
-def draw_hop(result: xr.Dataset, path: Path) -> None:
+def draw_hop(result: xr.Dataset) -> Figure:
     """Range against the wheel's momentum with its derivative; the hop to the target; the two searches."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(13, 4.4), layout="constrained")
-        left, middle, right = figure.subplots(1, 3)
-        _range(left, result)
-        _flight(middle, result)
-        _searches(right, result)
-        figure.savefig(path)
+    figure = Figure(figsize=(13, 4.4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _range(left, result)
+    _flight(middle, result)
+    _searches(right, result)
+    return figure
 
 
 def _range(ax: Axes, result: xr.Dataset) -> None:

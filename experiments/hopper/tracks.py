@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from experiments.harness import Found
 from experiments.hopper import track_pictures
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
@@ -110,13 +111,12 @@ def identifiable(seed: int) -> dict[str, Any]:
     return verdicts
 
 
-def run(out: Path, quick: bool) -> dict[str, Any]:
+def compare(out: Path, quick: bool) -> Found:
     """Success of the four losses against the number of bounces, coverage of the recommended one's intervals, and
-    what a track does not tell; writes result.nc and tracks.png, and returns the summary."""
-    out.mkdir(parents=True, exist_ok=True)
+    what a track does not tell."""
     trials, repetitions = (2, 2) if quick else (12, 100)
     counts = (1, 3) if quick else tuple(range(1, BOUNCES + 1))
-    store = Checkpoint(out / "checkpoint_tracks", json.dumps([NOISE, SAMPLES, BOUNDS, TRUTHS, GUESSES, KNOWN]))
+    store = Checkpoint(out / "tracks.checkpoint", json.dumps([NOISE, SAMPLES, BOUNDS, TRUTHS, GUESSES, KNOWN]))
 
     def done(loss, bounces, seed):
         return store.get_or(f"{loss.replace(' ', '_')}-{bounces}-{seed}", lambda: attempt(loss, bounces, seed))
@@ -148,13 +148,7 @@ def run(out: Path, quick: bool) -> dict[str, Any]:
         coords={"loss": list(LOSSES), "bounces": list(counts), "unknown": list(NAMES)},
         attrs={"summary": json.dumps(summary), "units": "restitution 1, friction 1, rolling m"},
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
     truth, _, made, _ = case(1000)
-    track_pictures.draw(
-        result,
-        made,
-        truth,
-        {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN,
-        out / "tracks.png",
-    )
-    return summary
+    fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
+    figure = track_pictures.draw(result, made, truth, fitted)
+    return Found(summary, {"result": result}, {"tracks": figure})

@@ -1,8 +1,6 @@
 """Until when derivatives through grains are right, and what stands in for them after that."""
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,9 +10,9 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim import Status
+from experiments.harness import Found
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.records import provenance
 from inversion import Smoothed, pathwise_gradient, smoothed_gradient
 
 STEPS = 1e-7, 1e-5, 1e-3, 1e-1  # of differences, relative
@@ -23,9 +21,9 @@ AGREES = 0.1  # derivatives that differ by less than this share say the same
 SPEED = 0  # of the two columns that a `Drop` gives
 
 
-def run(out: Path, drop: Drop, samples: int, seed: int = 0) -> dict[str, Any]:
+def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
     """Derivatives of the ball's speed by the logarithms of BASE: of one path, by differences, and of an ensemble's
-    mean; result.nc, derivatives.png, and where they part."""
+    mean, and where they part."""
     ones, middle = jnp.ones(len(BASE)), jnp.zeros(2)
     value = eqx.filter_jit(lambda factors: drop(factors, middle))
     seen, status = value(ones)
@@ -47,11 +45,9 @@ def run(out: Path, drop: Drop, samples: int, seed: int = 0) -> dict[str, Any]:
             "pathwise_error": (("time", "parameter"), _known(paths.error)),
         },
         coords={"time": ("time", drop.times, {"unit": "s"}), "parameter": [*BASE], "step": [*STEPS]},
-        attrs={"meaning": "by the logarithm of each parameter, m/s", "samples": samples, **provenance()},
+        attrs={"meaning": "by the logarithm of each parameter, m/s", "samples": samples},
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    draw(result, out)
-    return {
+    summary = {
         "status": Status(int(status)).name,
         "grains": int(drop.grains.radius.size),
         "steps": drop.steps * drop.parts,
@@ -62,6 +58,7 @@ def run(out: Path, drop: Drop, samples: int, seed: int = 0) -> dict[str, Any]:
             name: {f"{t:.3g} s": _bars(result, name, i) for i, t in enumerate(drop.times)} for name in BASE
         },
     }
+    return Found(summary, {"result": result}, {"derivatives": draw(result)})
 
 
 def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:

@@ -1,68 +1,63 @@
 """The pictures of derivatives through grains, and of what stands in for them."""
 
-from pathlib import Path
-
-import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, STYLE
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
 
 
-def draw(result: xr.Dataset, folder: Path) -> None:
-    """Write derivatives.png: the ball's speed; how far the derivative of its path is from differences; and the
+def draw(result: xr.Dataset) -> Figure:
+    """The ball's speed; how far the derivative of its path is from differences; and the
     derivatives of the mean, with their standard errors."""
     time, names = 1e3 * result["time"].values, result["parameter"].values
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(12, 6.2), layout="constrained")
-        axes = figure.subplots(2, 3, sharex=True)
-        one, apart = axes[:, 0]
-        one.plot(time, result["speed"], color=BLACK, label="one ball")
-        one.plot(time, result["mean_speed"], color=BLUE, label="mean of the ensemble")
-        one.axhline(0.0, color=GREY, lw=0.6)
-        one.set(ylabel="upward speed, m/s", title="A ball thrown into grains")
-        one.legend(frameon=False)
-        for step, colour in zip(result["step"].values, (BLUE, GREEN, ORANGE, BLACK), strict=True):
-            other = result["difference"].sel(step=step)
-            off = np.abs(result["forward"] - other) / np.abs(other)
-            apart.semilogy(time, off.median("parameter"), color=colour, label=f"± {step:g}")
-        apart.axhline(0.1, color=GREY, lw=0.6)
-        apart.set(xlabel="time, ms", ylabel="off by (median of 4)", title="One path's derivative from differences")
-        apart.legend(frameon=False)
-        for axis, name in zip(axes[:, 1:].ravel(), names, strict=True):
-            one = result.sel(parameter=name)
-            axis.plot(time, one["forward"], ":", color=GREY, label="one path")
-            for kind, colour in (("pathwise", ORANGE), ("smoothed", BLUE)):
-                axis.errorbar(time, one[kind], 2 * one[f"{kind}_error"], color=colour, capsize=2, label=kind)
-            size = np.max(np.abs(one["smoothed"].values) + 2 * one["smoothed_error"].values)
-            axis.set(ylim=(-1.6 * size, 1.6 * size), title=f"by ln {name}", ylabel="m/s")
-        axes[1, 1].set(xlabel="time, ms")
-        axes[1, 2].set(xlabel="time, ms")
-        axes[0, 1].legend(frameon=False)
-        figure.savefig(folder / "derivatives.png")
+    figure = Figure(figsize=(12, 6.2), layout="constrained")
+    axes = figure.subplots(2, 3, sharex=True)
+    one, apart = axes[:, 0]
+    one.plot(time, result["speed"], color=BLACK, label="one ball")
+    one.plot(time, result["mean_speed"], color=BLUE, label="mean of the ensemble")
+    one.axhline(0.0, color=GREY, lw=0.6)
+    one.set(ylabel="upward speed, m/s", title="A ball thrown into grains")
+    one.legend(frameon=False)
+    for step, colour in zip(result["step"].values, (BLUE, GREEN, ORANGE, BLACK), strict=True):
+        other = result["difference"].sel(step=step)
+        off = np.abs(result["forward"] - other) / np.abs(other)
+        apart.semilogy(time, off.median("parameter"), color=colour, label=f"± {step:g}")
+    apart.axhline(0.1, color=GREY, lw=0.6)
+    apart.set(xlabel="time, ms", ylabel="off by (median of 4)", title="One path's derivative from differences")
+    apart.legend(frameon=False)
+    for axis, name in zip(axes[:, 1:].ravel(), names, strict=True):
+        one = result.sel(parameter=name)
+        axis.plot(time, one["forward"], ":", color=GREY, label="one path")
+        for kind, colour in (("pathwise", ORANGE), ("smoothed", BLUE)):
+            axis.errorbar(time, one[kind], 2 * one[f"{kind}_error"], color=colour, capsize=2, label=kind)
+        size = np.max(np.abs(one["smoothed"].values) + 2 * one["smoothed_error"].values)
+        axis.set(ylim=(-1.6 * size, 1.6 * size), title=f"by ln {name}", ylabel="m/s")
+    axes[1, 1].set(xlabel="time, ms")
+    axes[1, 2].set(xlabel="time, ms")
+    axes[0, 1].legend(frameon=False)
+    return figure
 
 
-def draw_surrogate(result: xr.Dataset, folder: Path) -> None:
-    """Write surrogate.png: each throw beside what the surface tells of it, and what was found from throws."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(12, 6.2), layout="constrained")
-        above, below = figure.subfigures(2, 1)
-        for axis, name, scale, unit in zip(
-            above.subplots(1, 2), result["outcome"].values, (1e3, 1.0), ("mm", "m/s"), strict=True
-        ):
-            came, told = (scale * result[k].sel(outcome=name) for k in ("came", "told"))
-            axis.plot(told, came, ".", color=BLUE, ms=3)
-            ends = [float(told.min()), float(told.max())]
-            axis.plot(ends, ends, color=GREY, lw=0.8)
-            axis.set(xlabel=f"{name} by the surface, {unit}", ylabel=f"by grains, {unit}")
-        for axis, name in zip(below.subplots(1, result["unknown"].size), result["unknown"].values, strict=True):
-            one = result.sel(unknown=name)
-            repeats = np.arange(one["found"].size)
-            axis.errorbar(repeats, one["found"], 1.96 * one["sigma"], fmt=".", color=BLUE, lw=0.8)
-            axis.axhline(float(one["truth"]), color=ORANGE)
-            # Where nothing is known a σ may be many times the prior's width: such a bar goes out of the picture.
-            low, high = float(one["found"].min()), float(one["found"].max())
-            more = 0.1 * (high - low)
-            axis.set(xlabel="repetition", ylim=(low - more, high + more), title=f"{name}: found, 95 %, and true")
-        figure.savefig(folder / "surrogate.png")
+def draw_surrogate(result: xr.Dataset) -> Figure:
+    """Each throw beside what the surface tells of it, and what was found from throws."""
+    figure = Figure(figsize=(12, 6.2), layout="constrained")
+    above, below = figure.subfigures(2, 1)
+    for axis, name, scale, unit in zip(
+        above.subplots(1, 2), result["outcome"].values, (1e3, 1.0), ("mm", "m/s"), strict=True
+    ):
+        came, told = (scale * result[k].sel(outcome=name) for k in ("came", "told"))
+        axis.plot(told, came, ".", color=BLUE, ms=3)
+        ends = [float(told.min()), float(told.max())]
+        axis.plot(ends, ends, color=GREY, lw=0.8)
+        axis.set(xlabel=f"{name} by the surface, {unit}", ylabel=f"by grains, {unit}")
+    for axis, name in zip(below.subplots(1, result["unknown"].size), result["unknown"].values, strict=True):
+        one = result.sel(unknown=name)
+        repeats = np.arange(one["found"].size)
+        axis.errorbar(repeats, one["found"], 1.96 * one["sigma"], fmt=".", color=BLUE, lw=0.8)
+        axis.axhline(float(one["truth"]), color=ORANGE)
+        # Where nothing is known a σ may be many times the prior's width: such a bar goes out of the picture.
+        low, high = float(one["found"].min()), float(one["found"].max())
+        more = 0.1 * (high - low)
+        axis.set(xlabel="repetition", ylim=(low - more, high + more), title=f"{name}: found, 95 %, and true")
+    return figure

@@ -1,17 +1,16 @@
 """`difsim intruder`: a ball in a bed of grains; its derivatives, and what stands in for them."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from experiments.cache import CACHE
+from experiments.harness import Study
 from experiments.intruder import derivatives, surrogate
 from experiments.intruder.scene import DT, Drop, recipe
-from experiments.records import record
 
 
 @dataclass
-class IntruderStudy:
+class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
     stage: Literal["derivatives", "surrogate"] = "derivatives"
@@ -25,10 +24,6 @@ class IntruderStudy:
     """Balls that are thrown for the mean, or the surface."""
     repeats: int = 40
     """How often the grains are found from new throws."""
-    out: Path | None = None
-    """Folder for summary.json, result.nc and the picture (results/intruder/STAGE)."""
-    quick: bool = False
-    """A smoke test. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
@@ -42,22 +37,12 @@ class IntruderStudy:
         if self.repeats < 2:
             raise ValueError(f"--repeats {self.repeats} must be at least 2")
 
-
-def run(options: IntruderStudy) -> None:
-    """Make the bed, or take it from the cache; throw, write and draw."""
-    drop = Drop(recipe().bed(CACHE / "beds"), options.time, options.parts)
-    out = options.out or Path("results/intruder") / options.stage
-    record(
-        out, lambda folder: STAGES[options.stage](folder, drop, options), stage=options.stage, time_s=options.time
-    )
+    def drop(self) -> Drop:
+        """The ball above the bed, which is made or taken from the cache."""
+        return Drop(recipe().bed(CACHE / "beds"), self.time, self.parts)
 
 
-def _derivatives(out: Path, drop: Drop, options: IntruderStudy) -> dict[str, Any]:
-    return derivatives.run(out, drop, options.samples)
-
-
-def _surrogate(out: Path, drop: Drop, options: IntruderStudy) -> dict[str, Any]:
-    return surrogate.run(out, drop, options.samples, options.repeats)
-
-
-STAGES = {"derivatives": _derivatives, "surrogate": _surrogate}
+IntruderStudy.stages = {
+    "derivatives": lambda options, out: derivatives.compare(options.drop(), options.samples),
+    "surrogate": lambda options, out: surrogate.estimate(options.drop(), options.samples, options.repeats),
+}

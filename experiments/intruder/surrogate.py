@@ -1,8 +1,5 @@
 """What grains are like from balls thrown into them, through a response surface where no derivative goes."""
 
-from pathlib import Path
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,9 +10,9 @@ from tqdm import tqdm
 
 from difsim import Status
 from difsim.typing import Scalar
+from experiments.harness import Found
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.records import provenance
 from inversion import (
     Bounded,
     Log,
@@ -41,9 +38,8 @@ UNKNOWNS = {
 OUTCOMES = "depth", "rebound"  # m, how far it comes down; m/s, how fast it comes up at the most
 
 
-def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dict[str, Any]:
-    """A surface from `samples` throws; then UNKNOWNS from new ones at BASE, `repeats` times; result.nc and
-    surrogate.png."""
+def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
+    """A surface from `samples` throws; then UNKNOWNS from new ones at BASE, `repeats` times."""
     key = jax.random.key(seed)
     cube = latin_hypercube(key, samples, 1 + len(UNKNOWNS))
     scaled = [jax.vmap(_quantile, (None, 0))(q, cube[:, 1 + i]) for i, q in enumerate(UNKNOWNS.values())]
@@ -70,13 +66,10 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
             "truth": ("unknown", np.asarray(truth)),
         },
         coords={"outcome": [*OUTCOMES], "unknown": [*UNKNOWNS]},
-        attrs=provenance(),
     )
-    result.to_netcdf(out / "result.nc", engine="h5netcdf")
-    draw_surrogate(result, out)
     told = identify(eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, seen[-1]))), fits[-1])
     spread = np.std(np.asarray(outcomes), axis=0)
-    return {
+    summary = {
         "failed": int(jnp.sum(~surface.ok)),
         "error": dict(zip(OUTCOMES, np.asarray(surface.error).tolist(), strict=True)),
         "error_over_spread": dict(zip(OUTCOMES, (np.asarray(surface.error) / spread).tolist(), strict=True)),
@@ -94,6 +87,7 @@ def run(out: Path, drop: Drop, samples: int, repeats: int, seed: int = 0) -> dic
             for i, name in enumerate(UNKNOWNS)
         },
     }
+    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)})
 
 
 def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:

@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 import jax
 import numpy as np
 import tyro
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from experiments.records import record, write_json
+from experiments.harness import Found, Study
+from experiments.records import write_json
 from experiments.sampling.collect import collect, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
@@ -21,7 +23,7 @@ SAMPLES = 100  # instants a second that are kept
 
 
 @dataclass
-class Sampling:
+class Sampling(Study):
     """Two brushes over a bed of regolith: what gets into the tray, and when."""
 
     stage: Literal["cases", "sensitivity"] = "cases"
@@ -36,11 +38,6 @@ class Sampling:
     """What the paper's bulk modulus is divided by: a run with 4 takes 1.6 times fewer steps."""
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
-    out: Path | None = None
-    """Folder for summary.json, the pictures and the runs, which go on where they were interrupted
-    (results/sampling/STAGE)."""
-    quick: bool = False
-    """A smoke test: 2.8 mm and 0.02 s. Its answer is not to be quoted."""
 
     def __post_init__(self):
         if self.quick:
@@ -51,25 +48,12 @@ class Sampling:
             raise ValueError(f"--softening {self.softening} must be at least 1")
 
 
-def run(options: Sampling) -> None:
-    """Run one stage, write what was found."""
-    out = options.out or Path("results/sampling") / options.stage
-    record(
-        out,
-        lambda folder: STAGES[options.stage](options, folder),
-        stage=options.stage,
-        spacing_m=options.spacing,
-        softening=options.softening,
-        until_s=options.until,
-    )
-
-
-def _cases(options: Sampling, out: Path) -> dict[str, Any]:
+def _cases(options: Sampling, out: Path) -> Found:
     devices = jax.devices()
     times = _times(options.until)
     bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
 
-    def one(item: tuple[int, str]) -> dict[str, Any]:
+    def one(item: tuple[int, str]) -> tuple[dict[str, Any], dict[str, Figure]]:
         i, name = item
         case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
         scene = Scene.of(case, options.spacing)
@@ -77,26 +61,26 @@ def _cases(options: Sampling, out: Path) -> dict[str, Any]:
             evolution, found = collect(
                 case, scene, options.softening, times, out / f"{mark}.run", lambda _: bars[name].update()
             )
-        draw_snapshots(out / f"{mark}.png", name, scene, evolution)
         write_json(out / f"{mark}.json", found)
-        return found
+        return found, {mark: draw_snapshots(name, scene, evolution)}
 
     with ThreadPoolExecutor(len(devices)) as pool:
-        found = dict(zip(options.cases, pool.map(one, enumerate(options.cases)), strict=True))
+        found, figures = zip(*pool.map(one, enumerate(options.cases)), strict=True)
     for bar in bars.values():
         bar.close()
-    draw_collected(out / "collected.png", found)
-    return {"orderings": orderings(found), "runs": found}
+    runs = dict(zip(options.cases, found, strict=True))
+    snapshots = {mark: figure for each in figures for mark, figure in each.items()}
+    return Found({"orderings": orderings(runs), "runs": runs}, {}, snapshots | {"collected": draw_collected(runs)})
 
 
-def _sensitivity(options: Sampling, out: Path) -> dict[str, Any]:
+def _sensitivity(options: Sampling, out: Path) -> Found:
     # Only the end counts; the instants before it are where an interrupted run goes on.
     times = np.linspace(0.0, options.until, 11)
-    return sensitivity(options.pairs, options.spacing, options.softening, times, out)
+    return Found(sensitivity(options.pairs, options.spacing, options.softening, times, out))
 
 
 def _times(until: float) -> np.ndarray:
     return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)
 
 
-STAGES = {"cases": _cases, "sensitivity": _sensitivity}
+Sampling.stages = {"cases": _cases, "sensitivity": _sensitivity}

@@ -1,19 +1,17 @@
-"""How contact begins: a depth of either sign becomes a penetration δ ≥ 0, smoothly or at once."""
+"""Regularisation of a normal force: a depth of either sign becomes a penetration δ ≥ 0, smoothly or with a corner."""
 
 from abc import abstractmethod
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.contact.damping import clip
 from difsim.typing import Scalar, require, scalar
 
 
-class AbstractOnset(eqx.Module):
-    """How contact begins: the penetration δ as a function of the depth d."""
+class AbstractRegularisation(eqx.Module):
+    """The penetration δ as a function of the depth d."""
 
     @property
     @abstractmethod
@@ -39,18 +37,20 @@ class AbstractOnset(eqx.Module):
         """δ(d) ≥ 0 in m of the depth d in m, positive inside."""
 
 
-class Smooth(AbstractOnset):
-    """δ = w log(1 + exp(d/w)): always positive, and d itself a few widths inside.
+class Smoothing(AbstractRegularisation):
+    """A smooth start, δ = w log(1 + exp(d/w)): always positive, and d itself a few widths inside.
 
     **Arguments:** `width` w, m: 0.03 to 0.1 of the greatest depth keeps derivatives through the steps of a
-    solver exact to 1e-4 and better. **Raises:** `ValueError` for w ≤ 0 (use `Sharp`).
+    solver exact to 1e-4 and better. **Raises:** `ValueError` for w ≤ 0 (use `NoSmoothing`).
     """
 
     tag = "smooth"
     width: Scalar = scalar()
 
     def __check_init__(self):
-        require(self.width > 0, f"Smooth: width = {self.width} m must be positive; use Sharp() for no width.")
+        require(
+            self.width > 0, f"Smoothing: width = {self.width} m must be positive; use NoSmoothing() for no width."
+        )
 
     @property
     def is_smooth(self) -> bool:
@@ -64,8 +64,8 @@ class Smooth(AbstractOnset):
         return safe.ramp(depth, self.width)
 
 
-class Sharp(AbstractOnset):
-    """δ = max(0, d): contact begins at zero depth, as in the closed forms. In d = 0 itself nothing acts."""
+class NoSmoothing(AbstractRegularisation):
+    """A start at zero depth, δ = max(0, d), as in the closed forms. In d = 0 itself nothing acts."""
 
     tag = "sharp"
 
@@ -78,14 +78,9 @@ class Sharp(AbstractOnset):
         return jnp.zeros(())
 
     def penetration(self, depth: Scalar) -> Scalar:
-        return clip(depth)
+        return safe.positive_part(depth)
 
 
-def as_onset(onset: AbstractOnset | ArrayLike) -> AbstractOnset:
-    """An onset as it is, or a width in m as a `Smooth` onset."""
-    return onset if isinstance(onset, AbstractOnset) else Smooth(onset)
-
-
-def onset_field() -> Any:
-    """A Module field that holds an onset, converted by `as_onset`."""
-    return eqx.field(converter=as_onset)
+def as_regularisation(given: AbstractRegularisation | ArrayLike) -> AbstractRegularisation:
+    """A regularisation as it is, or a width in m as `Smoothing`."""
+    return given if isinstance(given, AbstractRegularisation) else Smoothing(given)

@@ -1,0 +1,136 @@
+"""Elastic normal forces F = k δᵖ at one point: Hooke's, a power law's and Hertz's."""
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from difsim import safe
+from difsim.typing import Scalar, as_float, require, scalar
+
+
+class AbstractElastic(eqx.Module):
+    """An elastic force F = k δᵖ of the penetration δ.
+
+    The closed forms are those of an impact in free flight, without damping and without smoothing.
+    """
+
+    stiffness: eqx.AbstractVar[Scalar]  # k, N/m^p
+    exponent: eqx.AbstractVar[float]
+
+    def force(self, delta: Scalar) -> Scalar:
+        """F in N at the penetration `delta` ≥ 0 in m."""
+        return self.stiffness * safe.power(delta, self.exponent)
+
+    def energy(self, delta: Scalar) -> Scalar:
+        """Stored energy in J at the penetration `delta` ≥ 0 in m."""
+        return self.stiffness * safe.power(delta, self.exponent + 1) / (self.exponent + 1)
+
+    def max_depth(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
+        """Greatest depth δ_max in m of a (reduced) `mass` in kg that arrives at `speed` in m/s: ½ m v² = E(δ_max)."""
+        p = self.exponent
+        return (0.5 * (p + 1) * as_float(mass) * as_float(speed) ** 2 / self.stiffness) ** (1 / (p + 1))
+
+    def max_force(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
+        """Force in N at `max_depth`."""
+        return self.force(self.max_depth(mass, speed))
+
+    def duration(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
+        """Time from touch to parting in s of a (reduced) `mass` in kg that arrives at `speed` in m/s."""
+        return self.duration_by_depth(mass, self.max_depth(mass, speed))
+
+    def duration_by_depth(self, mass: ArrayLike, depth: ArrayLike) -> Scalar:
+        """Time from touch to parting in s of an impact whose greatest depth is `depth` in m.
+
+        t = 2 √π Γ(1 + q)/Γ(½ + q) δ_max/v with q = 1/(p + 1): π √(m/k) for a spring, 2.943 δ_max/v for Hertz.
+        """
+        p, q = self.exponent, 1 / (self.exponent + 1)
+        factor = 2 * math.sqrt(math.pi) * math.gamma(1 + q) / math.gamma(0.5 + q)
+        # δ/v by the depth alone, so that it holds for a spring at no depth too.
+        slowness = jnp.sqrt(0.5 * (p + 1) * as_float(mass) / self.stiffness)
+        return factor * slowness * as_float(depth) ** ((1 - p) / 2)
+
+
+class Hooke(AbstractElastic):
+    """A linear spring, F = k δ.
+
+    **Arguments:** `stiffness` k > 0, N/m. **Raises:** `ValueError` otherwise.
+    """
+
+    exponent: ClassVar[float] = 1.0
+    stiffness: Scalar = scalar()
+
+    def __check_init__(self):
+        _require_stiffness(self)
+
+
+class PowerLaw(AbstractElastic):
+    """A spring that stiffens as a power of its depth, F = k δᵖ.
+
+    **Arguments:** `stiffness` k > 0, N/m^p; `exponent` p ≥ 1, static (a choice of law).
+    **Raises:** `ValueError` otherwise.
+    """
+
+    stiffness: Scalar = scalar()
+    exponent: float = eqx.field(static=True, converter=float)
+
+    def __check_init__(self):
+        _require_stiffness(self)
+        require(self.exponent >= 1, f"PowerLaw: exponent = {self.exponent} must be at least 1.")
+
+
+class Hertz(AbstractElastic):
+    """The elastic contact of two spheres, F = 4/3 E* √R* δ^(3/2).
+
+    **Arguments:** `effective_modulus` E*, Pa, 1/E* = Σ (1-ν²)/E; `effective_radius` R*, m, 1/R* = Σ 1/R.
+    **Raises:** `ValueError` unless both are positive.
+    **Source:** Johnson, Contact Mechanics (1985), secs. 4.2 and 11.4.
+    """
+
+    exponent: ClassVar[float] = 1.5
+    effective_modulus: Scalar = scalar()
+    effective_radius: Scalar = scalar()
+
+    def __check_init__(self):
+        require(
+            self.effective_modulus > 0,
+            f"Hertz: effective_modulus = {self.effective_modulus} Pa, must be > 0.",
+        )
+        require(self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0.")
+
+    @classmethod
+    def from_materials(
+        cls, modulus: ArrayLike | Sequence, poisson: ArrayLike | Sequence, radius: ArrayLike | Sequence
+    ) -> "Hertz":
+        """The contact of bodies of known elasticity and curvature.
+
+        **Arguments:** `modulus` E [n], Pa, and `poisson` ν [n]: one entry for each body that deforms (leave rigid
+        ones out); `radius` R [m], m: one entry for each curved surface (leave flat ones out, concave ones are
+        negative). **Returns:** the law with 1/E* = Σ (1-νᵢ²)/Eᵢ and 1/R* = Σ 1/Rᵢ.
+        **Raises:** `ValueError` unless E > 0 and -1 < ν ≤ 0.5.
+        """
+        return cls(effective_modulus(modulus, poisson), 1 / jnp.sum(1 / as_float(radius)))
+
+    @property
+    def stiffness(self) -> Scalar:
+        """k = 4/3 E* √R* in N/m^1.5."""
+        return 4 / 3 * self.effective_modulus * jnp.sqrt(self.effective_radius)
+
+
+def effective_modulus(modulus: ArrayLike | Sequence, poisson: ArrayLike | Sequence) -> Scalar:
+    """E* in Pa of bodies in contact, 1/E* = Σ (1-νᵢ²)/Eᵢ.
+
+    **Arguments:** `modulus` E [n], Pa; `poisson` ν [n]: one entry for each body that deforms.
+    **Returns:** E*, Pa. **Raises:** `ValueError` unless E > 0 and -1 < ν ≤ 0.5.
+    """
+    E, nu = as_float(modulus), as_float(poisson)
+    require(E > 0, f"effective_modulus: E = {E} Pa must be positive.")
+    require((nu > -1) & (nu <= 0.5), f"effective_modulus: ν = {nu} must be in (-1, 0.5].")
+    return 1 / jnp.sum((1 - nu**2) / E)
+
+
+def _require_stiffness(law: Hooke | PowerLaw) -> None:
+    require(law.stiffness > 0, f"{type(law).__name__}: stiffness = {law.stiffness} must be positive.")

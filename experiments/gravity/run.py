@@ -1,0 +1,119 @@
+"""`difsim gravity`: where one gravity field errs against another, in the three planes through a body.
+
+The fast field fitted to the polyhedron of a mesh, or the ellipsoids and mascons in it, as paper 000 Fig. A.3.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import matplotlib
+import numpy as np
+import tyro
+import xarray as xr
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, outside, pack
+from difsim.mesh import TriMesh, load
+from difsim.units import G
+from experiments.harness import Found, Study
+from experiments.style import PALE
+
+PLANES = (("x", "y"), ("x", "z"), ("y", "z"))
+WHAT = {"acceleration": "|g − g₀| / |g₀|", "potential": "|U − U₀| / |U₀|"}
+
+
+def plane_errors(
+    fast: AbstractField, exact: AbstractField, mesh: TriMesh, points: int, reach: float
+) -> list[dict]:
+    """Relative errors in the planes through the centroid of `mesh`, NaN inside the body.
+
+    **Arguments:** `points` along each side of a plane; `reach`, half its side, in greatest radii of the body.
+    **Returns:** for each of PLANES `acceleration` and `potential` [points, points], the first index along the
+    second axis of the plane, and `axis` [points], m from the centroid.
+    """
+    centre = np.asarray(mesh.centroid)
+    half = reach * np.linalg.norm(mesh.vertices - centre, axis=1).max()
+    axis = np.linspace(-half, half, points)
+    planes = []
+    for names in PLANES:
+        along = ["xyz".index(name) for name in names]
+        places = np.tile(centre, (points, points, 1))
+        places[..., along[0]] += axis[None, :]
+        places[..., along[1]] += axis[:, None]
+        places = places.reshape(-1, 3)
+        seen = outside(mesh, places)
+        errors = error_map(fast, exact, places[seen])
+        plane = {"axis": axis}
+        for what in WHAT:
+            plane[what] = np.full(len(places), np.nan)
+            plane[what][seen] = errors[what]
+            plane[what] = plane[what].reshape(points, points)
+        planes.append(plane)
+    return planes
+
+
+@dataclass
+class GravityStudy(Study):
+    """Map the errors of a fast field of a uniform body, with the shape of a mesh file, against its polyhedron."""
+
+    mesh: tyro.conf.Positional[Path]
+    """Mesh file."""
+    stage: Literal["tables", "packed"] = "tables"
+    """"tables": fitted to the polyhedron; "packed": three ellipsoids packed into the mesh with mascons around."""
+    GM: float = 666.2
+    """Of the body, m³/s²."""
+    spacing: float = 100.0
+    """Of the near table, m."""
+    unit: str = "km"
+    """Of the mesh's coordinates, m or km."""
+    points: int = 121
+    """Along each side of a plane."""
+    reach: float = 1.5
+    """Half the side of a plane, in greatest radii of the body."""
+
+
+def _map(options: GravityStudy, out: Path) -> Found:
+    shape = load(options.mesh, options.unit)
+    density = options.GM / (G * shape.volume)
+    exact = Polyhedron(shape, density)
+    if options.stage == "packed":
+        fast, title = pack(shape, density, GM=options.GM).field, "three ellipsoids and 1200 mascons"
+    else:
+        fast, title = Gridded.fit(exact, shape, options.spacing), f"table of {options.spacing:g} m"
+    points = 31 if options.quick else options.points
+    planes = plane_errors(fast, exact, shape, points, options.reach)
+    worst = {what: float(max(np.nanmax(plane[what]) for plane in planes)) for what in WHAT}
+    dims = ("plane", "second", "first")
+    result = xr.Dataset(
+        {what: (dims, np.stack([plane[what] for plane in planes])) for what in WHAT}
+        | {"axis": (("plane", "first"), np.stack([plane["axis"] for plane in planes]), {"unit": "m"})},
+        coords={"plane": ["".join(names) for names in PLANES]},
+    )
+    figure = draw(result, worst, f"{options.mesh.stem}, {title}")
+    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure})
+
+
+def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
+    """The acceleration's errors above, the potential's below, on one scale of colours; the body's inside is grey."""
+    top = 10 ** np.ceil(np.log10(max(worst.values())))
+    colours = matplotlib.colormaps["viridis"].with_extremes(bad=PALE)
+    figure = Figure(figsize=(10.5, 6.6), layout="constrained")
+    panels = figure.subplots(len(WHAT), len(PLANES))
+    for row, what in zip(panels, WHAT, strict=True):
+        for i, (ax, names) in enumerate(zip(row, PLANES, strict=True)):
+            km, errors = result["axis"].values[i] / 1e3, result[what].values[i]
+            # Errors of rounding are of no interest: six decades are shown.
+            shown, norm = np.maximum(errors, 1e-6 * top), LogNorm(1e-6 * top, top)
+            image = ax.pcolormesh(km, km, shown, norm=norm, cmap=colours, shading="nearest", rasterized=True)
+            ax.set_aspect("equal")
+            ax.set_facecolor(PALE)
+            ax.set(xlabel=f"{names[0]} / km", ylabel=f"{names[1]} / km")
+            ax.set_title(f"{what}, worst {np.nanmax(errors):.2g}")
+        figure.colorbar(image, ax=list(row), label=WHAT[what], shrink=0.9)
+    figure.suptitle(title)
+    return figure
+
+
+GravityStudy.stages = {"tables": _map, "packed": _map}
