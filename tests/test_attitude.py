@@ -1,17 +1,19 @@
 """Attitudes that are none: refused by name, value and remedy, and a status where nothing can be refused."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import AtRest, Status
 from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
-from difsim.stepping import ConstantStep, collide, evolve, simulate, start
+from difsim.stepping import FixedSteps, initialise, simulate
 from tests.helpers import single
 from tests.hoppers import ball, friction_law, normal, state
 from tests.test_pair import TIMES, boxes
@@ -77,9 +79,9 @@ def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
     pair = boxes()
     first = RigidState((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     second = RigidState((0.0, 0.0, 3.0), (0.0, 0.0, -1.0), q, (0.0, 0.0, 0.0))
-    with pytest.raises(ValueError, match=r"collide: second\.attitude = .* has the length"):
-        collide(pair, PairState(first, second), TIMES, throw=False)
-    met = jax.jit(lambda s: collide(pair, s, TIMES, throw=False).status)
+    with pytest.raises(ValueError, match=r"simulate: second\.attitude = .* has the length"):
+        simulate(pair, PairState(first, second), TIMES, throw=False)
+    met = jax.jit(lambda s: simulate(pair, s, TIMES, throw=False).status)
     assert met(PairState(first, second)) == Status.INVALID_STATE
     assert met(PairState(first, first)) != Status.INVALID_STATE
 
@@ -90,7 +92,7 @@ def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
     good = model.start(state((0.0, 0.0, 1.0)))
     bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
     times = jnp.array([0.0, 1e-3])
-    for run in (simulate, settle):
+    for run in (simulate, partial(simulate, until=AtRest())):
         with pytest.raises(ValueError, match=r"body\.attitude = .* has the length"):
             run(model, bad, times, throw=False)
         found = jax.jit(lambda s: run(model, s, times, throw=False).status)  # noqa: B023
@@ -104,6 +106,6 @@ def test_a_run_of_particles_refuses_it():
     model = Grains(law, np.full(1, 0.01), 1000.0, walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),), clumps=(clump,))
     good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
     bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
-    for run in (lambda: start(model, bad), lambda: evolve(model, bad, [1e-3], ConstantStep(1e-5))):
+    for run in (lambda: initialise(model, bad), lambda: simulate(model, bad, [0.0, 1e-3], solver=FixedSteps(100))):
         with pytest.raises(ValueError, match=r"clumps\[0\]\.attitude = \[2\. 0\. 0\. 0\.\] has the length 2\.0"):
             run()

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from difsim.sph import CubicSpline
-from difsim.stepping import CourantStep
+from difsim.stepping import Courant
 from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy
@@ -102,7 +102,7 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     assert total[-1] < total[0]
     assert not list(tmp_path.glob("*.checkpoint"))
     figures = pictures.draw(result, known)
-    runs = {"here": result, "halved": collapse.collapse(5, None, tmp_path, end=0.1, step=CourantStep(0.25))}
+    runs = {"here": result, "halved": collapse.collapse(5, None, tmp_path, end=0.1, solver=Courant(0.25))}
     compared = collapse.compare(runs, known)
     assert compared["here"]["surface_worst_from_last_m"] < 1e-3  # where nothing is chaotic yet
     figures["surfaces"] = pictures.draw_compared(runs, known, "two rules")

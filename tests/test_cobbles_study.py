@@ -97,10 +97,10 @@ def test_bennus_shape_gives_table_5():
     e, states = zip(*table, strict=True)
     cases = collision.Cases.of(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))
     found = collision.collisions(stone(cobble("bennu", 0), 30), hard, cases)
-    off = np.reshape(found.energy_restitution, (4, 4)) - paper.ENERGY_RATIO
+    off = np.reshape(found.impacts.energy_restitution, (4, 4)) - paper.ENERGY_RATIO
     assert not np.any(found.status)
     assert np.abs(off[:, np.array(paper.INCLINATIONS) != 15.0]).max() < collision.TOLERANCE
-    np.testing.assert_allclose(found.normal_restitution, e, atol=1e-9)
+    np.testing.assert_allclose(found.impacts.normal_restitution, e, atol=1e-9)
 
 
 @pytest.mark.slow

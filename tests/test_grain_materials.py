@@ -6,11 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.body import RigidBody, RigidState
 from difsim.contact import RollingTorque
 from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from difsim.stepping import CourantStep, Status, evolve
+from difsim.stepping import Courant, simulate
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3
@@ -29,7 +30,7 @@ RUNNING = RigidState((77.98 * R, 0.0, 50 * R), (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0
 def after(**laws):
     model = Grains(SOIL, np.full(4, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)
     state = eqx.tree_at(lambda s: s.velocity, model.at_rest(PLACES, (RUNNING,)), jnp.asarray(VELOCITIES))
-    run = evolve(model, state, [6e-4, 4e-3], CourantStep(0.05))
+    run = simulate(model, state, [0.0, 6e-4, 4e-3], solver=Courant(0.05))
     return model, run, jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
 
 

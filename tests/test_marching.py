@@ -8,7 +8,18 @@ import pytest
 
 from difsim import Status
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
-from difsim.stepping import ConstantStep, CourantStep, ErrorControlledStep, advance, evolve, march, start
+from difsim.stepping import (
+    Adaptive,
+    AtRest,
+    Courant,
+    FixedSteps,
+    Forward,
+    MaxImpacts,
+    Reverse,
+    Unrolled,
+    initialise,
+    simulate,
+)
 
 SPACING = 0.01
 
@@ -25,78 +36,79 @@ def heap(friction=0.4):
     return model, model.at_rest(jnp.asarray(x))
 
 
+@eqx.filter_jit
+def in_jit(model, progress, times, solver):
+    return simulate(model, progress, jnp.asarray(times), solver=solver, throw=False)
+
+
 def test_a_run_resumes_to_the_same_bits(tmp_path):
     model, state = heap()
-    times = [0.01, 0.02, 0.03]
-    whole = evolve(model, state, times, ConstantStep(2e-4))
-    assert whole.steps.tolist() == [50, 100, 150] and whole.states.position.shape == (3, 2, 132)
+    times, fifty = [0.0, 0.01, 0.02, 0.03], FixedSteps(50)
+    whole = simulate(model, state, times, solver=fifty)
+    assert whole.stats.steps.tolist() == [0, 50, 100, 150] and whole.states.position.shape == (4, 2, 132)
 
     def stop(time):
         if time > 0.015:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evolve(model, state, times, ConstantStep(2e-4), checkpoint=tmp_path / "run", watch=stop)
+        simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=stop)
     seen = []
-    resumed = evolve(model, state, times, ConstantStep(2e-4), checkpoint=tmp_path / "run", watch=seen.append)
+    resumed = simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=seen.append)
     assert seen == [0.03]
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     with pytest.raises(ValueError, match="another run"):
-        evolve(model, state, times, ConstantStep(1e-4), checkpoint=tmp_path / "run")
+        simulate(model, state, times, solver=FixedSteps(100), checkpoint=tmp_path / "run")
     with pytest.raises(ValueError, match="something else"):
-        evolve(model, state, times, ConstantStep(2e-4), checkpoint=tmp_path / "run", keep=lambda s: s.position)
-    # Of each state what is kept, and no further than that is enough.
-    part = evolve(
-        model,
-        state,
-        times,
-        ConstantStep(2e-4),
-        keep=lambda s: (s.position[:, 0], s.density[3]),
-        until=lambda kept: bool(kept[0][1] == whole.states.position[1, 1, 0]),
-    )
+        simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", save=lambda s: s.position)
+    # A part of each state is saved, and the run goes on from its progress.
+    part = simulate(model, state, times[:2], solver=fifty, save=lambda s: (s.position[:, 0], s.density[3]))
     np.testing.assert_array_equal(part.states[0], whole.states.position[:2, :, 0])
     np.testing.assert_array_equal(part.states[1], whole.states.density[:2, 3])
-    assert part.times.tolist() == times[:2] and part.steps.tolist() == [50, 100]
+    assert part.times.tolist() == times[:2] and part.stats.steps.tolist() == [0, 50]
+    on = simulate(model, part.progress, times[1:], solver=fifty)
+    jax.tree.map(np.testing.assert_array_equal, on.last, whole.last)
+    assert on.stats.steps.tolist() == [50, 100, 150]
 
 
 def test_a_list_without_room_is_made_larger():
     model, state = heap()
-    progress = start(model, state)
+    progress = initialise(model, state)
     few = eqx.tree_at(lambda p: p.neighbours.index, progress, progress.neighbours.index[:20])
     few = eqx.tree_at(lambda p: p.neighbours.origin, few, few.neighbours.origin + 1.0)  # stale: made at once
-    stopped = advance(model, few, jnp.asarray(0.01), ConstantStep(2e-4), jnp.asarray(100))
-    assert stopped.status == Status.OVERFLOW and stopped.steps == 0 and stopped.motion.time == 0
-    run, roomy = (evolve(model, begin, [0.002], ConstantStep(2e-4)) for begin in (few, progress))
-    assert run.lists > 0 and roomy.lists == 0 and run.end.neighbours.index.shape[0] > 20
-    assert run.steps.tolist() == roomy.steps.tolist() == [10]
-    moved = np.abs(roomy.states.position[0] - np.asarray(state.position)).max()
+    stopped = in_jit(model, few, [0.0, 0.01], FixedSteps(50))
+    assert stopped.status == Status.OVERFLOW and stopped.progress.steps == 0 and stopped.progress.motion.time == 0
+    run, roomy = (simulate(model, begin, [0.0, 0.002], solver=FixedSteps(10)) for begin in (few, progress))
+    assert run.stats.lists > 0 and roomy.stats.lists == 0 and run.progress.neighbours.index.shape[0] > 20
+    assert run.stats.steps.tolist() == roomy.stats.steps.tolist() == [0, 10]
+    moved = np.abs(roomy.states.position[-1] - np.asarray(state.position)).max()
     np.testing.assert_allclose(run.states.position, roomy.states.position, rtol=0, atol=1e-9 * moved)
 
 
 def test_what_stops_a_run():
     model, state = heap()
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG: at 0 s, step 0: a step is longer"):
-        evolve(model, state, [0.1], ConstantStep(2e-3))
+        simulate(model, state, [0.0, 0.1], solver=FixedSteps(50))
     thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
-    ended = evolve(model, thrown, [0.1], ConstantStep(2e-4), throw=False)
-    assert ended.status == Status.NOT_FINITE and ended.particle >= 0 and ended.times.size == 0
-    begun = start(model, state)
+    ended = simulate(model, thrown, [0.0, 0.1], solver=FixedSteps(500), throw=False)
+    assert ended.status == Status.NOT_FINITE and ended.stats.particle >= 0 and ended.times.tolist() == [0.0]
+    begun = initialise(model, state)
     lost = eqx.tree_at(lambda p: p.motion.state.position, begun, begun.motion.state.position.at[0, 7].set(jnp.nan))
     # Its list is stale however often it is made.
-    ended = advance(model, lost, jnp.asarray(0.1), ConstantStep(2e-4), jnp.asarray(100))
-    assert ended.status == Status.NOT_FINITE and ended.steps == 0
-    limited = evolve(model, state, [0.1], max_steps=10, throw=False)
-    assert limited.status == Status.STEP_LIMIT and limited.end.steps == 10
+    ended = in_jit(model, lost, [0.0, 0.02], FixedSteps(100))
+    assert ended.status == Status.NOT_FINITE and ended.progress.steps == 0
+    limited = simulate(model, state, [0.0, 0.1], solver=Courant(max_steps=10), throw=False)
+    assert limited.status == Status.STEP_LIMIT and limited.progress.steps == 10
     # A time that is none was reached at once, with the status OK.
-    for times in ([0.1, 0.1], [0.001, np.nan], [np.nan], [0.001, np.inf], [], [-0.1]):
-        with pytest.raises(ValueError, match="finite and rise"):
-            evolve(model, state, times)
+    for times in ([0.1, 0.1], [0.001, np.nan], [np.nan], [0.001, np.inf], [], [0.1]):
+        with pytest.raises(ValueError, match="finite and rising"):
+            simulate(model, state, times)
     with pytest.raises(ValueError, match=r"begin before 0\.2 s"):
-        evolve(model, start(model, state, 0.2), [0.1, 0.3])
-    with pytest.raises(ValueError, match="courant = 2"):
-        CourantStep(2.0)
-    with pytest.raises(ValueError, match="dt = 0"):
-        ConstantStep(0.0)
+        simulate(model, initialise(model, state, 0.2), [0.1, 0.3])
+    with pytest.raises(ValueError, match="fraction = 2"):
+        Courant(2.0)
+    with pytest.raises(ValueError, match="steps = 0"):
+        FixedSteps(0)
 
 
 def test_steps_are_of_second_order():
@@ -104,7 +116,7 @@ def test_steps_are_of_second_order():
     model, state = heap()
     whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))
     model = eqx.tree_at(lambda m: (m.material.cohesion, m.viscosity.alpha, m.viscosity.beta), model, whole)
-    at = {n: march_jit(model, start(model, state), jnp.asarray(0.02 / n), n).motion.state for n in (50, 100, 800)}
+    at = {n: simulate(model, state, [0.0, 0.02], solver=FixedSteps(n)).last for n in (50, 100, 800)}
     error = {n: float(jnp.max(jnp.abs(at[n].position - at[800].position))) for n in (50, 100)}
     assert error[100] < error[50] / 3.8 < 1e-4
 
@@ -117,11 +129,11 @@ def test_the_error_asked_for_is_kept():
         soil.material, soil.kernel, soil.viscosity, soil.gravity, np.full(2, 0.2), damping=np.full(2, drag)
     )
     fallen = -9.81 / drag * (end - (1 - np.exp(-drag * end)) / drag)
-    runs = {rtol: evolve(model, model.at_rest(far), [end], ErrorControlledStep(rtol)) for rtol in (1e-8, 1e-11)}
-    error = {rtol: np.abs(run.states.position[0, 1] - fallen).max() / model.reach for rtol, run in runs.items()}
+    runs = {tol: simulate(model, model.at_rest(far), [0.0, end], solver=Adaptive(tol)) for tol in (1e-8, 1e-11)}
+    error = {rtol: np.abs(run.states.position[-1, 1] - fallen).max() / model.reach for rtol, run in runs.items()}
     assert all(error[rtol] < rtol for rtol in runs)
     # A step's error goes as its cube; the first ones are held by the longest stable step.
-    assert 8 < runs[1e-11].steps[0] / runs[1e-8].steps[0] < 10.5
+    assert 8 < runs[1e-11].stats.steps[-1] / runs[1e-8].stats.steps[-1] < 10.5
 
 
 def test_an_attempt_is_of_third_order_and_tells_the_error_of_the_second():
@@ -130,7 +142,7 @@ def test_an_attempt_is_of_third_order_and_tells_the_error_of_the_second():
     whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))
     model = eqx.tree_at(lambda m: (m.material.cohesion, m.viscosity.alpha, m.viscosity.beta), model, whole)
     waves = 0.1 * jnp.sin(40.0 * state.position)
-    progress = start(model, eqx.tree_at(lambda s: s.velocity, state, waves))
+    progress = initialise(model, eqx.tree_at(lambda s: s.velocity, state, waves))
     attempt = eqx.filter_jit(model.attempt)
 
     def after(parts, dt):
@@ -150,25 +162,22 @@ def test_an_attempt_is_of_third_order_and_tells_the_error_of_the_second():
 def test_what_stops_a_run_of_controlled_error():
     model, state = heap()
     thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
-    ended = evolve(model, thrown, [0.1], ErrorControlledStep(), throw=False)
-    assert ended.status == Status.NOT_FINITE and ended.end.steps == 0 and ended.particle >= 0
+    ended = simulate(model, thrown, [0.0, 0.1], solver=Adaptive(1e-6), throw=False)
+    assert ended.status == Status.NOT_FINITE and ended.progress.steps == 0 and ended.stats.particle >= 0
     with pytest.raises(RuntimeError, match=r"STEP_TOO_SHORT: at .* at particle \d+: a millionth"):
-        evolve(model, state, [0.1], ErrorControlledStep(1e-30))
+        simulate(model, state, [0.0, 0.1], solver=Adaptive(1e-30))
     with pytest.raises(ValueError, match="rtol = 0"):
-        ErrorControlledStep(0.0)
-
-
-march_jit = eqx.filter_jit(march)
+        Adaptive(0.0)
 
 
 def test_derivatives_forward_reverse_and_by_differences():
     model, state = heap()
-    progress = start(model, state)
+    progress = initialise(model, state)
 
     @jax.jit
     def energy(friction):
         soil = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        end = march(soil, progress, jnp.asarray(2e-4), 60).motion.state
+        end = simulate(soil, progress, [0.0, 0.012], solver=FixedSteps(60), derivative=Unrolled()).last
         return jnp.sum(end.velocity**2)
 
     phi = jnp.asarray(0.4)
@@ -178,3 +187,21 @@ def test_derivatives_forward_reverse_and_by_differences():
     assert abs(differences) > 1e-3
     np.testing.assert_allclose(reverse, forward, rtol=1e-9)
     np.testing.assert_allclose(forward, differences, rtol=1e-4)
+
+
+def test_combinations_that_there_are_not_are_refused():
+    model, state = heap()
+    times = [0.0, 0.01]
+    for given, match in (
+        ({"derivative": Forward()}, "what runs is"),
+        ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
+        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "what runs is"),
+        ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
+        ({"derivative": Reverse(), "watch": print}, "watch"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            simulate(model, state, times, **given)
+    with pytest.raises(ValueError, match="FixedSteps divides"):
+        simulate(model, initialise(model, state), [0.001, 0.01], solver=FixedSteps(10))
+    with pytest.raises(ValueError, match=r"initialise\(model, state\)"):
+        jax.jit(lambda s: simulate(model, s, times).status)(state)

@@ -13,7 +13,7 @@ from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState, free_flight, least_gap, separation
 from difsim.shape import Box
-from difsim.stepping import collide
+from difsim.stepping import MaxImpacts, simulate
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)
@@ -66,17 +66,17 @@ def test_free_rotation_returns_after_its_period_and_keeps_what_it_must():
 
 
 def test_crossed_edges_touch_where_and_when_they_cross():
-    c = collide(boxes(0.6), crossed(aside=(0.0, 0.0)), TIMES)
-    assert int(c.contacts) == 1
-    np.testing.assert_allclose(c.contact_time, 0.3 - np.sqrt(2) * SIDE, atol=1e-9)
-    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
-    np.testing.assert_allclose(c.point, [0, 0, SIDE / np.sqrt(2)], atol=1e-9)
-    np.testing.assert_allclose(c.normal_restitution, 0.6, atol=1e-9)
+    c = simulate(boxes(0.6), crossed(aside=(0.0, 0.0)), TIMES)
+    assert int(c.impacts.count) == 1
+    np.testing.assert_allclose(c.impacts.time, 0.3 - np.sqrt(2) * SIDE, atol=1e-9)
+    np.testing.assert_allclose(c.impacts.normal, [0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(c.impacts.point, [0, 0, SIDE / np.sqrt(2)], atol=1e-9)
+    np.testing.assert_allclose(c.impacts.normal_restitution, 0.6, atol=1e-9)
     # Equal masses, in line: ½ (1 + e²) of the energy is left in the laboratory, e² in the other frame.
-    np.testing.assert_allclose(c.energy_restitution, 0.5 * (1 + 0.36), atol=1e-9)
-    np.testing.assert_allclose(c.energy_restitution_cm, 0.36, atol=1e-9)
+    np.testing.assert_allclose(c.impacts.energy_restitution, 0.5 * (1 + 0.36), atol=1e-9)
+    np.testing.assert_allclose(c.impacts.energy_restitution_cm, 0.36, atol=1e-9)
     np.testing.assert_allclose(c.states.second.velocity[-1], [0, 0, -0.2], atol=1e-9)
-    after = 1.0 - float(c.contact_time)
+    after = 1.0 - float(c.impacts.time)
     np.testing.assert_allclose(c.states.first.position[-1], [0, 0, -0.8 * after], atol=1e-9)
 
 
@@ -107,33 +107,33 @@ def test_momentum_and_angular_momentum_are_kept_and_energy_falls():
         body((0.0, 0.01, 0.0), (0.1, 0.2, 0.3), turned(0.3, 0.5, 0.1), (0.5, -1.0, 2.0)),
         body((0.02, 0.0, 0.35), (0.0, 0.1, -0.9), turned(-0.4, 0.2, 0.8), (1.0, 0.3, -0.4)),
     )
-    c = collide(pair, start, TIMES, throw=False)
-    assert c.contacts >= 1 and c.status in (Status.OK, Status.IMPACT_LIMIT)
+    c = simulate(pair, start, TIMES, throw=False)
+    assert c.impacts.count >= 1 and c.status in (Status.OK, Status.IMPACT_LIMIT)
     for kept in (pair.momentum, pair.angular_momentum):
         values = jax.vmap(kept)(c.states)
         np.testing.assert_allclose(values, np.broadcast_to(values[0], values.shape), atol=1e-13)
-    assert c.energy_restitution_cm < 1
+    assert c.impacts.energy_restitution_cm < 1
     energies = jax.vmap(pair.kinetic_energy)(c.states)
     assert np.all(np.diff(energies) < 1e-13)
 
 
 def test_faces_that_meet_squarely_rebound_as_one_point_would():
     start = PairState(body((0.0, 0, 0), (0.0, 0, 0.0)), body((0.0, 0.0, 0.4), (0.0, 0, -1.0)))
-    c = collide(Pair(BOX, BIG, boxes(0.6, 0.3).law), start, TIMES)
-    np.testing.assert_allclose(c.contact_time, 0.4 - 1.5 * SIDE, atol=1e-9)
-    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
+    c = simulate(Pair(BOX, BIG, boxes(0.6, 0.3).law), start, TIMES)
+    np.testing.assert_allclose(c.impacts.time, 0.4 - 1.5 * SIDE, atol=1e-9)
+    np.testing.assert_allclose(c.impacts.normal, [0, 0, 1], atol=1e-9)
     np.testing.assert_allclose(c.states.second.velocity[-1], [0, 0, -0.2], atol=1e-9)
     np.testing.assert_allclose(c.states.second.spin[-1], 0, atol=1e-9)
-    np.testing.assert_allclose(c.energy_restitution, 0.68, atol=1e-9)
+    np.testing.assert_allclose(c.impacts.energy_restitution, 0.68, atol=1e-9)
 
 
 def test_a_face_on_a_part_of_a_face_turns_both():
     start = PairState(body((0.0, 0, 0), (0.0, 0, 0.0)), body((0.02, 0.03, 0.4), (0.0, 0, -1.0)))
-    c = collide(boxes(0.6), start, TIMES)
+    c = simulate(boxes(0.6), start, TIMES)
     # The common part of the faces is off both centres: the blow turns the boxes, and takes less energy.
-    np.testing.assert_allclose(c.contact_time, 0.3, atol=1e-9)
-    np.testing.assert_allclose(c.normal, [0, 0, 1], atol=1e-9)
-    assert 0.68 < c.energy_restitution < 1
+    np.testing.assert_allclose(c.impacts.time, 0.3, atol=1e-9)
+    np.testing.assert_allclose(c.impacts.normal, [0, 0, 1], atol=1e-9)
+    assert 0.68 < c.impacts.energy_restitution < 1
     assert abs(float(c.states.second.spin[-1, 0])) > 0.1
 
 
@@ -144,8 +144,10 @@ def end_of(p):
         body(jnp.stack([0.0, 0.0, z1]), jnp.stack([0.0, 0.0, u]), ridge("x")),
         body(jnp.stack([0.0, 0.0, z2]), jnp.stack([slide, 0.0, -v]), ridge("y")),
     )
-    c = collide(boxes(e, μ), state, TIMES, throw=False)
-    return jnp.stack([c.states.first.position[-1, 2], c.contact_time, c.energy_restitution, c.impulse[0]])
+    c = simulate(boxes(e, μ), state, TIMES, throw=False)
+    return jnp.stack(
+        [c.states.first.position[-1, 2], c.impacts.time, c.impacts.energy_restitution, c.impacts.impulse[0]]
+    )
 
 
 @pytest.mark.slow
@@ -225,18 +227,18 @@ def test_several_points_at_once_gain_no_energy_and_keep_within_the_law():
 
 def test_a_miss_an_overlap_and_wrong_times_are_told():
     away = crossed(speed=-1.0)
-    missed = collide(boxes(), away, TIMES, throw=False)
-    assert missed.status == Status.NO_CONTACT and np.isnan(missed.energy_restitution)
+    missed = simulate(boxes(), away, TIMES, throw=False)
+    assert missed.status == Status.NO_CONTACT and np.isnan(missed.impacts.energy_restitution)
     with pytest.raises(RuntimeError, match="NO_CONTACT"):
-        collide(boxes(), away, TIMES)
+        simulate(boxes(), away, TIMES)
     with pytest.raises(ValueError, match="overlap"):
-        collide(boxes(), crossed(height=0.1), TIMES)
+        simulate(boxes(), crossed(height=0.1), TIMES)
     nonfinite = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
-    assert collide(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
+    assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
     with pytest.raises(ValueError, match="increase"):
-        collide(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
+        simulate(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="at least 1"):
-        collide(boxes(), crossed(), TIMES, contacts=0)
+        simulate(boxes(), crossed(), TIMES, until=MaxImpacts(0))
     with pytest.raises(ValueError, match="a HardPair of an impact law"):
         Pair(BOX, BOX, Newton(0.5))
     with pytest.raises(ValueError, match=r"gravity = .* must be finite"):

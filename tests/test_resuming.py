@@ -14,7 +14,7 @@ from difsim.dem import Grains, HertzMindlin
 from difsim.gravity import Gridded
 from difsim.shape import GridSDF, Plane
 from difsim.spline import GridSpline
-from difsim.stepping import ConstantStep, evolve, start
+from difsim.stepping import FixedSteps, initialise, simulate
 from experiments.agilkia import run as agilkia
 from experiments.agilkia.files import DATA
 from inversion import Checkpoint, Observation, sweep
@@ -26,11 +26,12 @@ LAW = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 TWO = Grains(LAW, np.full(2, 0.01), 1000.0, (0.0, 0.0, -9.81), (FLOOR,))
 HIGH = TWO.at_rest(jnp.array([[0.0, 0.1], [0.0, 0.0], [0.02, 0.03]]))
-TIMES = [0.001, 0.002]
+TIMES = [0.0, 0.001, 0.002]
+TEN = FixedSteps(10)
 
 
 def two_grains(folder: Path):
-    return evolve(TWO, HIGH, TIMES, ConstantStep(1e-4), checkpoint=folder)
+    return simulate(TWO, HIGH, TIMES, solver=TEN, checkpoint=folder)
 
 
 def bed(folder: Path):
@@ -104,38 +105,42 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     state = eqx.tree_at(lambda s: s.velocity, model.at_rest(place), inwards)
 
     def run(**more):
-        return evolve(model, state, [0.18, 0.21, 0.24], ConstantStep(1e-4), slack=1.0, skin=0.1, **more)
+        begin = initialise(model, state, slack=1.0, skin=0.1)
+        return simulate(model, begin, np.linspace(0.0, 0.24, 9), solver=FixedSteps(300), **more)
 
     def stop(time):
-        if time > 0.2:
+        if 0.2 < time < 0.22:
             raise KeyboardInterrupt
 
     whole, seen = run(), []
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=tmp_path, watch=stop)
     resumed = run(checkpoint=tmp_path, watch=seen.append)
-    assert seen == [0.24] and resumed.lists == whole.lists == 2
-    grid = resumed.end.neighbours.pairs.near.cells
-    assert grid == whole.end.neighbours.pairs.near.cells != start(model, state).neighbours.pairs.near.cells
+    assert seen == [0.24] and resumed.stats.lists == whole.stats.lists == 2
+    grid = resumed.progress.neighbours.pairs.near.cells
+    assert (
+        grid == whole.progress.neighbours.pairs.near.cells != initialise(model, state).neighbours.pairs.near.cells
+    )
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
-    jax.tree.map(np.testing.assert_array_equal, resumed.end, whole.end)
+    jax.tree.map(np.testing.assert_array_equal, resumed.progress, whole.progress)
 
 
 def test_a_run_in_single_precision_resumes_to_the_same_bits_and_types(tmp_path):
     """Numbers of a list are weakly typed: as float64 they would make what they meet float64."""
     model, state = single(TWO), single(HIGH)
-    whole = evolve(model, state, TIMES, ConstantStep(1e-4))
-    evolve(model, state, TIMES, ConstantStep(1e-4), checkpoint=tmp_path, max_steps=11, throw=False)
-    resumed = evolve(model, state, TIMES, ConstantStep(1e-4), checkpoint=tmp_path)
-    assert resumed.states.position.dtype == np.float32 and resumed.times.size == 2
+    whole = simulate(model, state, TIMES, solver=TEN)
+    with pytest.raises(ZeroDivisionError):
+        simulate(model, state, TIMES, solver=TEN, checkpoint=tmp_path, watch=lambda t: 1 / (t < 0.001))
+    resumed = simulate(model, state, TIMES, solver=TEN, checkpoint=tmp_path)
+    assert resumed.states.position.dtype == np.float32 and resumed.times.size == 3
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
-    types = [[(x.dtype, x.weak_type) for x in jax.tree.leaves(r.end)] for r in (resumed, whole)]
+    types = [[(x.dtype, x.weak_type) for x in jax.tree.leaves(r.progress)] for r in (resumed, whole)]
     assert types[0] == types[1]
 
 
 def test_states_of_another_time_or_run_are_refused(tmp_path):
     two_grains(tmp_path / "one")
-    evolve(TWO, HIGH, [0.001, 0.003], ConstantStep(1e-4), checkpoint=tmp_path / "other")
+    simulate(TWO, HIGH, [0.0, 0.001, 0.003], solver=TEN, checkpoint=tmp_path / "other")
     state = (tmp_path / "one" / "state_00000").read_bytes()
     for foreign in ((tmp_path / "one" / "state_00001"), (tmp_path / "other" / "state_00000")):
         (tmp_path / "one" / "state_00000").write_bytes(foreign.read_bytes())

@@ -19,7 +19,7 @@ from difsim.saving import digest
 from difsim.shape import AbstractAmplitude, AbstractSDF
 from difsim.sph import AbstractCorrection, AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath
 from difsim.sph.soil import AbstractCone
-from difsim.stepping import AbstractStep
+from difsim.stepping import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [
@@ -32,7 +32,7 @@ KINDS = [
         AbstractClump,
     ),
     *(AbstractGrainLaw, AbstractField, AbstractParticles, AbstractSDF, AbstractAmplitude, AbstractCorrection),
-    *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractStep),
+    *(AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath, AbstractCone, AbstractSolver),
 ]
 
 

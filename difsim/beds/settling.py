@@ -9,13 +9,14 @@ import numpy as np
 
 from difsim.dem import Grains, GrainsState
 from difsim.status import Status
-from difsim.stepping import CourantStep, Progress, describe, onward, start
+from difsim.stepping import Courant, Progress, failure, initialise, simulate
 from difsim.typing import Scalar
 
 REST = 1e-6  # of M g d: the kinetic energy of a bed at rest; one grain of 10 000 that falls d/100 has as much
 LOOK = 0.5  # of √(d/g): how long a bed is left alone between looks; a grain that nothing holds falls d/8
 LOOKS = 1000
-COURANT, SKIN, MAX_STEPS = 0.7, 0.1, 100_000_000
+SOLVER = Courant(0.7, max_steps=100_000_000)
+SKIN = 0.1  # of the lists: beds move little
 
 
 @dataclass
@@ -24,14 +25,13 @@ class Settling:
 
     model: Grains
     progress: Progress
-    slack: float = 1.0
 
     @classmethod
     def of(cls, grains: Grains, state: GrainsState, share: float) -> "Settling":
         """From `state`, with room in its list for what there will be in `share` of the height: each time that a
         list runs out of room costs a compilation."""
         pressed = eqx.tree_at(lambda s: s.position, state, state.position * jnp.array([[1.0], [1.0], [share]]))
-        progress = start(grains, pressed, skin=SKIN)
+        progress = initialise(grains, pressed, skin=SKIN)
         return cls(grains, eqx.tree_at(lambda p: p.motion.state.position, progress, state.position))
 
     @property
@@ -46,11 +46,11 @@ class Settling:
 
     def on(self, seconds: float) -> None:
         """**Raises:** RuntimeError where a step fails."""
-        until = float(self.progress.motion.time) + seconds
-        step = CourantStep(COURANT)
-        self.progress, self.slack = onward(self.model, self.progress, until, step, MAX_STEPS, SKIN, self.slack)
-        if self.progress.status != Status.OK:
-            raise RuntimeError(f"a bed that settles: {describe(self.progress)}")
+        end = float(self.progress.motion.time) + seconds
+        run = simulate(self.model, self.progress, [end], solver=SOLVER, save=lambda _: (), throw=False)
+        if run.status != Status.OK:
+            raise RuntimeError(f"a bed that settles: {failure(run)}")
+        self.progress = run.progress
 
     def rest(self, size: float, seen: Callable[[float], None]) -> None:
         """On until it rests; `size` d is the mean diameter, m; `seen(unrest)` is called at each look.

@@ -154,8 +154,12 @@ class Grains(AbstractParticles):
         sub_spheres = (clump.spheres(at) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), grains, *sub_spheres)
 
-    def places(self, state: GrainsState) -> Float[Array, "3 m"]:
+    def positions(self, state: GrainsState) -> Float[Array, "3 m"]:
         return self.spheres(state).position
+
+    def fastest(self, state: GrainsState) -> tuple[Scalar, Scalar]:
+        spheres = self.spheres(state)
+        return jnp.sqrt(jnp.max(_squares(spheres.velocity))), jnp.sqrt(jnp.max(_squares(spheres.spin)))
 
     def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
         width = 2 * skin * float(jnp.max(self.radius))
@@ -167,14 +171,14 @@ class Grains(AbstractParticles):
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
-        state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._carried(state, near))
+        state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
         return GrainsMotion(time, *self._pushed(state, jnp.zeros_like(self.density)))
 
     def memory(self, motion: GrainsMotion) -> Memory:
         return motion.state.pairs, motion.state.walls
 
-    def carried(self, motion: GrainsMotion, near: Near) -> Memory:
-        return self._carried(motion.state, near)
+    def remapped_memory(self, motion: GrainsMotion, near: Near) -> Memory:
+        return self._remapped(motion.state, near)
 
     def with_memory(self, motion: GrainsMotion, memory: Memory) -> GrainsMotion:
         return eqx.tree_at(lambda m: (m.state.pairs, m.state.walls), motion, memory)
@@ -209,10 +213,13 @@ class Grains(AbstractParticles):
         """Each law, with effective radius m and mass kg, and depth m, of its stiffest contact that there can be."""
         spheres, rates = self.spheres(motion.state), motion.rates
         loads = zip(self.clumps, rates.clumps, strict=True)
-        pulls = [jnp.sqrt(jnp.max(_squares(rates.velocity))), *(clump.acceleration(load) for clump, load in loads)]
+        pulls = [
+            safe.sqrt(jnp.max(_squares(rates.velocity))),
+            *(clump.acceleration(load) for clump, load in loads),
+        ]
         least = jnp.min(spheres.radius)
         fastest = jnp.max(_squares(spheres.velocity))
-        speed = 2 * jnp.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
+        speed = 2 * safe.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
         lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
         radius, mass = 0.5 * least, 0.5 * lightest
         return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
@@ -222,9 +229,9 @@ class Grains(AbstractParticles):
         spheres = self.spheres(motion.state)
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
-    def beyond(self, motion: GrainsMotion) -> Bool[Array, " m"]:
+    def outside_validity(self, motion: GrainsMotion) -> Bool[Array, " m"]:
         """A sphere that is in another or in a wall by more than half of the smaller radius."""
-        return jnp.arange(self.places(motion.state).shape[1]) == motion.rates.too_deep
+        return jnp.arange(self.positions(motion.state).shape[1]) == motion.rates.too_deep
 
     def energy(self, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
@@ -246,7 +253,7 @@ class Grains(AbstractParticles):
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
 
-    def _carried(self, state: GrainsState, near: Near) -> Memory:
+    def _remapped(self, state: GrainsState, near: Near) -> Memory:
         walls = remembered_by_walls(state.walls, near.at_walls, near.pairs.radius.size)
         return remembered_by_pairs(state.pairs, near.pairs), walls
 

@@ -152,6 +152,11 @@ class Pair(eqx.Module):
         )
         return self.kinetic_energy(inner)
 
+    def potential_energy(self, state: PairState) -> Scalar:
+        """Energy of both in the uniform gravity, J."""
+        first, second = self.first.body.mass * state.first.position, self.second.body.mass * state.second.position
+        return -self.gravity @ (first + second)
+
     def momentum(self, state: PairState) -> Vec3:
         """N s."""
         return self.first.body.mass * state.first.velocity + self.second.body.mass * state.second.velocity

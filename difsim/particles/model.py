@@ -24,20 +24,24 @@ class AbstractParticles(eqx.Module):
         """The list for `state`, on the host: it sees further than the model's reach by the share `skin` of it, and
         has room for `slack` times what it holds now."""
 
-    def places(self, state: Any) -> Float[Array, "d n"]:
-        """Where the particles of the list are, m."""
+    def positions(self, state: Any) -> Float[Array, "d n"]:
+        """The positions of the particles of the list, m."""
         return state.position
+
+    @abstractmethod
+    def fastest(self, state: Any) -> tuple[Scalar, Scalar]:
+        """The largest speed m/s and the largest spin rad/s of particles that move freely."""
 
     @abstractmethod
     def begin(self, time: Scalar, state: Any, near: Any) -> Any:
         """The motion that starts from `state` at `time` s."""
 
     def memory(self, motion: Any) -> Any:
-        """What of a motion belongs to the pairs of a list; nothing, unless pairs remember."""
+        """The part of a motion that belongs to the pairs of a list; nothing, unless pairs remember."""
         return ()
 
-    def carried(self, motion: Any, near: Any) -> Any:
-        """That memory, in its place in a new list."""
+    def remapped_memory(self, motion: Any, near: Any) -> Any:
+        """That memory in the order of the pairs of a new list."""
         return ()
 
     def with_memory(self, motion: Any, memory: Any) -> Any:
@@ -57,8 +61,8 @@ class AbstractParticles(eqx.Module):
         """Particles whose state is not finite."""
 
     @abstractmethod
-    def beyond(self, motion: Any) -> Bool[Array, " n"]:
-        """Particles that are past what the law holds for."""
+    def outside_validity(self, motion: Any) -> Bool[Array, " n"]:
+        """Particles that are outside the validity of their law."""
 
 
 class AbstractEstimating(AbstractParticles):

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from difsim import safe
 from difsim.particles import AbstractEstimating, Neighbours, pair_sums, stacked, upper
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
@@ -126,6 +127,10 @@ class Continuum(AbstractEstimating):
         reach = float(self.reach)
         return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
 
+    def fastest(self, state: ContinuumState) -> tuple[Scalar, Scalar]:
+        squares = jnp.where(self.rigid, 0.0, jnp.sum(state.velocity**2, axis=0))
+        return jnp.sqrt(jnp.max(squares)), jnp.zeros_like(squares[0])
+
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._slipping(time, self._placed(time, state), neighbours)
         return ContinuumMotion(time, state, self.field(state, neighbours))
@@ -165,7 +170,7 @@ class Continuum(AbstractEstimating):
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
-        speed = jnp.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)))
+        speed = safe.sqrt(jnp.max(jnp.sum(motion.state.velocity**2, axis=0)))
         sound = jnp.maximum(self.material.sound, self.viscosity.sound)
         viscous = 0.6 * (self.viscosity.alpha * self.viscosity.sound + self.viscosity.beta * speed)
         return 0.5 * self.kernel.h / (sound + viscous + speed)
@@ -175,7 +180,7 @@ class Continuum(AbstractEstimating):
         each = jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)) + state.density
         return ~jnp.isfinite(each)
 
-    def beyond(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
+    def outside_validity(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
         """Where the density has doubled or is a tenth; loose grains have half of it."""
         ratio = motion.state.density / self.material.density
         return (ratio <= 0.1) | (ratio >= 2.0)

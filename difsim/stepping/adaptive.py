@@ -151,7 +151,9 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
         }
     else:
         guard = ending
-    contacts, per_contact = (0, jnp.asarray(jnp.inf)) if near is None else (guard.contacts, guard.steps_per_contact)
+    contacts, per_contact = (
+        (0, jnp.asarray(jnp.inf)) if near is None else (guard.contacts, guard.steps_per_contact)
+    )
     status = status_of(solution.result, per_contact, choice.solver.resolve)
     if rules.rest is not None:
         status = jnp.where((status <= Status.UNDER_RESOLVED) & ~ended, int(Status.UNSETTLED), status)

@@ -6,6 +6,8 @@ within it, and the root of the gap is found. Touch is then an implicit function 
 differentiated as such; the search is not.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,47 +17,44 @@ from jaxtyping import Array, Float, Int
 from difsim import rotation, safe
 from difsim.body import attitude_is_unit, require_attitude
 from difsim.dynamics import ContactEpisode, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
-from difsim.status import Status, raise_unless_ok
+from difsim.status import Status
+from difsim.stepping.solution import Solution, Stats
+from difsim.stepping.stops import MaxImpacts
 from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
 _ROOT = 1e-13  # of the radius: the gap that is left at touch
+CONTACTS = MaxImpacts(4)  # where no rule is given
 
 
-class Collision(eqx.Module):
-    """How two bodies met.
+class Impacts(eqx.Module):
+    """Where and how two stones met.
 
-    `times` [T] s and `states` there; of each contact, in order, the time of touch `contact_times` [I] s (inf for
-    those that did not happen), `points` [I, 3] m, unit `normals` [I, 3] from the first body to the second and
-    `impulses` [I, 3] N s on the second; `contacts`, their number; `status`.
-
-    `energy_restitution`, the kinetic energy after the last contact over that before the first, in the frame of the
-    states; `energy_restitution_cm`, the same in the frame of the common centre of mass; `normal_restitution`, the
-    speed of parting over that of approach after the first contact, along its normal, of the material that touched;
-    all three NaN where the bodies did not meet.
+    For each contact, in order: the time of touch `times` [I] s (inf for those that did not happen), `points` [I, 3] m,
+    unit `normals` [I, 3] from the first body to the second and `impulses` [I, 3] N s on the second; `count`, the
+    number of contacts. Before the first contact and after the last one: `kinetic_energy` [2] J in the frame of the
+    states, and `kinetic_energy_cm` [2] J in that of the common centre of mass. `normal_speed` [2] m/s of approach
+    before the first contact and of parting after it, along its normal, of the material that touched.
     """
 
-    times: Float[Array, " T"]
-    states: PairState
-    contact_times: Float[Array, " I"]
+    times: Float[Array, " I"]
     points: Float[Array, "I 3"]
     normals: Float[Array, "I 3"]
     impulses: Float[Array, "I 3"]
-    contacts: Int[Array, ""]
-    energy_restitution: Scalar
-    energy_restitution_cm: Scalar
-    normal_restitution: Scalar
-    status: Int[Array, ""]
+    count: Int[Array, ""]
+    kinetic_energy: Float[Array, "2"]
+    kinetic_energy_cm: Float[Array, "2"]
+    normal_speed: Float[Array, "2"]
 
     @property
-    def contact_time(self) -> Scalar:
+    def time(self) -> Scalar:
         """Time of the first touch, s."""
-        return self.contact_times[..., 0]
+        return self.times[..., 0]
 
     @property
     def point(self) -> Vec3:
-        """Where they touch first, m."""
+        """Point of the first touch, m."""
         return self.points[..., 0, :]
 
     @property
@@ -69,43 +68,55 @@ class Collision(eqx.Module):
         return self.impulses[..., 0, :]
 
     @property
-    def ok(self) -> Array:
-        return self.status == Status.OK
+    def energy_restitution(self) -> Scalar:
+        """Kinetic energy after the last contact over that before the first; NaN where the bodies did not meet."""
+        return self._of_those_that_met(self.kinetic_energy)
+
+    @property
+    def energy_restitution_cm(self) -> Scalar:
+        """The same ratio in the frame of the common centre of mass."""
+        return self._of_those_that_met(self.kinetic_energy_cm)
+
+    @property
+    def normal_restitution(self) -> Scalar:
+        """Speed of parting over that of approach at the first contact; NaN where the bodies did not meet."""
+        return self._of_those_that_met(self.normal_speed)
+
+    def _of_those_that_met(self, pair: Float[Array, "2"]) -> Scalar:
+        # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
+        return jnp.where(self.count > 0, safe.divide(pair[..., 1], pair[..., 0]), jnp.nan)
 
 
-def collide(pair: Pair, state: PairState, times, contacts: int = 4, throw: bool = True) -> Collision:
-    """Fly two bodies from `state` at `times[0]` to the last of the times, through at most `contacts` contacts.
+def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None = None) -> Solution:
+    """Fly two bodies from `state` at `times[0]` to the last of the times, through their contacts.
 
     Derivatives by anything but the meshes are forward ones (`jax.jacfwd`, `jax.jvp`); it may be batched by `vmap`,
     or faster on a CPU by `jax.lax.map`.
 
-    The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other,
-    IMPACT_LIMIT where they touch again after the last contact, STEP_LIMIT where a search or a contact needs too
+    The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other, IMPACT_LIMIT
+    where they touch again after the last contact that is allowed, STEP_LIMIT where a search or a contact needs too
     many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, INVALID_STATE for an attitude
     that is no unit quaternion and INVALID_MODEL for a parameter that is out of range (inside `jit`, where neither
     can be refused), NOT_FINITE.
 
-    **Arguments:** `pair`; `state`; `times` [T] s, increasing; `contacts` ≥ 1; `throw`: raise `RuntimeError` when
-    the status is not OK (inside `jit` nothing can be raised: read the status).
-    **Raises:** `ValueError` for times that do not increase, no contacts, attitudes that are no unit quaternions,
-    and bodies that overlap at the start.
+    **Arguments:** `pair`; `state`; `times` [T] s, increasing; `until`, how many contacts there may be, 4 unless given.
+    **Returns:** the solution with its `impacts`, and with the `energy` [T] J of both: "kinetic" and "potential". Its
+    status is not raised here.
+    **Raises:** ValueError for times that do not increase, attitudes that are no unit quaternions,
+    and where it is known that the bodies overlap at the start.
     """
-    times = instants(times, "collide")
-    require_attitude("collide", state)
-    if contacts < 1:
-        raise ValueError(f"collide: contacts = {contacts} must be at least 1")
+    times = instants(times, "simulate")
+    require_attitude("simulate", state)
+    until = CONTACTS if until is None else until
     # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
     pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
-    result = _collide(pair, state, times, contacts)
-    if is_known(result.status):
-        if throw and result.status == Status.INSIDE:
-            raise ValueError(
-                f"collide: the bodies overlap at the start, with their centres at {state.first.position} and "
-                f"{state.second.position} m: start them apart"
-            )
-        if throw:
-            raise_unless_ok(result.status)
-    return result
+    solution = _collide(pair, state, times, until.count)
+    if is_known(solution.status) and solution.status == Status.INSIDE:
+        raise ValueError(
+            f"simulate: the bodies overlap at the start, with their centres at {state.first.position} and "
+            f"{state.second.position} m: start them apart"
+        )
+    return solution
 
 
 class _Search(eqx.Module):
@@ -120,7 +131,7 @@ class _Search(eqx.Module):
 
 
 @eqx.filter_jit
-def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Collision:
+def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Solution:
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
 
@@ -153,13 +164,21 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         status = jnp.maximum(status, jnp.where(episode.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
         status = jnp.maximum(status, jnp.where(episode.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
         after = touch + episode.duration
-        return (after, episode.state, episode.normal, hit, recorded, status), (touch, touched, episode, after, hit)
+        return (after, episode.state, episode.normal, hit, recorded, status), (
+            touch,
+            touched,
+            episode,
+            after,
+            hit,
+            found.steps,
+        )
 
     nowhere = jnp.full((times.shape[0], flat.size), jnp.nan, flat.dtype)
     towards = safe.unit(state.second.position - state.first.position)
     begin = (times[0], state, towards, jnp.asarray(True), nowhere, jnp.asarray(int(Status.OK)))
     (_, last, _, _, recorded, status), out = jax.lax.scan(arc, begin, jnp.arange(contacts + 1))
-    touch, touched, episodes, after, happened = jax.tree.map(lambda x: x[:-1], out)
+    *out, searched = out
+    touch, touched, episodes, after, happened = jax.tree.map(lambda x: x[:-1], tuple(out))
     missed = (status == int(Status.OK)) & ~happened[0]
     status = jnp.where(missed, int(Status.NO_CONTACT), status)
 
@@ -172,22 +191,30 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid(pair), status, int(Status.INVALID_MODEL))
 
-    first = jax.tree.map(lambda x: x[0], (touched, episodes))
-    before = first[0]
-    # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
-    met = lambda ratio: jnp.where(happened[0], ratio, jnp.nan)  # noqa: E731
-    return Collision(
-        times=times,
-        states=jax.vmap(unravel)(states),
-        contact_times=jnp.where(happened, touch, jnp.inf),
+    before, episode = jax.tree.map(lambda x: x[0], (touched, episodes))
+    ends = jax.tree.map(lambda *x: jnp.stack(x), before, last)
+    impacts = Impacts(
+        times=jnp.where(happened, touch, jnp.inf),
         points=episodes.point,
         normals=episodes.normal,
         impulses=episodes.impulse,
-        contacts=jnp.sum(happened),
-        energy_restitution=met(safe.divide(pair.kinetic_energy(last), pair.kinetic_energy(before))),
-        energy_restitution_cm=met(safe.divide(pair.kinetic_energy_cm(last), pair.kinetic_energy_cm(before))),
-        normal_restitution=met(_normal_restitution(pair, *first)),
+        count=jnp.sum(happened),
+        kinetic_energy=jax.vmap(pair.kinetic_energy)(ends),
+        kinetic_energy_cm=jax.vmap(pair.kinetic_energy_cm)(ends),
+        normal_speed=_normal_speeds(before, episode),
+    )
+    states = jax.vmap(unravel)(states)
+    return Solution(
+        times=times,
+        states=states,
+        last=jax.tree.map(lambda x: x[-1], states),
         status=status,
+        stats=Stats(jnp.sum(searched), contacts=impacts.count),
+        energy={
+            "kinetic": jax.vmap(pair.kinetic_energy)(states),
+            "potential": jax.vmap(pair.potential_energy)(states),
+        },
+        impacts=impacts,
     )
 
 
@@ -288,8 +315,8 @@ def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
     return jax.lax.scan(sample, (times[0], first), times)[1]
 
 
-def _normal_restitution(pair: Pair, before: PairState, episode: ContactEpisode) -> Scalar:
-    """-n̂·u after over n̂·u before, of the two material points that were at the point of touch."""
+def _normal_speeds(before: PairState, episode: ContactEpisode) -> Float[Array, "2"]:
+    """Speeds m/s of approach and of parting of the two material points that were at the point of touch."""
 
     def speed(was, now):
         local = rotation.inverse_rotate(was.attitude, episode.point - was.position)
@@ -298,4 +325,4 @@ def _normal_restitution(pair: Pair, before: PairState, episode: ContactEpisode) 
     (first, first_after), (second, second_after) = map(
         speed, (before.first, before.second), (episode.state.first, episode.state.second)
     )
-    return -safe.divide(second_after - first_after, second - first)
+    return jnp.stack([first - second, second_after - first_after])

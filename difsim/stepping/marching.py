@@ -1,4 +1,9 @@
-"""Many particles, step by step: neighbour lists made again in time, and a stop where something is wrong."""
+"""Steps of many particles: neighbour lists are made again in time, and a step that goes wrong ends the run.
+
+A run is a `Progress` that goes from step to step. There are three loops over steps: `advance` for values and forward
+derivatives, `fixed_steps` for both kinds of derivatives of a known number of steps, and `checkpointed_steps` for
+reverse derivatives of an unknown number.
+"""
 
 from abc import abstractmethod
 from typing import Any
@@ -11,50 +16,21 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.body import require_attitude
 from difsim.particles import SLACK, AbstractParticles
 from difsim.status import Status
-from difsim.typing import Scalar, number, require
+from difsim.stepping.stops import AtRest
+from difsim.typing import Scalar, number
 
-
-class AbstractStep(eqx.Module):
-    """How a run of particles goes on in time."""
-
-    @abstractmethod
-    def once(self, model: AbstractParticles, progress: "Progress", left: Scalar) -> "Progress":
-        """One step further, of `left` s at most, with a list that is not stale; where it fails, the same progress
-        with its status. Under jit."""
-
-
-class ConstantStep(AbstractStep):
-    """Always `dt` s. **Raises:** ValueError for dt ≤ 0."""
-
-    tag = "constant-step"
-    dt: Scalar = number()
-
-    def __check_init__(self):
-        require(self.dt > 0, f"ConstantStep: dt = {self.dt} s must be positive")
-
-    def once(self, model, progress, left):
-        return stepped(model, progress, within(self.dt, left))
-
-
-class CourantStep(AbstractStep):
-    """`courant` times the model's longest stable step. **Raises:** ValueError for courant outside (0, 1]."""
-
-    tag = "courant-step"
-    courant: Scalar = number(default=0.5)
-
-    def __check_init__(self):
-        inside = (self.courant > 0) & (self.courant <= 1)
-        require(inside, f"CourantStep: courant = {self.courant} must be in (0, 1]")
-
-    def once(self, model, progress, left):
-        return stepped(model, progress, within(self.courant * model.stable_time_step(progress.motion), left))
+SKIN = 0.2  # of the reach: longer lists cost more than making them anew
+MORE_ROOM = 1.3  # by which an overflow raises the slack of a list: a second overflow soon after is rare
 
 
 class Progress(eqx.Module):
-    """Where a run of particles is.
+    """The place of a run of particles, from which it goes on bit for bit.
 
-    `motion` of the model after `steps`, the last sound one; `status` (`difsim.stepping.Status`) tells what stopped
-    it, and `particle` which one did (-1: none, or all together); `trial` s: what `ErrorControlledStep` tries next.
+    `motion` of the model after `steps`, the last sound one; `neighbours`, the list of who may meet whom, which sees
+    further than the model's reach by the share `skin` of it, and was made with more room `lists` times; `status`, a
+    `difsim.Status`, tells what ended the run, and `particle` which one did (-1: none, or all together); `trial` s,
+    the step that error control tries next; `rest_time` s since when all particles are at rest (inf while they move,
+    or where nobody asked).
     """
 
     motion: Any
@@ -63,26 +39,84 @@ class Progress(eqx.Module):
     status: Int[Array, ""]
     particle: Int[Array, ""]
     trial: Scalar
+    rest_time: Scalar
+    lists: Int[Array, ""]
+    skin: Scalar = number()
+
+    def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
+        """The beginning of another run of as many particles, with the room of this one's neighbour list. Under jit.
+
+        **Arguments:** `model`; `state` of it at `time` s.
+        **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
+        """
+        near = self.neighbours.made(model.positions(state))
+        return begun(model, state, time, near, self.skin, self.lists)
 
 
-def start(
-    model: AbstractParticles, state: Any, time: float = 0.0, skin: float = 0.2, slack: float = SLACK
+def initialise(
+    model: AbstractParticles, state: Any, time: float = 0.0, skin: float = SKIN, slack: float = SLACK
 ) -> Progress:
-    """The beginning of a run. On the host: the neighbour list gets its capacity here.
+    """The beginning of a run of particles. On the host: the neighbour list gets its capacity here.
 
-    **Arguments:** `state` of the model at `time` s; `skin`: by which share of the reach the list sees further, so
-    that it lasts for some steps; `slack`: how much more room it has than it needs now.
+    `simulate` does this by itself. Call it where a run is made inside `jit`, where no list can get more room, or to
+    choose the list's room.
+
+    **Arguments:** `model`; `state` of it at `time` s; `skin`, by which share of the reach the list sees further, so
+    that it lasts for some steps; `slack`, how many times as much room it has as it needs now.
+    **Returns:** the beginning.
     **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
     require_attitude("a run of particles", state)
-    return begun(model, state, time, model.allocate(state, skin, slack))
+    return begun(model, state, time, model.allocate(state, skin, slack), skin)
 
 
-def begun(model: AbstractParticles, state: Any, time: float, neighbours: Any) -> Progress:
-    """`start` with a list that is there."""
+def begun(model: AbstractParticles, state: Any, time: Any, neighbours: Any, skin: Any, lists: Any = 0) -> Progress:
+    """`initialise` with a list that is there."""
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
+    zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
+    lists = jnp.asarray(lists, jnp.int32)
+    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin)
+
+
+def with_room(model: AbstractParticles, progress: Progress) -> Progress:
+    """`progress` with a larger list in place of one that ran out of room. On the host."""
+    lists = progress.lists + 1
+    slack = MORE_ROOM ** (1 + int(lists))
+    roomy = model.allocate(progress.motion.state, float(progress.skin), slack)
     zero = jnp.asarray(0, jnp.int32)
-    return Progress(motion, neighbours, zero, zero, zero - 1, jnp.full_like(motion.time, jnp.inf))
+    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, roomy))
+    return eqx.tree_at(
+        lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
+        progress,
+        (motion, roomy, zero, zero - 1, lists),
+    )
+
+
+class AbstractRule(eqx.Module):
+    """A rule for the length of the next step."""
+
+    @abstractmethod
+    def once(self, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
+        """One step further, of `left` s at most, with a list that is not stale; where it fails, the same progress
+        with its status. Under jit."""
+
+
+class EqualSteps(AbstractRule):
+    """Steps of `dt` s."""
+
+    dt: Scalar = number()
+
+    def once(self, model, progress, left):
+        return stepped(model, progress, within(self.dt, left))
+
+
+class StableSteps(AbstractRule):
+    """Steps of `fraction` of the longest stable one."""
+
+    fraction: Scalar = number()
+
+    def once(self, model, progress, left):
+        return stepped(model, progress, within(self.fraction * model.stable_time_step(progress.motion), left))
 
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
@@ -91,35 +125,35 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     Where it fails: the same progress with its status.
     """
     motion = model.step(progress.motion, progress.neighbours, dt)
-    nonfinite, beyond = model.nonfinite(motion), model.beyond(motion)
+    nonfinite, outside = model.nonfinite(motion), model.outside_validity(motion)
     too_long = dt > model.stable_time_step(progress.motion)
     status = jnp.select(
-        [progress.neighbours.overflow, too_long, jnp.any(nonfinite), jnp.any(beyond)],
+        [progress.neighbours.overflow, too_long, jnp.any(nonfinite), jnp.any(outside)],
         [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE), int(Status.BEYOND_LAW)],
     )
-    guilty = [jnp.argmax(nonfinite), jnp.argmax(beyond)]
+    guilty = [jnp.argmax(nonfinite), jnp.argmax(outside)]
     particle = jnp.select([status == Status.NOT_FINITE, status == Status.BEYOND_LAW], guilty, -1)
-    return moved(progress, motion, status, particle)
+    return accepted(progress, motion, status, particle)
 
 
-def listed(model: AbstractParticles, progress: Progress) -> Progress:
+def with_updated_neighbours(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with its list made anew where particles have moved too far for it. Under jit."""
     # Not the whole motion, which derivatives would carry through the `cond`.
-    places, memory = model.places(progress.motion.state), model.memory(progress.motion)
+    positions, memory = model.positions(progress.motion.state), model.memory(progress.motion)
 
     def anew():
-        made = progress.neighbours.made(places)
-        found = model.carried(progress.motion, made)
+        made = progress.neighbours.made(positions)
+        found = model.remapped_memory(progress.motion, made)
         # A list without room leaves out pairs, and would make the motion forget them.
         return made, jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), found, memory)
 
-    stale = progress.neighbours.is_stale(places)
+    stale = progress.neighbours.is_stale(positions)
     near, memory = jax.lax.cond(stale, anew, lambda: (progress.neighbours, memory))
     motion = model.with_memory(progress.motion, memory)
     return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near))
 
 
-def moved(
+def accepted(
     progress: Progress,
     motion: Any,
     status: Int[Array, ""],
@@ -146,41 +180,58 @@ def within(dt: Scalar, left: Scalar) -> Scalar:
     return jnp.where(dt >= left * (1 - 1e-9), left, dt)
 
 
+def has_rested(progress: Progress, at_rest: AtRest | None) -> Bool[Array, ""] | bool:
+    """Whether all particles have been at rest for as long as the rule wants; False without a rule."""
+    return False if at_rest is None else progress.motion.time - progress.rest_time >= at_rest.hold
+
+
+def _watched(model: AbstractParticles, progress: Progress, at_rest: AtRest | None) -> Progress:
+    """`progress` with the time since when its particles are at rest, where there is a rule."""
+    if at_rest is None:
+        return progress
+    speed, spin = model.fastest(jax.lax.stop_gradient(progress.motion.state))
+    slow = (speed < at_rest.speed) & (spin < at_rest.spin)
+    since = jnp.where(slow, jnp.minimum(progress.rest_time, jax.lax.stop_gradient(progress.motion.time)), jnp.inf)
+    return eqx.tree_at(lambda p: p.rest_time, progress, since)
+
+
 @eqx.filter_jit
 def advance(
     model: AbstractParticles,
     progress: Progress,
     until: Float[Array, ""],
-    step: AbstractStep,
-    limit: Int[Array, ""],
+    rule: AbstractRule,
+    last: Int[Array, ""],
+    at_rest: AtRest | None = None,
 ) -> Progress:
-    """On to the time `until` s, or until `limit` more steps are made, or until something is wrong.
+    """On to the time `until` s, or until the step number `last`, or to rest, or until something is wrong.
 
-    The last step is shortened to end at `until`. Values only: the number of steps is not known beforehand.
+    The last step is shortened to end at `until`. The number of steps is not known beforehand: derivatives are
+    forward ones only.
     """
-    last = progress.steps + limit
 
     def goes_on(p):
-        return (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
+        on = (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
+        return on if at_rest is None else on & ~has_rested(p, at_rest)
 
     def fresh(p):
-        return goes_on(p) & ~p.neighbours.is_stale(model.places(p.motion.state))
+        return goes_on(p) & ~p.neighbours.is_stale(model.positions(p.motion.state))
 
     def one(p):
-        return step.once(model, p, until - p.motion.time)
+        return _watched(model, rule.once(model, p, until - p.motion.time), at_rest)
 
     def some(p):
-        # Listed here and not at each step: what goes through a `cond` is copied.
-        p = listed(model, p)
-        # A place that is not finite is stale at once again: without this the loops would never end.
+        # The list is updated here and not at each step: what goes through a `cond` is copied.
+        p = with_updated_neighbours(model, p)
+        # A position that is not finite is stale at once again: without this the loops would never end.
         lost = ~fresh(p) & goes_on(p)
         p = eqx.tree_at(lambda p: p.status, p, jnp.where(lost, int(Status.NOT_FINITE), p.status).astype(jnp.int32))
         return jax.lax.while_loop(fresh, one, p)
 
-    return jax.lax.while_loop(goes_on, some, progress)
+    return jax.lax.while_loop(goes_on, some, _watched(model, progress, at_rest))
 
 
-def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
+def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
     """`steps` steps of `dt` s: under jit, with forward and reverse derivatives.
 
     Reverse mode keeps the motions at √steps places and makes those between them again.
@@ -188,7 +239,7 @@ def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) 
     inner = max(1, round(steps**0.5))
 
     def one(p, _):
-        return stepped(model, listed(model, p), dt), None
+        return stepped(model, with_updated_neighbours(model, p), dt), None
 
     @jax.checkpoint
     def some(p, _):
@@ -196,3 +247,29 @@ def march(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) 
 
     progress = jax.lax.scan(some, progress, length=steps // inner)[0]
     return jax.lax.scan(one, progress, length=steps % inner)[0]
+
+
+def checkpointed_steps(
+    model: AbstractParticles,
+    progress: Progress,
+    until: Float[Array, ""],
+    rule: AbstractRule,
+    last: Int[Array, ""],
+    at_rest: AtRest | None,
+    checkpoints: int,
+) -> Progress:
+    """`advance` with reverse derivatives: motions at `checkpoints` places are kept, those between are made again."""
+    values, static = eqx.partition(_watched(model, progress, at_rest), eqx.is_array)
+
+    def goes_on(values):
+        p = eqx.combine(values, static)
+        on = (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
+        return on & ~jnp.asarray(has_rested(p, at_rest))
+
+    def one(values):
+        p = with_updated_neighbours(model, eqx.combine(values, static))
+        p = _watched(model, rule.once(model, p, until - p.motion.time), at_rest)
+        return eqx.filter(p, eqx.is_array)
+
+    ended = eqx.internal.while_loop(goes_on, one, values, kind="checkpointed", checkpoints=checkpoints)
+    return eqx.combine(ended, static)

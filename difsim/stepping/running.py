@@ -1,7 +1,10 @@
-"""Long runs of particles, on the host: from time to time, with room made where lists overflow, resumable."""
+"""`simulate` of many particles.
+
+Without a derivative a run is made on the host, from time to time: a neighbour list that runs out of room gets more,
+and a run can be watched, and resumed from a folder. Derivatives, and all runs inside `jit`, have lists of fixed room.
+"""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,106 +12,280 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from difsim.particles import SLACK, AbstractParticles, Neighbours
-from difsim.saving import digest, read_arrays, write_arrays
+from difsim.particles import SLACK, AbstractParticles
+from difsim.saving import digest
 from difsim.status import Status
-from difsim.stepping.marching import AbstractStep, CourantStep, Progress, advance, begun, start
-from difsim.typing import require
+from difsim.stepping.checkpoint import Store
+from difsim.stepping.derivatives import AbstractDerivative, Reverse, Unrolled
+from difsim.stepping.error_control import rule_of
+from difsim.stepping.marching import (
+    SKIN,
+    Progress,
+    advance,
+    begun,
+    checkpointed_steps,
+    fixed_steps,
+    has_rested,
+    initialise,
+    with_room,
+    with_updated_neighbours,
+)
+from difsim.stepping.solution import Solution, Stats
+from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
+from difsim.stepping.stops import AtRest, AtSample
+from difsim.typing import Scalar, as_float, is_known, require
 
-MORE_ROOM = 1.3  # by which an overflow raises the slack of the list: a second overflow soon after is rare
-
-
-class Evolution(eqx.Module):
-    """States (or what was kept of them) of a run at `times` s, as numpy arrays with a leading axis of the times
-    that it reached.
-
-    `status` and `particle` tell what ended it before the last of the times asked for (OK: nothing did); `end`:
-    where it is now; `steps` made until each time; `lists`: how often a neighbour list ran out of room.
-    """
-
-    times: Float[np.ndarray, " t"]
-    states: Any
-    steps: Int[np.ndarray, " t"]
-    end: Progress
-    lists: int
-
-    @property
-    def status(self) -> Int[Array, ""]:
-        return self.end.status
-
-    @property
-    def particle(self) -> Int[Array, ""]:
-        return self.end.particle
+CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
 
 
-def evolve(
+def run_particles(
     model: AbstractParticles,
     state: Any,
     times: Any,
-    step: AbstractStep | None = None,
-    skin: float = 0.2,
-    slack: float = SLACK,
-    max_steps: int = 10_000_000,
-    checkpoint: Path | None = None,
-    watch: Callable[[float], None] | None = None,
-    throw: bool = True,
-    keep: Callable[[Any], Any] = lambda state: state,
-    until: Callable[[Any], bool] = lambda kept: False,
-) -> Evolution:
-    """Run particles from `state` at 0 s through `times`.
+    solver: AbstractSolver,
+    derivative: AbstractDerivative | None,
+    until: AtRest | AtSample | None,
+    save: Callable[[Any], Any] | None,
+    checkpoint: Path | None,
+    watch: Callable[[float], None] | None,
+) -> Solution:
+    """Run particles from `state` at `times[0]` through the later `times`.
 
-    **Arguments:** `state`, or a `Progress`, which goes on from its own time with its list; `times` [t], s,
-    rising; `step`: `CourantStep()` unless given; `skin`, `slack`: as `start`; `checkpoint`: a folder that keeps
-    the run after each of the times; a run that finds its own there goes on from it, to the same bits (its files
-    are plain arrays, see `difsim.saving`);
-    `watch(time)`: called at each of the times, for a progress bar; `throw`: whether a failure raises;
-    `keep(state)`: what is kept at each of the times, such as `lambda s: s.clumps` of a long run; `until(kept)`:
-    whether that is enough, and the run ends there.
-    **Raises:** ValueError for times that are not finite and rising from 0, or begin before the `Progress` does, or
-    a checkpoint that is damaged, of another run or of another `keep`; RuntimeError for a failure, with its time,
-    particle and remedy.
+    **Arguments:** `model`; `state`, or a `Progress`, which goes on from its own time with its list; `times` [T], s,
+    rising; `solver`, `Courant`, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of
+    `FixedSteps`, `Reverse()` of any solver, or None: values only, with neighbour lists that get more room when
+    they run out of it (inside `jit`: with lists of fixed room, and forward derivatives through the steps that were
+    taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times,
+    such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each of the times: a
+    run that finds its own there goes on from it, to the same bits (its files are plain arrays, see `difsim.saving`);
+    `watch(time)`, called at each of the times, for a progress bar.
+    **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
+    is not raised here.
+    **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
+    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`.
     """
+    on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
+    times = _rising(times, isinstance(state, Progress) and not isinstance(solver, FixedSteps))
+    if not on_host and not isinstance(state, Progress):
+        raise ValueError(
+            "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
+            "the Progress that it returns, or its restarted(model, state), as the state"
+        )
+    if on_host and derivative is None:
+        return _on_host(model, state, times, solver, until, save, checkpoint, watch)
+    if checkpoint is not None or watch is not None or isinstance(until, AtSample):
+        raise ValueError(
+            "simulate: checkpoint, watch and AtSample are of runs outside of `jit`, without a derivative"
+        )
+    progress = state if isinstance(state, Progress) else initialise(model, state, times[0])
+    _check_beginning(progress, times, solver)
+    times = jnp.asarray(times, progress.motion.time.dtype)
+    return _in_jit(model, progress, times, solver, derivative, until, save)
+
+
+def _rising(times: Any, one_is_enough: bool) -> Any:
+    """The times, which must be finite and rise if they are known."""
+    if not is_known(times):
+        return as_float(times)
     times = np.asarray(times, float)
-    rising = times.ndim == 1 and times.size > 0 and times[0] >= 0 and (np.diff(times) > 0).all()
+    rising = times.ndim == 1 and times.size > 1 - one_is_enough and (np.diff(times) > 0).all()
     if not (rising and np.isfinite(times).all()):
-        raise ValueError(f"evolve: times {times} s must be finite and rise, from 0 on")
-    step = CourantStep() if step is None else step
-    store = None if checkpoint is None else _Store(checkpoint, digest((model, state, times, step, skin)))
-    found = None if store is None else store.read(lambda: _outline(model, state, skin, slack), len(times), keep)
+        raise ValueError(
+            f"simulate: times {times} s must be two or more, finite and rising from the state's time on"
+        )
+    return times
+
+
+def _check_beginning(progress: Progress, times: Any, solver: AbstractSolver) -> None:
+    """Refuse times that begin before the run does, and equal steps from a time that is not that of the run."""
+    now, first = progress.motion.time, float(times[0]) if is_known(times) else times[0]
+    # Runs go forwards: the state now would pass for that of a time gone by. A run ends within a rounding.
+    gone = now * (1 - 1e-9) > first
+    require(~gone, f"simulate: times {times} s begin before {now} s, where the run is by now")
+    if isinstance(solver, FixedSteps):
+        rounding = 4 * jnp.finfo(now.dtype).eps + 1e-9
+        there = jnp.abs(now - first) <= rounding * jnp.abs(jnp.asarray(first))
+        require(
+            there, f"simulate: FixedSteps divides times {times} s, which must begin at {now} s, as the run does"
+        )
+
+
+def _on_host(
+    model: AbstractParticles,
+    state: Any,
+    times: Float[np.ndarray, " T"],
+    solver: AbstractSolver,
+    until: AtRest | AtSample | None,
+    save: Callable[[Any], Any] | None,
+    checkpoint: Path | None,
+    watch: Callable[[float], None] | None,
+) -> Solution:
+    def saved(progress):
+        state = progress.motion.state
+        return jax.tree.map(np.asarray, state if save is None else save(state))
+
+    at_rest = until if isinstance(until, AtRest) else None
+    store, found = None, None
+    if checkpoint is not None:
+        store = Store(checkpoint, digest((model, state, times, solver, at_rest)))
+        found = store.read(lambda: _outline(model, state), len(times), saved)
     if found is None:
-        first = state if isinstance(state, Progress) else start(model, state, 0.0, skin, slack)
-        # Runs go forwards: its state now would pass for that of a time gone by. A run ends within a rounding.
-        gone = first.motion.time * (1 - 1e-9) > float(times[0])
-        require(~gone, f"evolve: times {times} s begin before {first.motion.time} s, where the run is by now")
-        found = [], (first, [], 1.0)
-    states, (progress, steps, more) = found
-    for time in times[len(states) :]:
-        if states and until(states[-1]):
+        first = state if isinstance(state, Progress) else initialise(model, state, float(times[0]))
+        _check_beginning(first, times, solver)
+        found = [], first, []
+    states, progress, steps = found
+    earlier = int(state.steps) if isinstance(state, Progress) else 0
+    status = Status.OK
+    for i in range(len(states), len(times)):
+        if has_rested(progress, at_rest) or (
+            isinstance(until, AtSample) and states and until.condition(states[-1])
+        ):
             break
-        progress, more = onward(model, progress, float(time), step, max_steps, skin, more)
-        if progress.status != Status.OK:
+        progress, status = _onward(model, progress, times[max(i - 1, 0) : i + 1], solver, at_rest, earlier)
+        # A run that comes to rest between two times has no state at the later one.
+        if status != Status.OK or progress.motion.time < float(times[i]):
             break
-        states.append(_what(keep, progress))
+        states.append(saved(progress))
         steps.append(int(progress.steps))
         if store is not None:
-            store.write(states, progress, steps, more)
+            store.write(states, progress, steps)
         if watch is not None:
-            watch(float(time))
-    if throw and progress.status != Status.OK:
-        raise RuntimeError(describe(progress))
+            watch(float(times[i]))
+    if at_rest is not None and status == Status.OK and not has_rested(progress, at_rest):
+        status = Status.UNSETTLED
     stacked = jax.tree.map(_stacked, *states) if states else None
-    grown = round(float(np.log(more) / np.log(MORE_ROOM)))
-    return Evolution(times[: len(states)], stacked, np.asarray(steps, int), progress, grown)
+    return _solution(progress, at_rest, status, times[: len(states)], stacked, np.asarray(steps, int))
 
 
-def describe(progress: Progress) -> str:
-    """What stopped a run: the status, when, which particle, and the remedy."""
-    status = Status(int(progress.status))
+def _onward(
+    model: AbstractParticles,
+    progress: Progress,
+    span: Float[np.ndarray, " _"],
+    solver: AbstractSolver,
+    until: AtRest | None,
+    earlier: int,
+) -> tuple[Progress, Status]:
+    """On to the end of `span` s, with a larger neighbour list wherever the one there ran out of room; `earlier`
+    steps were made before this run."""
+    time = float(span[-1])
+    rule = rule_of(solver, time - float(span[0]), progress.motion.time.dtype)
+    last = earlier + _most_steps(solver, int(progress.steps) - earlier)
+    while True:
+        progress = advance(model, progress, jnp.asarray(time), rule, jnp.asarray(last), until)
+        if progress.status == Status.OVERFLOW:
+            progress = with_room(model, progress)
+            continue
+        cut = progress.status == Status.OK and progress.motion.time < time and not has_rested(progress, until)
+        return progress, Status.STEP_LIMIT if cut else Status(int(progress.status))
+
+
+def _most_steps(solver: AbstractSolver, made: Any) -> Any:
+    """The number of the last step that a run may make, which has `made` so many: equal steps have their own end."""
+    return made + 2 * solver.steps + 1 if isinstance(solver, FixedSteps) else solver.max_steps
+
+
+@eqx.filter_jit
+def _in_jit(
+    model: AbstractParticles,
+    progress: Progress,
+    times: Float[Array, " T"],
+    solver: AbstractSolver,
+    derivative: AbstractDerivative | None,
+    until: AtRest | None,
+    save: Callable[[Any], Any] | None,
+) -> Solution:
+    earlier = progress.steps
+    static = eqx.filter(progress, eqx.is_array, inverse=True)
+
+    def interval(values, ends):
+        progress = eqx.combine(values, static)
+        begin, end = ends
+        rule = rule_of(solver, end - begin, times.dtype)
+        last = earlier + _most_steps(solver, progress.steps - earlier)
+        match derivative:
+            case None:
+                progress = advance(model, progress, end, rule, last, until)
+            case Unrolled():
+                progress = fixed_steps(model, progress, rule.dt, solver.steps)
+            case Reverse():
+                kept = derivative.checkpoints or CHECKPOINTS
+                progress = checkpointed_steps(model, progress, end, rule, last, until, kept)
+        return eqx.filter(progress, eqx.is_array), seen(progress)
+
+    def seen(progress):
+        state = progress.motion.state
+        return state if save is None else save(state), progress.motion.time, progress.steps
+
+    # With equal steps the run is at the first of the times already.
+    begins = jnp.append(progress.motion.time, times[:-1])
+    spans = (times[:-1], times[1:]) if isinstance(solver, FixedSteps) else (begins, times)
+    values, first = eqx.filter(progress, eqx.is_array), seen(progress)
+    several = spans[1].shape[0] > 1 and isinstance(derivative, Reverse)
+    values, out = jax.lax.scan(jax.checkpoint(interval) if several else interval, values, spans)
+    if isinstance(solver, FixedSteps):
+        out = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), first, out)
+    progress = eqx.combine(values, static)
+    states, reached, steps = out
+    status = progress.status
+    if derivative is None or isinstance(derivative, Reverse):
+        rested = jnp.asarray(has_rested(progress, until))
+        cut = (progress.motion.time < times[-1]) & ~rested
+        late = int(Status.OK) if until is None else jnp.where(rested, int(Status.OK), int(Status.UNSETTLED))
+        late = jnp.where(cut, int(Status.STEP_LIMIT), late)
+        status = jnp.where(status == Status.OK, late, status)
+    return _solution(progress, until, status, reached, states, steps)
+
+
+def _solution(
+    progress: Progress, until: AtRest | None, status: Any, times: Any, states: Any, steps: Any
+) -> Solution:
+    rested = None if until is None else jnp.where(jnp.isfinite(progress.rest_time), progress.rest_time, jnp.nan)
+    return Solution(
+        times=times,
+        states=states,
+        last=progress.motion.state,
+        status=jnp.asarray(status, jnp.int32),
+        stats=Stats(jnp.asarray(steps), rest_time=rested, particle=progress.particle, lists=progress.lists),
+        progress=progress,
+    )
+
+
+def next_step(
+    model: AbstractParticles, progress: Progress, until: Scalar, solver: AbstractSolver | None = None
+) -> Progress:
+    """One step further, with the neighbour list updated where it is stale. Under jit.
+
+    It is for particles that move together with something else, such as a tool that they slow down.
+
+    **Arguments:** `model`; `progress`; `until` s, where the step ends at the latest; `solver`, `Courant()` unless
+    given.
+    **Returns:** the progress; where the step fails, the same one with its status.
+    """
+    left = until - progress.motion.time
+    rule = rule_of(Courant() if solver is None else solver, left, left.dtype)
+    return rule.once(model, with_updated_neighbours(model, progress), left)
+
+
+def failure(solution: Solution) -> str:
+    """What stopped a run of particles.
+
+    **Arguments:** `solution`, of a run that failed, with known values.
+    **Returns:** the status, when it happened, at which particle, and the remedy.
+    """
+    status, progress = Status(int(solution.status)), solution.progress
     where = f" at particle {int(progress.particle)}" if progress.particle >= 0 else ""
-    remedy = status.remedy or "it goes on"
-    return f"{status.name}: at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}: {remedy}"
+    when = f"at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}"
+    return f"{status.name}: {when}: {status.message}: {status.remedy}"
+
+
+def _outline(model: AbstractParticles, state: Any) -> Progress:
+    """The structure of a run's progress, with its dtypes and shapes; nothing is computed but a list."""
+    if isinstance(state, Progress):
+        return state
+    near = model.allocate(state, SKIN, SLACK)
+    return eqx.filter_eval_shape(lambda s, n: begun(model, s, 0.0, n, SKIN), state, near)
 
 
 def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
@@ -117,110 +294,3 @@ def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
         return np.stack(of_each_time)
     longest = max(x.shape[-1] for x in of_each_time)
     return np.stack([np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, longest - x.shape[-1])]) for x in of_each_time])
-
-
-def onward(
-    model: AbstractParticles,
-    progress: Progress,
-    time: float,
-    step: AbstractStep,
-    max_steps: int,
-    skin: float,
-    slack: float,
-) -> tuple[Progress, float]:
-    """On to `time` s, with a larger neighbour list wherever the one there is ran out of room. On the host.
-
-    **Arguments:** as `evolve`; `slack`: how much room lists were given so far, 1 at the start of a run.
-    **Returns:** the progress, with its status, and the slack to go on with.
-    """
-    while True:
-        left = max_steps - int(progress.steps)
-        progress = advance(model, progress, jnp.asarray(time), step, jnp.asarray(left))
-        if progress.status == Status.OK and progress.motion.time < time:
-            progress = eqx.tree_at(lambda p: p.status, progress, jnp.asarray(int(Status.STEP_LIMIT), jnp.int32))
-        if progress.status != Status.OVERFLOW:
-            return progress, slack
-        slack *= MORE_ROOM
-        roomy = model.allocate(progress.motion.state, skin, MORE_ROOM * slack)
-        zero = jnp.asarray(0, jnp.int32)
-        motion = model.with_memory(progress.motion, model.carried(progress.motion, roomy))
-        progress = Progress(motion, roomy, progress.steps, zero, zero - 1, progress.trial)
-
-
-class _Store:
-    """A run in a folder: `run`, where it is now, and what is kept of each time in a file of its own, `state_00000`
-    and on. `mark`: the digest of what the run is made of."""
-
-    def __init__(self, folder: Path, mark: str):
-        self.folder, self.mark = Path(folder), mark
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{folder} is a file, and a checkpoint is a folder: name another")
-        self.remedy = "remove the folder, and the run begins anew, or name another"
-
-    def write(self, states: list[Any], progress: Progress, steps: list[int], more: float) -> None:
-        """The newest state, and then what the run goes on from."""
-        self._write(self._state(len(states) - 1), states[-1])
-        grids = [np.asarray(near.cells) for near in _lists(progress)]
-        whole = np.frombuffer(bytes.fromhex(digest(progress)), np.uint8)
-        self._write("run", (progress, grids, np.asarray(steps), np.asarray(more), whole))
-
-    def read(self, outline: Callable[[], Progress], most: int, keep: Callable[[Any], Any]) -> Any:
-        """What was kept, and the progress, the steps and the slack to go on with; None where there is nothing.
-        `outline()`: a progress of the same structure; `most`: how many times there are at the most."""
-        if not (self.folder / "run").exists():
-            return None
-        like = outline()
-        grids = [np.asarray(near.cells) for near in _lists(like)]
-        form = like, grids, np.zeros(1, int), np.zeros(()), np.zeros(32, np.uint8)
-        progress, grids, steps, more, whole = self._read("run", form)
-        sound = 1 <= len(steps) <= most and all(0 < np.prod(grid, dtype=float) < 2**31 for grid in grids)
-        progress = _with_grids(progress, grids) if sound else progress
-        if not sound or bytes.fromhex(digest(progress)) != whole.tobytes():
-            raise ValueError(f"{self.folder / 'run'} holds no progress of this run: {self.remedy}")
-        what = _what(keep, progress)
-        missing = [i for i in range(len(steps)) if not (self.folder / self._state(i)).exists()]
-        if missing:
-            raise ValueError(f"{self.folder / self._state(missing[0])} is missing: {self.remedy}")
-        states = [self._read(self._state(i), what) for i in range(len(steps))]
-        # A function has no hash that lasts; but what it keeps of the newest state is there.
-        if digest(states[-1]) != digest(what):
-            raise ValueError(f"{self.folder} has kept something else of this run: remove it, or keep the same")
-        return states, (progress, steps.tolist(), float(more))
-
-    def _state(self, i: int) -> str:
-        return f"state_{i:05d}"
-
-    def _write(self, name: str, tree: Any) -> None:
-        write_arrays(self.folder / name, "run", f"{self.mark} {name}", tree)
-
-    def _read(self, name: str, like: Any) -> Any:
-        # Lists, and what belongs to them, are longer where they were given more room.
-        return read_arrays(self.folder / name, "run", f"{self.mark} {name}", like, grown=True, remedy=self.remedy)
-
-
-def _outline(model: AbstractParticles, state: Any, skin: float, slack: float) -> Progress:
-    """The structure of a run's progress, with its dtypes and shapes; nothing is computed but a list."""
-    if isinstance(state, Progress):
-        return state
-    near = model.allocate(state, skin, slack)
-    return eqx.filter_eval_shape(lambda s, n: begun(model, s, 0.0, n), state, near)
-
-
-def _is_list(x: Any) -> bool:
-    return isinstance(x, Neighbours)
-
-
-def _lists(tree: Any) -> list[Neighbours]:
-    return [x for x in jax.tree.leaves(tree, is_leaf=_is_list) if _is_list(x)]
-
-
-def _with_grids(tree: Any, grids: list[np.ndarray]) -> Any:
-    """With these numbers of cells in its lists: they are part of a list's structure, and of no array."""
-    cells = iter(grids)
-    return jax.tree.map(
-        lambda x: replace(x, cells=tuple(next(cells).tolist())) if _is_list(x) else x, tree, is_leaf=_is_list
-    )
-
-
-def _what(keep: Callable[[Any], Any], progress: Progress) -> Any:
-    return jax.tree.map(np.asarray, keep(progress.motion.state))

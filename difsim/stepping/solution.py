@@ -28,13 +28,14 @@ class Stats(eqx.Module):
     contact_time: Scalar | None = None
     contact_state: Any = None
     particle: Int[Array, ""] | None = None
-    lists: int | None = None
+    lists: Int[Array, ""] | None = None
 
 
 class Solution(eqx.Module):
     """A motion and what is known about it.
 
-    `times` [T] s of the states; those after an early end are the end's (particles: are left out). `states`, the
+    `times` [T] s of the states; those after an early end are the end's (of particles outside `jit` and without
+    a derivative they are left out). `states`, the
     model's state with a leading axis of T, or what `save` made of it. `last`, the state at the end. `status`, a
     `difsim.Status`. `energy` [T] J, its parts by name, and `integrals` [T], what was integrated beside the state:
     the sum of the energies and of what `AbstractModel.power` took away is constant. `energy_error`, the largest

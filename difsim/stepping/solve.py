@@ -1,24 +1,29 @@
 """`simulate`: one call for every model; solver, derivative and stopping rule are independent choices."""
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from difsim.body import RigidState, attitude_is_unit, require_attitude
-from difsim.dynamics import AbstractModel
+from difsim.dynamics import AbstractModel, Pair
+from difsim.particles import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
+from difsim.stepping.collision import run_pair
 from difsim.stepping.derivatives import AbstractDerivative, Forward
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import arcs
 from difsim.stepping.fixed import equal_steps
 from difsim.stepping.integrals import Integrands, Integrating
 from difsim.stepping.precision import warn_of_single
+from difsim.stepping.running import failure, run_particles
 from difsim.stepping.solution import Solution
 from difsim.stepping.solvers import AbstractSolver, FixedSteps
 from difsim.stepping.stops import AbstractStop
@@ -31,12 +36,15 @@ from difsim.typing import instants, is_known, is_valid
 def simulate(
     model: Any,
     state: Any,
-    times: Float[Array, "T"],
+    times: Any,
     *,
     solver: AbstractSolver | None = None,
     derivative: AbstractDerivative | None = None,
     until: AbstractStop | tuple[AbstractStop, ...] | None = None,
     integrals: Integrands | None = None,
+    save: Callable[[Any], Any] | None = None,
+    checkpoint: Path | None = None,
+    watch: Callable[[float], None] | None = None,
     throw: bool = True,
     gradient: str = "refuse",
 ) -> Solution:
@@ -50,13 +58,16 @@ def simulate(
     - `model`: an `AbstractModel`, one with impacts, particles or a `Pair` of stones.
     - `state`: the model's own, at `times[0]`: a pytree of floating arrays.
     - `times`: [T] s, increasing.
-    - `solver`: `Adaptive(rtol, atol, order)` (the default), `FixedSteps(n)`, of particles `Courant(fraction)`.
+    - `solver`: `Adaptive(rtol, atol, order)` (the default), `FixedSteps(n)`, of particles `Courant(fraction)` (theirs).
     - `derivative`: `Forward()` (the default of adaptive steps): tangents under the solver's error control, for
-      `jax.jacfwd`; `Reverse()`: through the steps taken, for `jax.grad`; `Unrolled()` (of equal steps): both.
+      `jax.jacfwd`; `Reverse()`: through the steps taken, for `jax.grad`; `Unrolled()` (of equal steps): both. Particles
+      have values only by default, and neighbour lists that get more room when they need it.
     - `until`: what ends the motion earlier, one rule or several: `AtContact()`, `AtRest()`, `Outside(region)`,
       `MaxImpacts(n)` (of hard contact; 64 impacts by default).
     - `integrals`: a function of (model, t, state) to rates by name, which are integrated beside the state into
       `solution.integrals`. Define it once, at the top of a file: each new function is compiled anew.
+    - `save`, `checkpoint`, `watch`: of particles, what is saved of each state; a folder, from which an interrupted run
+      goes on; what is called at each time. `run_particles` describes them, and the `Progress` that may be the state.
     - `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
       raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
     - `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that
@@ -72,8 +83,25 @@ def simulate(
     `RuntimeError` as above.
     """
     check_policy(gradient)
-    times = instants(times, "simulate")
     choice = choose(model, solver, derivative, until)
+    if isinstance(model, AbstractParticles | Pair) and integrals is not None:
+        raise ValueError("simulate: integrals are of models that are ordinary differential equations")
+    if isinstance(model, AbstractParticles):
+        rule = choice.rules.rest or choice.rules.sample
+        solution = run_particles(
+            model, state, times, choice.solver, choice.derivative, rule, save, checkpoint, watch
+        )
+        if throw and is_known(solution.status) and not solution.ok:
+            raise RuntimeError(f"{failure(solution)} (throw=False returns the status instead)")
+        return solution
+    if (save, checkpoint, watch) != (None, None, None):
+        raise ValueError("simulate: save, checkpoint and watch are of particles")
+    if isinstance(model, Pair):
+        solution = run_pair(model, state, times, choice.rules.impacts)
+        if throw and is_known(solution.status):
+            raise_unless_ok(solution.status)
+        return solution
+    times = instants(times, "simulate")
     if isinstance(state, RigidState) and hasattr(model, "start"):
         raise ValueError(
             f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"

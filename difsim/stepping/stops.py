@@ -1,5 +1,8 @@
 """What ends a motion before the last of the wanted times."""
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 from jaxtyping import Array, Bool
 
@@ -58,6 +61,15 @@ class Outside(AbstractStop):
     """
 
     region: AbstractSDF
+
+
+class AtSample(AbstractStop):
+    """Ends a run of particles at the first of the wanted times where `condition(saved)` is true.
+
+    **Arguments:** `condition`, of what `save` made of the state.
+    """
+
+    condition: Callable[[Any], bool] = eqx.field(static=True)
 
 
 class MaxImpacts(AbstractStop):

@@ -10,20 +10,24 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.dynamics import AbstractImpactModel, AbstractModel
+from difsim.dynamics import AbstractImpactModel, AbstractModel, Pair
+from difsim.particles import AbstractParticles
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
-from difsim.stepping.solvers import AbstractSolver, Adaptive, FixedSteps
-from difsim.stepping.stops import AbstractStop, AtContact, AtRest, MaxImpacts, Outside
+from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
+from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside
+
+Values = type(None)  # of a derivative: values on the host, with neighbour lists that get more room
 
 
 class Row(NamedTuple):
     """One way to run models of a class: the `solver` that serves if none is given, by its class; `derivatives`, the
-    first of which is taken if none is given; and `stops`, of which any may be given, each at most once."""
+    first of which is taken if none is given (`Values`: there is none); and `stops`, of which any may be given, each at
+    most once. Two stones have a solver of their own, None."""
 
     model: type
     name: str
-    solver: AbstractSolver
-    derivatives: tuple[type[AbstractDerivative], ...]
+    solver: AbstractSolver | None
+    derivatives: tuple[type[AbstractDerivative | None], ...]
     stops: tuple[type[AbstractStop], ...]
 
 
@@ -46,6 +50,13 @@ ROWS = (
     ),
     Row(AbstractModel, "a model without impacts", Adaptive(), (Forward, Reverse), (AtContact, AtRest, Outside)),
     Row(AbstractModel, "a model without impacts", FixedSteps(1), (Unrolled,), ()),
+    *(
+        Row(AbstractParticles, "particles", solver, derivatives, stops)
+        for solver in (Courant(), FixedSteps(1), Adaptive(1e-6, max_steps=10_000_000))
+        for derivatives, stops in (((Values, Reverse), (AtRest,)), ((Values,), (AtSample,)))
+    ),
+    Row(AbstractParticles, "particles", FixedSteps(1), (Unrolled,), ()),
+    Row(Pair, "a pair of stones", None, (Forward,), (MaxImpacts,)),
 )
 IMPACTS = MaxImpacts(64)  # where a model with impacts is given no rule
 
@@ -57,13 +68,14 @@ class Rules(eqx.Module):
     rest: AtRest | None = None
     outside: Outside | None = None
     impacts: MaxImpacts | None = None
+    sample: AtSample | None = None
 
 
 class Choice(eqx.Module):
     """How a model is run: a valid combination."""
 
-    solver: AbstractSolver
-    derivative: AbstractDerivative
+    solver: AbstractSolver | None
+    derivative: AbstractDerivative | None
     rules: Rules
 
     def within(self, dtype: jnp.dtype) -> "Choice":
@@ -107,12 +119,14 @@ def _rows_of(model: Any) -> list[Row]:
 
 
 def _rules(row: Row, stops: tuple[AbstractStop, ...]) -> Rules:
-    if row.stops == (MaxImpacts,) and not stops:
+    if row.model is AbstractImpactModel and row.stops == (MaxImpacts,) and not stops:
         stops = (IMPACTS,)
-    field = {AtContact: "contact", AtRest: "rest", Outside: "outside", MaxImpacts: "impacts"}
+    field = {AtContact: "contact", AtRest: "rest", Outside: "outside", MaxImpacts: "impacts", AtSample: "sample"}
     return Rules(**{field[type(stop)]: stop for stop in stops})
 
 
 def _in_words(row: Row) -> str:
     until = f", until {' and/or '.join(stop.__name__ for stop in row.stops)}" if row.stops else ""
-    return f"{type(row.solver).__name__} with {' or '.join(d.__name__ for d in row.derivatives)}{until}"
+    derivatives = " or ".join("no derivative" if d is Values else d.__name__ for d in row.derivatives)
+    solver = "no solver" if row.solver is None else type(row.solver).__name__
+    return f"{solver} with {derivatives}{until}"

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim.stepping import CourantStep, evolve
+from difsim.stepping import AtSample, Courant, initialise, simulate
 from experiments.agilkia import grains_pictures
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
@@ -53,21 +53,22 @@ def touch_down(
     horizon = float(known.horizon)
     times = np.arange(0.0, horizon + FRAME, FRAME)
     with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
-        found = evolve(
+        found = simulate(
             scene.grains,
-            scene.state,
+            initialise(scene.grains, scene.state, skin=SKIN),
             times,
-            CourantStep(COURANT),
-            SKIN,
+            solver=Courant(COURANT),
             checkpoint=out / "grains.checkpoint",
             watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
-            keep=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
-            until=lambda look: left(scene, look),
+            save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
+            until=AtSample(lambda look: left(scene, look)),
         )
     result = series(scene, found)
     result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene)}
     columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
-    contact, step = (of(found.end.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step))
+    contact, step = (
+        of(found.progress.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step)
+    )
     about = {
         "bed": bed,
         "grains": scene.grains.radius.size,
@@ -75,7 +76,7 @@ def touch_down(
         "seed": seed,
         "data": data.name,
         "figures": ground.figures._asdict(),
-        "steps": int(found.steps[-1]),
+        "steps": int(found.stats.steps[-1]),
         "steps_of_shortest_contact": float(contact / (COURANT * step)),
     }
     summary = about | columns | {"sequence_s": sequence(result)}

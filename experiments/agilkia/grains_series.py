@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from difsim import rotation
 from difsim.dem import LeggedClump, LeggedState
 from difsim.dem.touching import Grain
-from difsim.stepping import Evolution
+from difsim.stepping import Solution
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import Experiment
@@ -53,7 +53,7 @@ def _gap(scene: Scene, sub_spheres: Grain) -> Scalar:
     return jnp.min(jax.vmap(scene.boulder.distance, in_axes=1)(sub_spheres.position) - sub_spheres.radius)
 
 
-def series(scene: Scene, found: Evolution) -> xr.Dataset:
+def series(scene: Scene, found: Solution) -> xr.Dataset:
     """Motion, force and energy of the lander against time, s.
 
     And all spheres at the start, when the first leg is in the grains, when one is deepest, and at the end.

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from difsim.body import Stone
 from difsim.dynamics import Pair, PairState
-from difsim.stepping import collide
+from difsim.stepping import simulate
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions
@@ -68,9 +68,9 @@ def _of_law(body: Stone, law: Law, seeds: int) -> Iterator[dict[str, Any]]:
 @eqx.filter_jit
 def _ends(body: Stone, law: Law, p: Float[Array, "2"], step, state: PairState) -> Float[Array, "27"]:
     """CoR_E, and positions, velocities and attitudes of both at 2.5 s, for restitution and friction."""
-    found = collide(Pair(body, body, law(*p, step)), state, jnp.array([0.0, paper.DURATION]), throw=False)
+    found = simulate(Pair(body, body, law(*p, step)), state, jnp.array([0.0, paper.DURATION]), throw=False)
     last = jax.tree.map(lambda x: x[-1], (found.states.first, found.states.second))
-    return jnp.concatenate([found.energy_restitution[None], *jax.tree.leaves(last)])
+    return jnp.concatenate([found.impacts.energy_restitution[None], *jax.tree.leaves(last)])
 
 
 @eqx.filter_jit

@@ -25,7 +25,7 @@ import numpy as np
 from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
-from difsim.stepping import ConstantStep, Progress, evolve, march, start
+from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
@@ -61,7 +61,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     for count in OTHERS:
         cost, _ = _settled(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
-    yield from _derivatives(model, start(model, end), seeds)
+    yield from _derivatives(model, initialise(model, end), seeds)
 
 
 def bed(count: int) -> tuple[Grains, jax.Array]:
@@ -83,10 +83,11 @@ def _settled(
     """CPU seconds of a particle-step, and the state at the end."""
 
     def go():
-        return evolve(model, model.at_rest(position), [DT * steps], ConstantStep(DT), skin=skin).states
+        begin = initialise(model, model.at_rest(position), skin=skin)
+        return simulate(model, begin, [0.0, DT * steps], solver=FixedSteps(steps), save=lambda _: ()).last
 
-    states, cpu = cpu_seconds(go, runs)
-    return cpu / steps / position.shape[1], jax.tree.map(lambda x: jnp.asarray(x[-1]), states)
+    end, cpu = cpu_seconds(go, runs)
+    return cpu / steps / position.shape[1], end
 
 
 def _given() -> dict[str, float]:
@@ -162,7 +163,8 @@ def _derivatives(model: Grains, run: Progress, seeds: int) -> Iterator[dict[str,
 
     def height(friction):
         of = eqx.tree_at(lambda m: m.law.friction, model, friction)
-        return jnp.mean(march(of, run, jnp.asarray(DT), 100).motion.state.position[2])
+        unrolled = {"solver": FixedSteps(100), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, run, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
 
     friction = model.law.friction
     ways = {

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.sph import Continuum
-from difsim.stepping import ConstantStep, Progress, advance, evolve, march, start
+from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
@@ -26,18 +26,17 @@ PEER = "DIFSIM_PYSPH_PYTHON"
 BEGUN = 0.15  # s after the gate, when the heap is fastest
 STEPS = 200
 LARGER = (120, 222, 385)  # rows of the block: 29 000, 100 000 and 300 000 particles of soil; of 38 rows 2926
-FAR = jnp.inf
 
 
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Medians over `seeds` runs; the peer in the interpreter that DIFSIM_PYSPH_PYTHON names."""
     cliff = Cliff.of(ROWS)
     model = cliff.model(soil())
-    state = jax.tree.map(lambda x: jnp.asarray(x[-1]), evolve(model, cliff.state(model), [BEGUN]).states)
-    run = start(model, state)
+    state = simulate(model, cliff.state(model), [0.0, BEGUN]).last
+    run = initialise(model, state)
     dt = 0.45 * float(model.stable_time_step(run.motion))
     cpu, wall, end = _timed(model, run, dt, seeds)
-    rest = start(model, cliff.state(model))
+    rest = initialise(model, cliff.state(model))
     yield from _against_peer(
         cliff,
         model,
@@ -58,7 +57,7 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
     """CPU and wall seconds of a particle-step, medians, and where STEPS steps end."""
 
     def go():
-        return advance(model, run, jnp.asarray(FAR), ConstantStep(dt), jnp.asarray(STEPS))
+        return _after(model, run, dt, STEPS)
 
     end, cpu = cpu_seconds(go, seeds)
     if int(end.steps) - int(run.steps) != STEPS:
@@ -70,6 +69,12 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
         walls.append(time.perf_counter() - began)
     work = STEPS * run.motion.state.density.size
     return cpu / work, float(np.median(walls)) / work, end
+
+
+def _after(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
+    """That many steps of `dt` s from 0 s on."""
+    times = [0.0, steps * dt]
+    return simulate(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
 
 
 def _against_peer(
@@ -127,10 +132,9 @@ def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     """The cost of a particle-step of a cliff of `size` rows over that of the cliff itself, and memory."""
     cliff = Cliff.of(size)
     model = cliff.model(soil())
-    run = start(model, cliff.state(model))
+    run = initialise(model, cliff.state(model))
     dt = 0.4 * float(model.stable_time_step(run.motion))
-    last = jnp.asarray(FAR), ConstantStep(dt), jnp.asarray(20)
-    _, seconds = cpu_seconds(lambda: advance(model, run, *last), 1)
+    _, seconds = cpu_seconds(lambda: _after(model, run, dt, 20), 1)
     count = run.motion.state.density.size
     yield row(f"the same, {count} particles, over the cliff's", seconds / 20 / count / cpu, "1")
     # Sizes rise, so the peak is this one's; jax and its compiler are in it.
@@ -143,7 +147,8 @@ def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list
 
     def centre(friction):
         of = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        return jnp.mean(march(of, run, jnp.asarray(dt), STEPS).motion.state.position[0])
+        unrolled = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, run, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
 
     ways = {
         "value": centre,

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from difsim.sph import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
-from difsim.stepping import evolve
+from difsim.stepping import simulate
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.harness import Found
@@ -43,7 +43,7 @@ def stand(out: Path, rows: int) -> Found:
             model = cliff.model(soil(cohesion=cohesion), corrections=chosen)
             mark = f"{cohesion:g} Pa, {name}"
             kept = out / f"{cohesion:g}_{len(chosen)}.checkpoint"
-            ended = evolve(model, cliff.state(model), np.linspace(0.0, END, 9), checkpoint=kept, throw=False)
+            ended = simulate(model, cliff.state(model), np.linspace(0.0, END, 9), checkpoint=kept, throw=False)
             states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
             found[mark] = {"reached_s": float(ended.times[-1])} | judge(states, spacing)
             mean, _ = jax.vmap(split, in_axes=-1)(jnp.asarray(states.stress[-1]))

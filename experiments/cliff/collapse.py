@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from difsim.sph import Continuum, ContinuumState
 from difsim.sph.material import second_invariant, split
-from difsim.stepping import AbstractStep, CourantStep, ErrorControlledStep, evolve
+from difsim.stepping import AbstractSolver, Adaptive, Courant, simulate
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
@@ -27,11 +27,11 @@ THICK = 2.0  # spacings: what is thinner is no heap
 
 
 def collapse(
-    rows: int, sound: float | None, folder: Path, end: float = END, step: AbstractStep | None = None
+    rows: int, sound: float | None, folder: Path, end: float = END, solver: AbstractSolver | None = None
 ) -> xr.Dataset:
     """Let the block of `rows` particles fall; a run that was interrupted goes on from its checkpoint in `folder`.
 
-    **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s; `step`: else Courant's.
+    **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s; `solver`, else `Courant`.
     **Returns:** particles and surface against time, energies, failure surface.
     """
     cliff = Cliff.of(rows)
@@ -39,17 +39,17 @@ def collapse(
     times = TIMES[end >= TIMES]
     kept = folder / f"rows{rows}.checkpoint"
     with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit="frame") as bar:
-        ended = evolve(
+        ended = simulate(
             model,
             cliff.state(model),
             times,
-            step or CourantStep(COURANT[sound]),
+            solver=solver or Courant(COURANT[sound]),
             checkpoint=kept,
             watch=lambda _: bar.update(),
         )
     shutil.rmtree(kept)  # the laws may change before the next run
     states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
-    return table(cliff, model, times, states, ended.steps)
+    return table(cliff, model, times, states, ended.stats.steps)
 
 
 def table(
@@ -166,7 +166,7 @@ def compare(results: Mapping[str, xr.Dataset], known: Measured) -> dict:
     return found
 
 
-def steps() -> dict[str, AbstractStep]:
+def solvers() -> dict[str, AbstractSolver]:
     """What is compared: the last is the paper's."""
-    courant = {f"Courant {c:g}": CourantStep(c) for c in (0.5, 0.25)}
-    return courant | {f"error {rtol:.0e}": ErrorControlledStep(rtol) for rtol in (1e-4, 1e-6)}
+    courant = {f"Courant {c:g}": Courant(c) for c in (0.5, 0.25)}
+    return courant | {f"error {rtol:.0e}": Adaptive(rtol, max_steps=10_000_000) for rtol in (1e-4, 1e-6)}

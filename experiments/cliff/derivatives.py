@@ -7,8 +7,6 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from difsim import Status
-from difsim.stepping import march
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
@@ -35,7 +33,7 @@ class Watched(eqx.Module):
         model = eqx.tree_at(lambda m: m.viscosity.alpha, model, alpha)
 
         def part(progress, _):
-            progress = march(model, progress, jnp.asarray(self.fall.dt), self.fall.steps // PARTS)
+            progress = self.fall.after(model, progress, self.fall.steps // PARTS)
             state = progress.motion.state
             kinetic = 0.5 * jnp.mean(jnp.sum(state.velocity[:, : cliff.grains] ** 2, axis=0))
             centre = jnp.mean(state.position[:, : cliff.grains], axis=1)

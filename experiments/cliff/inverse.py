@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from difsim import Status
 from difsim.sph import Continuum
-from difsim.stepping import Progress, march, start
+from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.cliff import surface
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
@@ -52,7 +52,7 @@ class Fall(eqx.Module):
     def __init__(self, rows: int, end: float = END):
         self.cliff = Cliff.of(rows)
         model = self.cliff.model(soil())
-        self.begin = start(model, self.cliff.state(model))
+        self.begin = initialise(model, self.cliff.state(model))
         self.dt = 1.0 / (STEPS_PER_ROW * rows)
         self.steps = round(end / self.dt)
 
@@ -60,12 +60,17 @@ class Fall(eqx.Module):
         """Where `soil_of` friction deg, cohesion Pa and young Pa ends."""
         material = soil(jnp.radians(soil_of["friction"]), soil_of["cohesion"], soil_of["young"])
         model = self.cliff.model(material)
-        return march(model, self.begun(model), jnp.asarray(self.dt), self.steps)
+        return self.after(model, self.begun(model), self.steps)
 
     def begun(self, model: Continuum) -> Progress:
         """The beginning with another `model` of the same particles."""
-        motion = model.begin(jnp.asarray(0.0), self.cliff.state(model), self.begin.neighbours)
-        return eqx.tree_at(lambda p: p.motion, self.begin, motion)
+        return self.begin.restarted(model, self.cliff.state(model))
+
+    def after(self, model: Continuum, progress: Progress, steps: int) -> Progress:
+        """The progress that many steps later; with any derivatives."""
+        times = progress.motion.time + jnp.array([0.0, steps * self.dt])
+        unrolled = {"solver": FixedSteps(steps), "derivative": Unrolled()}
+        return simulate(model, progress, times, **unrolled, save=lambda _: (), throw=False).progress
 
     def heights(self, progress: Progress, x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
         """The surface at `x` m."""

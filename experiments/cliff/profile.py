@@ -14,7 +14,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.stepping import evolve
+from difsim.stepping import simulate
 from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
@@ -39,7 +39,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     for friction in tqdm(FRICTIONS, desc=f"{cliff.grains} particles, frictions"):
         model = cliff.model(soil(jnp.radians(friction)))
         kept = out / f"{friction:g}.checkpoint"
-        ended = evolve(model, cliff.state(model), np.linspace(0.0, END, 5)[1:], checkpoint=kept)
+        ended = simulate(model, cliff.state(model), np.linspace(0.0, END, 5), checkpoint=kept)
         grains = jnp.asarray(ended.states.position[-1, :, : cliff.grains])
         area = float(cliff.pitch.prod())
         heights.append(surface.heights(model.kernel, area, grains, jnp.asarray(STATIONS), 1.2 * HEIGHT))

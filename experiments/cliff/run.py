@@ -57,7 +57,9 @@ def _convergence(options: CliffStudy, out: Path) -> Found:
 
 def _steps(options: CliffStudy, out: Path) -> Found:
     rows = options.rows_or(HALF_ROWS)
-    results = {name: collapse.collapse(rows, None, out, step=step) for name, step in collapse.steps().items()}
+    results = {
+        name: collapse.collapse(rows, None, out, solver=solver) for name, solver in collapse.solvers().items()
+    }
     return _compared(results, "The heap's surface by four rules of the step")
 
 

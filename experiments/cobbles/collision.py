@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from difsim import Status
 from difsim.body import RigidState, Stone
 from difsim.dynamics import AbstractPairLaw, Pair, PairState
-from difsim.stepping import Collision, collide
+from difsim.stepping import Solution, simulate
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
@@ -99,7 +99,7 @@ def _cases() -> Cases:
     return Cases.of(_stacked([released(a) for a in angles]), jnp.array(e), jnp.array(step))
 
 
-def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Collision:
+def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Solution:
     """Collisions [N] of two equal stones, with their states at `times` s.
 
     One after the other: in lock-step each would cost as much as the slowest.
@@ -111,26 +111,26 @@ def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Collision:
 
 
 @eqx.filter_jit
-def _collisions(body: Stone, laws: AbstractPairLaw, states: PairState, times: Array) -> Collision:
+def _collisions(body: Stone, laws: AbstractPairLaw, states: PairState, times: Array) -> Solution:
     def one(row):
         law, state = row
-        return collide(Pair(body, body, law), state, times, throw=False)
+        return simulate(Pair(body, body, law), state, times, throw=False)
 
     return map_batched(one, (laws, states))
 
 
-def outcomes(found: Collision) -> dict[str, Array]:
+def outcomes(found: Solution) -> dict[str, Array]:
     """Ratios of energies and of normal speeds [N], number of contacts and status of each collision."""
     return {
-        "energy_ratio": found.energy_restitution,
-        "energy_ratio_cm": found.energy_restitution_cm,
-        "normal_ratio": found.normal_restitution,
-        "contacts": found.contacts,
+        "energy_ratio": found.impacts.energy_restitution,
+        "energy_ratio_cm": found.impacts.energy_restitution_cm,
+        "normal_ratio": found.impacts.normal_restitution,
+        "contacts": found.impacts.count,
         "status": found.status,
     }
 
 
-def _nominal(body: Stone, found: Collision) -> xr.Dataset:
+def _nominal(body: Stone, found: Solution) -> xr.Dataset:
     """Figs 5-7, of the hard model; the last time is that of the tables."""
     times, states = found.times[:-1], jax.tree.map(lambda x: x[:-1], found.states)
     bodies = (states.first, states.second)
@@ -147,15 +147,15 @@ def _nominal(body: Stone, found: Collision) -> xr.Dataset:
             "spin": both("spin", "axis", "rad/s"),
             "kinetic": (("body", "time"), energies[:, 0], {"unit": "J"}),
             "rotation": (("body", "time"), energies[:, 1], {"unit": "J"}),
-            "contact_time": ((), float(found.contact_time), {"unit": "s"}),
-            "contact_point": ("axis", np.asarray(found.point), {"unit": "m"}),
-            "contact_normal": ("axis", np.asarray(found.normal)),
-            "impulse": ("axis", np.asarray(found.impulse), {"unit": "N s"}),
-            "nominal_energy_ratio": float(found.energy_restitution),
-            "nominal_energy_ratio_cm": float(found.energy_restitution_cm),
-            "nominal_normal_ratio": float(found.normal_restitution),
+            "contact_time": ((), float(found.impacts.time), {"unit": "s"}),
+            "contact_point": ("axis", np.asarray(found.impacts.point), {"unit": "m"}),
+            "contact_normal": ("axis", np.asarray(found.impacts.normal)),
+            "impulse": ("axis", np.asarray(found.impacts.impulse), {"unit": "N s"}),
+            "nominal_energy_ratio": float(found.impacts.energy_restitution),
+            "nominal_energy_ratio_cm": float(found.impacts.energy_restitution_cm),
+            "nominal_normal_ratio": float(found.impacts.normal_restitution),
             "nominal_status": Status(int(found.status)).name,
-            "nominal_contacts": int(found.contacts),
+            "nominal_contacts": int(found.impacts.count),
         },
         coords={
             "time": ("time", np.asarray(times), {"unit": "s"}),
@@ -173,7 +173,7 @@ def _energies(body: Stone, states: RigidState) -> np.ndarray:
     return np.stack([moving, total - moving])
 
 
-def _of_law(found: Collision) -> xr.Dataset:
+def _of_law(found: Solution) -> xr.Dataset:
     """Tables 5 and 6, and the nominal case at each step, Fig. 4."""
     shape = (len(paper.RESTITUTIONS), len(paper.INCLINATIONS))
     rows = outcomes(found)
@@ -191,7 +191,9 @@ def _of_law(found: Collision) -> xr.Dataset:
 def _frontal(body: Stone) -> np.ndarray:
     """CoR_E for α = 0 and each restitution, hard."""
     states = _stacked([released(0.0)] * len(paper.RESTITUTIONS))
-    return np.asarray(collisions(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS))).energy_restitution)
+    return np.asarray(
+        collisions(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS))).impacts.energy_restitution
+    )
 
 
 def _stacked(states: Sequence[PairState]) -> PairState:

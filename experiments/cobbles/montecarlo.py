@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from difsim import Status
 from difsim.body import RigidBody
 from difsim.dynamics import Pair, PairState
-from difsim.stepping import collide
+from difsim.stepping import simulate
 from difsim.typing import Scalar, number
 from experiments.cobbles.arcs import (
     ArcFit,
@@ -84,7 +84,7 @@ def world(which: int, cobble: Cobble) -> World:
     """The truth as scenario `which` sees it: the nominal collision of two equal cobbles with the same markers."""
     body, markers, rig = stone(cobble), chosen(cobble.mesh.vertices), scenario(which)
     pair = Pair(body, body, hard(RESTITUTION, FRICTION, None))
-    found = collide(pair, released(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
+    found = simulate(pair, released(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
     both = (found.states.first, found.states.second)
     states = tuple(jnp.stack([to_vector(jax.tree.map(lambda x, a=a: x[a], s)) for s in both]) for a in (0, 1))
     view = View(rig, np.stack([markers, markers]))

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body import Stone
 from difsim.dynamics import AbstractPairLaw, CompliantPair, Pair, PairState
-from difsim.stepping import Collision, collide
+from difsim.stepping import MaxImpacts, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
@@ -96,10 +96,10 @@ def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns:
     return Setup(stone, view, spread, loose, compliant, np.append(centre, mean), np.append(width, sigma))
 
 
-def met(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Collision:
+def met(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Solution:
     """How two such stones meet."""
     state = PairState(to_state(theta[:12]), to_state(theta[12:24]))
-    return collide(Pair(stone, stone, law(theta)), state, times, contacts=2, throw=False)
+    return simulate(Pair(stone, stone, law(theta)), state, times, until=MaxImpacts(2), throw=False)
 
 
 def images(view: View, path: PairState) -> Float[Array, "2 T C M 2"]:
@@ -139,7 +139,8 @@ def sensitivity(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[
 
     def flown(theta):
         found = met(stone, law, theta, times)
-        return (found.states, found.energy_restitution), (found.contact_time, found.contacts)
+        met_so = found.impacts
+        return (found.states, met_so.energy_restitution), (met_so.time, met_so.count)
 
     def pushed(direction):
         value, slope, rest = jax.jvp(flown, (theta,), (direction,), has_aux=True)

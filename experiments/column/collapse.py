@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim.stepping import CourantStep, evolve
+from difsim.stepping import Courant, initialise, simulate
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
 
@@ -35,8 +35,8 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
     with tqdm(total=FRAMES, desc=name, unit="frame") as bar:
-        step = CourantStep(COURANT)
-        run = evolve(grains, state, times, step, slack=ROOM, checkpoint=kept, watch=lambda _: bar.update())
+        begin, watch = initialise(grains, state, slack=ROOM), lambda _: bar.update()
+        run = simulate(grains, begin, times, solver=Courant(COURANT), checkpoint=kept, watch=watch)
     radius = np.asarray(grains.radius)
     before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
@@ -67,7 +67,7 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
             "run_out": (after.front - column.radius) / column.radius,
             "top_over_radius": after.top / column.radius,
             "kinetic_left": (energy["kinetic"] + energy["rotation"]) / fall,
-            "steps": int(run.steps[-1]),
+            "steps": int(run.stats.steps[-1]),
         },
     )
 

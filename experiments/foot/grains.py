@@ -22,7 +22,7 @@ from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
 from difsim.mesh import cylinder
 from difsim.particles import SLACK
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.stepping import CourantStep, Progress, evolve, start
+from difsim.stepping import Courant, Progress, initialise, simulate
 from experiments.cache import CACHE
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
@@ -96,22 +96,18 @@ def throw(
     """
     model, begin = above(bed, speed, load, place, like)
 
-    def motion(disc: RigidState) -> tuple[np.ndarray, np.ndarray]:
-        """Penetration and speed, of one time or all."""
-        return bed.figures.height + 0.5 * THICKNESS - disc.position[..., 2], -disc.velocity[..., 2]
-
-    def enough(disc: RigidState) -> bool:
-        depth, down = motion(disc)
-        bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
-        return down <= until or depth > deepest
-
-    times, step = np.arange(FRAME, LONGEST, FRAME), CourantStep(COURANT)
+    progress, rows = begin, []
     with tqdm(total=speed, desc=f"{speed:g} m/s, {bed.grains.radius.size} grains", bar_format=BAR) as bar:
-        run = evolve(model, begin, times, step, SKIN, keep=lambda state: state.clumps[0], until=enough)
-    depth, down = motion(run.states)
-    pressure = load * (-np.diff(down, prepend=speed) / FRAME + GRAVITY)
-    rows = list(zip(run.times, depth, down, pressure, strict=True))
-    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(run.steps[-1]))
+        for time in np.arange(FRAME, LONGEST, FRAME):
+            run = simulate(model, progress, [time], solver=Courant(COURANT), save=lambda state: state.clumps[0])
+            progress, disc = run.progress, run.at(-1)
+            depth, down = bed.figures.height + 0.5 * THICKNESS - disc.position[2], -disc.velocity[2]
+            before = rows[-1][2] if rows else speed
+            rows.append((time, depth, down, load * ((before - down) / FRAME + GRAVITY)))
+            bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
+            if down <= until or depth > deepest:
+                break
+    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
 
 
 def above(
@@ -122,7 +118,7 @@ def above(
     like: Progress | None = None,
     slack: float = SLACK,
 ) -> tuple[Grains, Progress]:
-    """The bed and the sole, and where a `throw` begins; `slack` as `start`'s."""
+    """The bed and the sole, and where a `throw` begins; `slack` as that of `initialise`."""
     disc, at = footpad(load), np.asarray(bed.state.position)
     radius = np.asarray(bed.grains.radius)
     below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
@@ -133,15 +129,13 @@ def above(
     model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,))
     state = model.joined(bed.state, (begin,))
     if like is None:
-        return model, start(model, state, skin=SKIN, slack=slack)
+        return model, initialise(model, state, skin=SKIN, slack=slack)
     return model, _again(model, state, like)
 
 
 @eqx.filter_jit
 def _again(model: Grains, state: GrainsState, like: Progress) -> Progress:
-    near = like.neighbours.made(model.places(state))
-    motion = model.begin(jnp.zeros_like(like.motion.time), state, near)
-    return eqx.tree_at(lambda p: (p.motion, p.neighbours), like, (motion, near))
+    return like.restarted(model, state)
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

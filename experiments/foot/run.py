@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Status
-from difsim.stepping import CourantStep, advance, describe, start
+from difsim.stepping import Courant, failure, initialise, simulate
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
@@ -128,11 +126,12 @@ def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.n
     )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
-    progress, forces = start(model, foot.state(model)), []
+    progress, forces = initialise(model, foot.state(model)), []
     for t in tqdm(times, desc=f"{speed:g} m/s, {foot.position.shape[1]} particles"):
-        progress = advance(model, progress, jnp.asarray(t), CourantStep(COURANT), jnp.asarray(10**6))
-        if progress.status != Status.OK:
-            raise ValueError(describe(progress))
+        run = simulate(model, progress, [t], solver=Courant(COURANT), save=lambda _: (), throw=False)
+        if not run.ok:
+            raise ValueError(failure(run))
+        progress = run.progress
         forces.append(float(force(progress)))
     mean = [np.reshape(x, (-1, BIN)).mean(axis=1) for x in (foot.penetration(speed, times), forces)]
     return mean[0], mean[1]

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from difsim import Status
 from difsim.contact import Regolith
 from difsim.sph import Continuum
-from difsim.stepping import CourantStep, Progress, advance, describe, start
+from difsim.stepping import Courant, Progress, initialise, next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
@@ -38,7 +38,7 @@ class Fall(eqx.Module):
 def begun(foot: Foot, model: Continuum) -> Fall:
     """The sole above the bed, which it does not touch yet."""
     footpad, none = model.tools[-1], jnp.zeros(())
-    return Fall(start(model, foot.state(model)), footpad.reference, footpad.path.velocity, none, none)
+    return Fall(initialise(model, foot.state(model)), footpad.reference, footpad.path.velocity, none, none)
 
 
 def carrying(model: Continuum, now: Fall) -> Continuum:
@@ -53,7 +53,7 @@ def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
 
     def one(now: Fall) -> Fall:
         moving = carrying(model, now)
-        gone = advance(moving, now.progress, until, CourantStep(COURANT), jnp.asarray(1))
+        gone = next_step(moving, now.progress, until, Courant(COURANT))
         dt = gone.motion.time - now.progress.motion.time
         # The list of the step's beginning sees by its skin what is near at its end.
         force = moving.force(gone.motion, gone.neighbours, moving.tools[-1])[-1]
@@ -83,10 +83,10 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
             before, now = now, fall(model, mass, now, jnp.asarray(time))
             while now.progress.status == Status.OVERFLOW:
                 here = now.progress.motion
-                roomy = start(carrying(model, now), here.state, float(here.time))
+                roomy = initialise(carrying(model, now), here.state, float(here.time))
                 now = fall(model, mass, eqx.tree_at(lambda f: f.progress, now, roomy), jnp.asarray(time))
             if now.progress.status != Status.OK:
-                raise ValueError(describe(now.progress))
+                raise ValueError(f"at {time:.6g} s: {Status(int(now.progress.status))}")
             down = -float(now.velocity[-1])
             sunk = float(footpad.reference[-1, 0] - now.place[-1, 0])
             pressure = float(now.impulse - before.impulse) / FRAME / foot.area

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -12,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from difsim.beds import Bed, BedSpecification, BoxContainer, GaussianSizes
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
-from difsim.stepping import Progress, march, start
+from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25
@@ -45,7 +44,7 @@ class Drop(eqx.Module):
     def __init__(self, bed: Bed, time: float, parts: int):
         self.grains = replace(bed.grains, clumps=(ball(),))
         middle = _above(bed.state.position, bed.grains.radius, jnp.zeros(2))
-        self.begin = start(self.grains, self.grains.joined(bed.state, (_falling(middle, 0.0),)))
+        self.begin = initialise(self.grains, self.grains.joined(bed.state, (_falling(middle, 0.0),)))
         self.steps, self.parts = round(time / DT / parts), parts
 
     @property
@@ -67,17 +66,15 @@ class Drop(eqx.Module):
         state = _of_modulus(self.begin.motion.state, factors[2])
         above = _above(state.position, grains.radius, place)
         state = eqx.tree_at(lambda s: s.clumps, state, (_falling(above, speed),))
-        near = self.begin.neighbours.made(grains.places(state))
-        motion = grains.begin(jnp.asarray(0.0), state, near)
-        begun = eqx.tree_at(lambda p: (p.motion, p.neighbours), self.begin, (motion, near))
 
-        def part(progress, _):
-            progress = march(grains, progress, jnp.asarray(DT), self.steps)
-            (now,) = progress.motion.state.clumps
-            return progress, jnp.stack([now.velocity[2], now.position[2] - above[2]])
+        def seen(state):
+            (now,) = state.clumps
+            return jnp.stack([now.velocity[2], now.position[2] - above[2]])
 
-        ended, seen = jax.lax.scan(part, begun, length=self.parts)
-        return seen, ended.status
+        begun, times = self.begin.restarted(grains, state), jnp.append(0.0, self.times)
+        unrolled = {"solver": FixedSteps(self.steps), "derivative": Unrolled()}
+        run = simulate(grains, begun, times, **unrolled, save=seen, throw=False)
+        return run.states[1:], run.status
 
 
 def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from difsim.stepping import CourantStep, Evolution, describe, evolve
+from difsim.stepping import Courant, Solution, failure, simulate
 from experiments.sampling.scene import BED, Case, Scene
 
 COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest
@@ -34,11 +34,12 @@ def collect(
     times: np.ndarray,
     checkpoint: Path | None = None,
     watch: Callable[[float], None] | None = None,
-) -> tuple[Evolution, dict[str, Any]]:
+) -> tuple[Solution, dict[str, Any]]:
     """Run a case through `times` s; what was found is in cm², s and m/s, up to where the run came."""
     model = scene.model(case, softening)
-    run = evolve(
-        model, scene.state(model), times, CourantStep(COURANT), checkpoint=checkpoint, watch=watch, throw=False
+    solver = Courant(COURANT)
+    run = simulate(
+        model, scene.state(model), times, solver=solver, checkpoint=checkpoint, watch=watch, throw=False
     )
     soil = scene.bed.shape[1]
     inside = np.array([scene.in_tray(x, t) for x, t in zip(run.states.position, run.times, strict=True)])
@@ -48,9 +49,9 @@ def collect(
     speed = np.where(dust, np.hypot(velocity[:, 0], velocity[:, 1]), 0.0)
     entered = run.times[area > 0]
     return run, {
-        "status": "OK" if run.status == 0 else describe(run.end),
+        "status": "OK" if run.ok else failure(run),
         "particles": scene.position.shape[1],
-        "steps": int(run.end.steps),
+        "steps": int(run.progress.steps),
         "time_s": run.times.tolist(),
         "tray_cm2": area.tolist(),
         "tray_at_end_cm2": float(area[-1]),

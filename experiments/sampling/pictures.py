@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from difsim.stepping import Evolution
+from difsim.stepping import Solution
 from experiments.sampling.collect import PAPER_COLLECTS, PAPER_ENTERS
 from experiments.sampling.scene import BED, TRAY, Scene
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
@@ -42,7 +42,7 @@ def draw_collected(runs: Mapping[str, Mapping[str, Any]]) -> Figure:
     return figure
 
 
-def draw_snapshots(name: str, scene: Scene, run: Evolution) -> Figure:
+def draw_snapshots(name: str, scene: Scene, run: Solution) -> Figure:
     """The bed by its speed, and the tools, at four instants."""
     soil = scene.bed.shape[1]
     speeds = np.linalg.norm(run.states.velocity[:, :, :soil], axis=1)

@@ -75,12 +75,12 @@ def _cases(options: Sampling, out: Path) -> Found:
 
 def _sensitivity(options: Sampling, out: Path) -> Found:
     # Only the end counts; the instants before it are where an interrupted run goes on.
-    times = np.linspace(0.0, options.until, 11)[1:]
+    times = np.linspace(0.0, options.until, 11)
     return Found(sensitivity(options.pairs, options.spacing, options.softening, times, out))
 
 
 def _times(until: float) -> np.ndarray:
-    return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)[1:]
+    return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)
 
 
 Sampling.stages = {"cases": _cases, "sensitivity": _sensitivity}

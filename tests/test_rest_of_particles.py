@@ -1,0 +1,101 @@
+"""Particles until they are at rest, with derivatives: reverse, forward, and by differences."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import Status
+from difsim.dem import Grains, HertzMindlin
+from difsim.shape import Plane
+from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
+from difsim.stepping import Adaptive, AtRest, Courant, Reverse, initialise, simulate
+
+R = 0.01
+REST = AtRest(speed=1e-3, spin=0.1, hold=0.02)
+
+
+def heap():
+    """Two layers of grains that fall onto a floor and come to rest."""
+    law = HertzMindlin(1e5, 0.25, restitution=0.2, friction=0.5)
+    walls = (Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),)
+    x, y = (a.ravel() for a in np.meshgrid(np.arange(4), np.arange(3), indexing="ij"))
+    below = np.stack([2.02 * x, 2.02 * y, np.full(12, 1.01)])
+    x, y = (a.ravel() for a in np.meshgrid(np.arange(3), np.arange(2), indexing="ij"))
+    above = np.stack([1.01 + 2.02 * x, 1.01 + 2.02 * y, np.full(6, 2.5)])
+    place = R * np.concatenate([below, above], axis=1)
+    model = Grains(law, np.full(18, R), 2000.0, (0.0, 0.0, -9.81), walls)
+    return model, model.at_rest(jnp.asarray(place))
+
+
+def block():
+    """A damped elastic block that sags on a floor."""
+    spacing = 0.01
+    solid = np.stack(np.meshgrid(np.arange(5), np.arange(4), indexing="ij")).reshape(2, -1) * spacing
+    floor = np.stack(np.meshgrid(np.arange(-3, 8), np.arange(-3, 0), indexing="ij")).reshape(2, -1) * spacing
+    n, m = solid.shape[1], floor.shape[1]
+    material = Murnaghan(1e5, 0.3, 2000.0)
+    model = Continuum(
+        material,
+        CubicSpline(2.5 * spacing),
+        Viscosity(0.3, 0.0, material.sound),
+        np.array([0.0, -9.81]),
+        np.full(n + m, 0.2),
+        (Tool(np.arange(n, n + m), floor),),
+        damping=np.full(n + m, 150.0),
+    )
+    return model, model.at_rest(jnp.asarray(np.concatenate([solid, floor], axis=1)))
+
+
+CASES = {
+    "grains": (heap, lambda m: m.law.modulus, REST, 0.6),
+    "soil": (block, lambda m: m.material.young, AtRest(speed=1e-3, hold=0.01), 0.3),
+}
+
+
+def ends(kind, solver, parts=1):
+    """Functions of a factor on the stiffness: forward slopes and reverse slopes of where it comes to rest."""
+    make, stiffness, rest, long = CASES[kind]
+    model, state = make()
+    times = jnp.linspace(0.0, long, parts + 1)
+    begin = initialise(model, state, slack=2.0)
+
+    def ended(factor, derivative):
+        changed = eqx.tree_at(stiffness, model, factor * stiffness(model))
+        run = simulate(
+            changed,
+            begin.restarted(changed, state),
+            times,
+            solver=solver,
+            derivative=derivative,
+            until=rest,
+            throw=False,
+        )
+        return 1e3 * jnp.mean(run.last.position[-1]), run
+
+    forward = jax.jit(lambda x: jax.jvp(lambda x: ended(x, None), (x,), (jnp.ones_like(x),), has_aux=True))
+    reverse = jax.jit(jax.value_and_grad(lambda x: ended(x, Reverse(checkpoints=20)), has_aux=True))
+    return forward, reverse
+
+
+@pytest.mark.parametrize(
+    ("kind", "solver"),
+    [
+        pytest.param("grains", Courant(0.5), marks=pytest.mark.slow),
+        ("soil", Courant(0.5)),
+        pytest.param("soil", Adaptive(1e-5, max_steps=10_000), marks=pytest.mark.slow),
+    ],
+    ids=["grains", "soil", "soil, adaptive"],
+)
+def test_derivatives_of_rest_reverse_forward_and_by_differences(kind, solver):
+    forward, reverse = ends(kind, solver)
+    one, h = jnp.ones(()), 1e-4
+    height, slope, run = forward(one)
+    (again, steps), back = reverse(one)
+    assert run.status == steps.status == Status.OK and 100 < run.progress.steps == steps.progress.steps
+    assert 0 < run.stats.rest_time < run.progress.motion.time < CASES[kind][3]
+    np.testing.assert_allclose(again, height, rtol=1e-12)
+    np.testing.assert_allclose(back, slope, rtol=1e-8)
+    differences = (forward(one + h)[0] - forward(one - h)[0]) / (2 * h)
+    np.testing.assert_allclose(slope, differences, rtol=1e-3)
