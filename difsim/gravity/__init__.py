@@ -1,4 +1,4 @@
-"""Gravity fields: U at one point, positive near mass, g = +∇U."""
+"""Gravity fields: the potential U at one point, positive near mass, with g = +∇U."""
 
 from difsim.gravity.ellipsoid import Ellipsoid, lobes_67p
 from difsim.gravity.field import AbstractField, PointMass, Rotating, Scaled, Sum, Uniform

@@ -1,6 +1,6 @@
-"""Host only: closed triangle meshes, read from files, checked, mended on request, with their mass properties.
+"""Host only: closed triangle meshes, read from files, checked, repaired on request, with their mass properties.
 
-The only package that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
+Only this package imports trimesh. Everything here is numpy; nothing is traced or differentiated.
 """
 
 from difsim.mesh.decimation import simplify

@@ -1,4 +1,4 @@
-"""Files that hold what was computed: whole or absent, plain arrays with a header, named by what made them."""
+"""Files of arrays with a header, complete or absent, and named by a hash of what they were computed from."""
 
 from difsim.saving.arrays import read_arrays as read_arrays
 from difsim.saving.arrays import read_table as read_table
