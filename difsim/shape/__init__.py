@@ -1,4 +1,4 @@
-"""Solids by signed distance: negative inside, positive outside."""
+"""Solids given by their signed distance: negative inside, positive outside."""
 
 from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
