@@ -110,7 +110,7 @@ def _counts(rows: list[list[str]], lengths: tuple[int, ...]) -> tuple[list[int],
     first = rows[0] if rows else []
     if len(first) not in lengths or not all(word.isdigit() for word in first):
         raise ValueError(
-            f"{' '.join(first)!r} is where a plate model has the number of rows of the next table: "
+            f"{' '.join(first)!r} stands where a plate model has the number of rows of the next table: "
             "put it there (vertices, or vertices and plates, in the first line)"
         )
     return [int(word) for word in first], rows[1:]
