@@ -1,4 +1,4 @@
-"""inversion: gradient-based inversion of forward models; knows no physics."""
+"""inversion: gradient-based inversion of forward models, independent of their physics."""
 
 from .branch import Node as Node
 from .branch import Tree as Tree

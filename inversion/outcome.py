@@ -1,11 +1,11 @@
-"""How a search ended, and what it cost."""
+"""The end of a search, and its cost."""
 
 import enum
 from typing import NamedTuple
 
 
 class Status(enum.IntEnum):
-    """Why a search ended."""
+    """The reason for the end of a search."""
 
     RUNNING = 0
     GRADIENT = 1  # the gradient vanished
@@ -23,7 +23,7 @@ class Status(enum.IntEnum):
 
 
 class Calls(NamedTuple):
-    """Simulator calls: forward ones, ones with all sensitivities, and how many of both failed."""
+    """Numbers of simulator calls: forward, with all sensitivities, and failed ones of both."""
 
     forward: int = 0
     jacobian: int = 0
