@@ -46,7 +46,7 @@ def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
     chosen = chain.mean + np.array([1.0, -2.0, 0.5, 1.0, 0.0, 0.0])
     flat = u.reshape(-1, 8)
     slope = np.linalg.solve(np.cov(miss.T), (miss - miss.mean(axis=0)).T @ flat / len(flat))
-    np.testing.assert_allclose(chain.told(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
+    np.testing.assert_allclose(chain.estimated(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
     own = np.linalg.inv(chain.covariance[:2, :2])
     assert chain.chi_squared(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
 
@@ -69,7 +69,7 @@ def chained(seen, rounds):
         weight = np.linalg.solve(chain.covariance, by_p)
         off = end - seen[1:]
         step = -(weight @ (off - chain.mean)) / (weight @ by_p)
-        p, shifts = p + step, chain.told(off + by_p * step)
+        p, shifts = p + step, chain.estimated(off + by_p * step)
     return p, (weight @ by_p) ** -0.5
 
 

@@ -7,7 +7,7 @@ from difsim.contact import AbstractNormal
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
 ROUNDING = (
-    0.01  # ε: the lowest point crosses an edge within some 2 ε rad; faces are ε times the other half edges outside
+    0.01  # ε: the lowest point crosses an edge within some 2 ε rad; faces move out by ε times the other half edges
 )
 
 

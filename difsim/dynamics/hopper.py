@@ -16,10 +16,10 @@ from difsim.typing import Quat, Scalar, Vec3, number, quaternion
 
 
 class HopperState(eqx.Module):
-    """The paper's state (x, v, q, ω, Q) and accounts.
+    """The paper's state (x, v, q, ω, Q) with the energies lost.
 
     `body`: position m and velocity m/s in the target's frame, attitude (body to target's frame), spin rad/s
-    **against the target**, in the body's frame; `target`: the target's attitude (its frame to the inertial
+    **relative to the target**, in the body's frame; `target`: the target's attitude (its frame to the inertial
     one); `memory` [M, 3] of the friction; `lost` J so far.
     """
 
@@ -34,13 +34,13 @@ class Hopper(AbstractModel):
 
     v' = g(x) - Ω × (Ω × x) - 2 Ω × v + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
 
-    Gravity acts at the centre of mass. The ledger's energy is the one that a steadily rotating frame conserves:
-    kinetic of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
+    Gravity acts at the centre of mass. The energy is the one that is conserved in a steadily rotating frame:
+    kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
 
     **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
-    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that is sure
-    not to pass a contact: some 1/20 of a contact's duration.
-    **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
+    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that cannot
+    miss a contact: some 1/20 of a contact's duration.
+    **Raises:** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
     field.
     """
 
@@ -57,7 +57,8 @@ class Hopper(AbstractModel):
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
         """The state before any contact, from the motion in the target's frame.
 
-        **Raises** `ValueError` for an attitude that is no unit quaternion.
+        **Arguments:** `body`, in the target's frame; `target`, its attitude [4]. **Returns:** the state.
+        **Raises:** `ValueError` for an attitude that is no unit quaternion.
         """
         zero = jnp.zeros(())
         memory = self.contact.friction.memory(self.contact.outline.count)
@@ -66,7 +67,7 @@ class Hopper(AbstractModel):
         return state
 
     def wrench(self, state: HopperState) -> Wrench:
-        """What the surface does to the body."""
+        """The force and torque of the surface on the body."""
         turn = rotation.to_matrix(state.body.attitude)
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
@@ -86,12 +87,15 @@ class Hopper(AbstractModel):
             mass=self.body.mass,
             inertia=inertia,
             acceleration=relative_acceleration(self.gravity, self.omega, body.position, body.velocity),
-            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
+            # The rate of ω = ω* - Ω in the target's frame: ω* rotates there with Ω, and Ω is constant.
             spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
         )
 
     def touched(self, state: HopperState, free: Moving) -> HopperState:
-        """The state's rate where all but the contact moves the body as `free` says."""
+        """The rate of the state with contact.
+
+        **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate.
+        """
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
         pushed = free.accelerated(touch.force, touch.torque)
@@ -100,7 +104,7 @@ class Hopper(AbstractModel):
                 position=body.velocity,
                 velocity=pushed.acceleration,
                 attitude=rotation.derivative(body.attitude, body.spin),
-                # A vector's rate is the same in the body's frame and in the one that ω is measured against.
+                # The rate of ω is the same in the body's frame and in the one that ω is relative to.
                 spin=pushed.spin_rate @ turn,
             ),
             target=rotation.derivative(state.target, self.omega),
@@ -109,7 +113,10 @@ class Hopper(AbstractModel):
         )
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up; contact begins at the onset's `margin`."""
+        """Bounds that are valid while half of the gap is closed; contact begins at the onset's `margin`.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the gap and the bounds.
+        """
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.onset.margin
         return Approach(

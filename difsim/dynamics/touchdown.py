@@ -1,6 +1,6 @@
 """A lander that touches down on a layered regolith beside, or on, a boulder (paper 000 sec. 2.2-2.3).
 
-The frame is the local surface frame: z along the surface normal, the regolith's surface at z = 0.
+The frame is the local surface frame with z along the surface normal and the regolith's surface at z = 0.
 """
 
 import equinox as eqx
@@ -22,10 +22,10 @@ from difsim.typing import Scalar, Vec3, number, require
 class Touchdown(AbstractModel):
     """A lander, a layer of regolith, a boulder and a gravity field.
 
-    **Arguments:** `lander`; `regolith`; `boulder`; `gravity` an `AbstractField` in the surface frame;
-    `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its sole the regolith) or 1 (its sole stands
-    on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
-    unknown needs; `onset` m, smooth onset of the soles' contact.
+    **Arguments:** `lander`; `regolith`; `boulder`; `gravity` an `AbstractField` in the surface frame; `scenario` 0
+    (the strut of leg `leg` touches the boulder's edge, its footpad the regolith) or 1 (its footpad is on the
+    boulder's top); values between blend both linearly, as a relaxation of this discrete unknown needs; `onset` m,
+    the smoothing of the footpads' contact.
     """
 
     lander: Lander
@@ -50,7 +50,7 @@ class Touchdown(AbstractModel):
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
     def start(self, body: RigidState) -> TouchdownState:
-        """The state before touch: gear and ground at rest."""
+        """The state before contact, with gear and ground unloaded."""
         return TouchdownState(
             body=body,
             gear=self.lander.gear.initial(self.lander.legs),
@@ -59,7 +59,9 @@ class Touchdown(AbstractModel):
         )
 
     def footpads(self, state: TouchdownState) -> FootpadForces:
-        """The soles on the regolith: leg spring and grain skeleton in series, less the plastic penetration."""
+        """The forces of the regolith on the footpads: leg spring and grain skeleton in series, less the plastic
+        penetration.
+        """
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
@@ -92,8 +94,8 @@ class Touchdown(AbstractModel):
         on_hip, on_foot = boulder.edge_force(edge, push[0], energy[0])
         top = above * push[1]
         normal = jnp.stack([below * edge.weight * push[0], top])
-        # Forces act where the body carries them: without the stroke, which moves along the normal and not
-        # with the body's rotation. Only so is the work of a push the energy of the contact.
+        # Forces act on the body at points without the stroke, which moves along the normal and not
+        # with the body's rotation. Only then is the work of a normal force the energy of the contact.
         crossing = edge.point - lift
         velocity = jax.vmap(body.velocity_at)(jnp.stack([crossing, foot]))
         faces = jnp.stack([edge.normal, up])
@@ -110,7 +112,7 @@ class Touchdown(AbstractModel):
         )
 
     def hull(self, state: TouchdownState) -> HullForces:
-        """The hull on the ground's surface, z = 0: its own law along the normal, the soil's friction across."""
+        """The force of the ground's surface, z = 0, on the hull: its own normal law with the soil's friction."""
         hull, body, up = self.lander.hull, state.body, upwards(state)
         if hull is None:
             none = jnp.zeros_like(up[0])
@@ -132,13 +134,13 @@ class Touchdown(AbstractModel):
         )
 
     def contact_force(self, state: TouchdownState) -> Vec3:
-        """Resultant of all contact forces on the lander, N."""
+        """The resultant of all contact forces on the lander [3], N."""
         return jnp.sum(self._forces(self.footpads(state), self.rock(state), self.hull(state))[0], axis=0)
 
     def _forces(
         self, footpads: FootpadForces, rock: BoulderForces, hull: HullForces
     ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
-        """All contact forces N, and the points m where the body takes them."""
+        """All contact forces N, and their points of action on the body, m."""
         normal = jnp.append(footpads.normal, hull.normal)
         sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
         forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
@@ -153,8 +155,8 @@ class Touchdown(AbstractModel):
         weight = lander.body.mass * self.gravity.acceleration(body.position)
         wheel = lander.flywheel.torque(t)
 
-        # The gear carries pushes alone. Friction goes into the body past it, and its work on the body is never
-        # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
+        # The gear carries normal forces only. Friction acts on the body directly, and its work on the body is never
+        # positive. Through the gear the friction of an inclined strut could drive the stroke and create energy.
         loads = footpads.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
@@ -191,14 +193,14 @@ class Touchdown(AbstractModel):
         hull, reach = self.hull(state).gap, jnp.max(safe.norm(lander.feet))
         if lander.hull is not None:
             hull, reach = hull - lander.hull.normal.onset.reach, jnp.maximum(reach, lander.hull.radius)
-        # The smooth onset is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
+        # The smooth onset starts 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
         footpads = -self.footpads(state).closure - 20 * self.onset
-        # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
+        # Only surfaces of this scenario count: in scenario 0 the footpad passes beside the top.
         footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
         edge, top = self.rock(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
-        # The resolution is a fraction of a leg's own period with the whole lander on it.
+        # The resolution is a fraction of the period of one leg that carries the whole lander.
         return Approach(
             gap=jnp.minimum(jnp.minimum(jnp.min(footpads), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
@@ -207,7 +209,7 @@ class Touchdown(AbstractModel):
         )
 
     def starts_inside(self, state):
-        """Whether the body's centre is in the ground, where neither legs nor hull have a law."""
+        """True if the body's centre is in the ground, where neither legs nor hull have a law."""
         return state.body.position[2] < 0
 
     def scales(self, t, state):
@@ -254,10 +256,10 @@ class Touchdown(AbstractModel):
 
 
 def upwards(state: TouchdownState) -> Vec3:
-    """The surface normal, in the precision of the state."""
+    """The surface normal [3], in the precision of the state."""
     return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 
 
 def loaded(force: Scalar) -> Scalar:
-    """A smooth 0 to 1 indicator of contact: half at 1 N, so that phase lengths have derivatives."""
+    """A smooth indicator of contact from 0 to 1, half at 1 N, so that durations of phases have derivatives."""
     return force**2 / (force**2 + 1.0)

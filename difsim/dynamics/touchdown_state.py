@@ -1,4 +1,4 @@
-"""What a touchdown keeps from one instant to the next, and what its contacts do at one."""
+"""The state of a touchdown, and the forces of its contacts."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from difsim.typing import Scalar, Vec3, number
 
 
 class Accounts(eqx.Module):
-    """What has left the lander so far: energies J, impulses N s and N m s, times s of each phase."""
+    """Time integrals since the start: energies J lost, impulses N s and N m s, durations s of each phase."""
 
     ground: Scalar = number(default=0.0)
     damper: Scalar = number(default=0.0)
@@ -25,7 +25,7 @@ class Accounts(eqx.Module):
 
 
 class TouchdownState(eqx.Module):
-    """Rigid motion, gear strokes [s] m, plastic penetration of each sole [n] m, accounts."""
+    """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m, and integrals."""
 
     body: RigidState
     gear: Float[Array, "s"] = number()
@@ -34,8 +34,11 @@ class TouchdownState(eqx.Module):
 
 
 class FootpadForces(eqx.Module):
-    """What the regolith does to each sole: elastic closure m, normal force N, friction N, the point m where
-    they act and its slip velocity m/s, energy stored in leg and skeleton J."""
+    """The regolith's forces on each footpad.
+
+    Elastic `closure` m, `normal` force N, `friction` N, the `point` m where they act and its `slip` velocity m/s,
+    energy `stored` in leg and skeleton J.
+    """
 
     closure: Float[Array, "n"]
     normal: Float[Array, "n"]
@@ -46,9 +49,12 @@ class FootpadForces(eqx.Module):
 
 
 class BoulderForces(eqx.Module):
-    """What the boulder does to the lander: pushes N at the strut's hip and foot (the edge's) and at the sole (the
-    top's), friction N of edge and top, and where all five act. `gap` m > 0 of edge and top, `normal` N of both,
-    the slip velocity m/s of both, energy stored in boulder and leg J."""
+    """The boulder's forces on the lander.
+
+    `gap` m > 0 of edge and top, `normal` forces N of both; `pushes` N, the normal forces at the strut's hip and
+    foot (the edge's) and at the footpad (the top's); `friction` N of edge and top, the `point` m of all five, the
+    `slip` velocity m/s of both, energy `stored` in boulder and leg J.
+    """
 
     gap: Float[Array, "2"]
     normal: Float[Array, "2"]
@@ -60,13 +66,15 @@ class BoulderForces(eqx.Module):
 
     @property
     def force(self) -> Float[Array, "5 3"]:
-        """Pushes and friction, N."""
+        """Normal forces and friction [5, 3], N."""
         return jnp.concatenate([self.pushes, self.friction])
 
 
 class HullForces(eqx.Module):
-    """What the ground does to the hull at its lowest `point` m: the `gap` m there, `normal` push N, `friction` N,
-    energy `stored` J, and what damping and friction take, W."""
+    """The ground's force on the hull at its lowest `point` m.
+
+    The `gap` m there, `normal` force N, `friction` N, energy `stored` J, and the power of damping and friction, W.
+    """
 
     gap: Scalar
     normal: Scalar
