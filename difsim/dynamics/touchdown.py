@@ -81,8 +81,10 @@ class Touchdown(AbstractModel):
             stored=stiffness * safe.ramp_integral(closure, self.onset),
         )
 
-    def rock(self, state: TouchdownState) -> BoulderForces:
-        """One strut across the boulder's edge (weight 1 - scenario), its sole on the top (weight scenario)."""
+    def boulder_forces(self, state: TouchdownState) -> BoulderForces:
+        """The boulder's forces on a strut at its edge (weight 1 - scenario) and a footpad on its top (weight
+        scenario).
+        """
         lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
         k, below, above = lander.leg_stiffness, 1 - self.scenario, self.scenario
         lift = lander.gear.strokes(state.gear, lander.legs)[self.leg] * up
@@ -90,10 +92,10 @@ class Touchdown(AbstractModel):
         edge = boulder.cross(hip + lift, foot + lift)
         closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
         both = lambda law: jax.vmap(law, in_axes=(0, None, None))(closure, k, boulder.hertz)  # noqa: E731
-        push, energy = both(series_force), both(series_energy)
-        on_hip, on_foot = boulder.edge_force(edge, push[0], energy[0])
-        top = above * push[1]
-        normal = jnp.stack([below * edge.weight * push[0], top])
+        force, energy = both(series_force), both(series_energy)
+        on_hip, on_foot = boulder.edge_force(edge, force[0], energy[0])
+        top = above * force[1]
+        normal = jnp.stack([below * edge.weight * force[0], top])
         # Forces act on the body at points without the stroke, which moves along the normal and not
         # with the body's rotation. Only then is the work of a normal force the energy of the contact.
         crossing = edge.point - lift
@@ -104,7 +106,7 @@ class Touchdown(AbstractModel):
         return BoulderForces(
             gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure[1]]),
             normal=normal,
-            pushes=jnp.stack([below * on_hip, below * on_foot, top * up]),
+            normal_forces=jnp.stack([below * on_hip, below * on_foot, top * up]),
             friction=friction,
             point=jnp.stack([hip, foot, foot, crossing, foot]),
             slip=slip,
@@ -130,26 +132,26 @@ class Touchdown(AbstractModel):
             point=point,
             stored=hull.normal.elastic_energy(depth),
             damping=(normal - elastic) * rate,
-            rubbing=-jnp.sum(friction * slip),
+            friction_power=-jnp.sum(friction * slip),
         )
 
     def contact_force(self, state: TouchdownState) -> Vec3:
         """The resultant of all contact forces on the lander [3], N."""
-        return jnp.sum(self._forces(self.footpads(state), self.rock(state), self.hull(state))[0], axis=0)
+        return jnp.sum(self._forces(self.footpads(state), self.boulder_forces(state), self.hull(state))[0], axis=0)
 
     def _forces(
-        self, footpads: FootpadForces, rock: BoulderForces, hull: HullForces
+        self, footpads: FootpadForces, on_boulder: BoulderForces, hull: HullForces
     ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
         """All contact forces N, and their points of action on the body, m."""
         normal = jnp.append(footpads.normal, hull.normal)
         sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
-        forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
-        return forces, jnp.concatenate([footpads.point, hull.point[None], rock.point])
+        forces = jnp.concatenate([sideways.at[:, 2].add(normal), on_boulder.force])
+        return forces, jnp.concatenate([footpads.point, hull.point[None], on_boulder.point])
 
     def field(self, t, state):
         lander, body = self.lander, state.body
-        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
-        forces, points = self._forces(footpads, rock, hull)
+        footpads, on_boulder, hull = self.footpads(state), self.boulder_forces(state), self.hull(state)
+        forces, points = self._forces(footpads, on_boulder, hull)
         total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
         torque = moment - jnp.cross(body.position, total)
         weight = lander.body.mass * self.gravity.acceleration(body.position)
@@ -157,7 +159,7 @@ class Touchdown(AbstractModel):
 
         # The gear carries normal forces only. Friction acts on the body directly, and its work on the body is never
         # positive. Through the gear the friction of an inclined strut could drive the stroke and create energy.
-        loads = footpads.normal.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
+        loads = footpads.normal.at[self.leg].add(jnp.sum(on_boulder.normal_forces[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
@@ -174,17 +176,17 @@ class Touchdown(AbstractModel):
             accounts=Accounts(
                 ground=footpads.normal @ flow + hull.damping,
                 damper=lander.gear.dissipation(gear),
-                friction=hull.rubbing
+                friction=hull.friction_power
                 - jnp.sum(footpads.friction * footpads.slip)
-                - jnp.sum(rock.friction * rock.slip),
+                - jnp.sum(on_boulder.friction * on_boulder.slip),
                 flywheel=wheel @ body.spin,
                 impulse=total + weight,
                 angular_impulse=moment + jnp.cross(body.position, weight),
-                boulder_impulse=jnp.sum(rock.normal),
-                sole_impulse=jnp.sum(footpads.normal),
-                boulder_time=loaded(jnp.sum(rock.normal)),
+                boulder_impulse=jnp.sum(on_boulder.normal),
+                footpad_impulse=jnp.sum(footpads.normal),
+                boulder_time=loaded(jnp.sum(on_boulder.normal)),
                 regolith_time=loaded(jnp.sum(footpads.normal)),
-                contact_time=loaded(jnp.sum(footpads.normal) + jnp.sum(rock.normal) + hull.normal),
+                contact_time=loaded(jnp.sum(footpads.normal) + jnp.sum(on_boulder.normal) + hull.normal),
             ),
         )
 
@@ -197,7 +199,7 @@ class Touchdown(AbstractModel):
         footpads = -self.footpads(state).closure - 20 * self.onset
         # Only surfaces of this scenario count: in scenario 0 the footpad passes beside the top.
         footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
-        edge, top = self.rock(state).gap
+        edge, top = self.boulder_forces(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of the period of one leg that carries the whole lander.
@@ -232,7 +234,7 @@ class Touchdown(AbstractModel):
 
     def ledger(self, t, state):
         lander, body, accounts = self.lander, state.body, state.accounts
-        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
+        footpads, on_boulder, hull = self.footpads(state), self.boulder_forces(state), self.hull(state)
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
         return {
@@ -240,7 +242,7 @@ class Touchdown(AbstractModel):
                 "kinetic": lander.body.kinetic_energy(body),
                 "potential": -lander.body.mass * self.gravity.potential(body.position),
                 "elastic": jnp.sum(footpads.stored)
-                + rock.stored
+                + on_boulder.stored
                 + hull.stored
                 + lander.gear.elastic_energy(state.gear),
                 "ground": accounts.ground,

@@ -18,7 +18,7 @@ class Accounts(eqx.Module):
     impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
     angular_impulse: Vec3 = number(default=(0.0, 0.0, 0.0))
     boulder_impulse: Scalar = number(default=0.0)
-    sole_impulse: Scalar = number(default=0.0)
+    footpad_impulse: Scalar = number(default=0.0)
     boulder_time: Scalar = number(default=0.0)
     regolith_time: Scalar = number(default=0.0)
     contact_time: Scalar = number(default=0.0)
@@ -51,14 +51,14 @@ class FootpadForces(eqx.Module):
 class BoulderForces(eqx.Module):
     """The boulder's forces on the lander.
 
-    `gap` m > 0 of edge and top, `normal` forces N of both; `pushes` N, the normal forces at the strut's hip and
-    foot (the edge's) and at the footpad (the top's); `friction` N of edge and top, the `point` m of all five, the
-    `slip` velocity m/s of both, energy `stored` in boulder and leg J.
+    `gap` m > 0 of edge and top, `normal` forces N of both; `normal_forces` N at the strut's hip and foot (from the
+    edge) and at the footpad (from the top); `friction` N of edge and top, the `point` m of all five, the `slip`
+    velocity m/s of both, energy `stored` in boulder and leg J.
     """
 
     gap: Float[Array, "2"]
     normal: Float[Array, "2"]
-    pushes: Float[Array, "3 3"]
+    normal_forces: Float[Array, "3 3"]
     friction: Float[Array, "2 3"]
     point: Float[Array, "5 3"]
     slip: Float[Array, "2 3"]
@@ -67,13 +67,14 @@ class BoulderForces(eqx.Module):
     @property
     def force(self) -> Float[Array, "5 3"]:
         """Normal forces and friction [5, 3], N."""
-        return jnp.concatenate([self.pushes, self.friction])
+        return jnp.concatenate([self.normal_forces, self.friction])
 
 
 class HullForces(eqx.Module):
     """The ground's force on the hull at its lowest `point` m.
 
-    The `gap` m there, `normal` force N, `friction` N, energy `stored` J, and the power of damping and friction, W.
+    The `gap` m there, `normal` force N, `friction` N, energy `stored` J, and power lost to `damping` and friction,
+    W.
     """
 
     gap: Scalar
@@ -82,4 +83,4 @@ class HullForces(eqx.Module):
     point: Vec3
     stored: Scalar
     damping: Scalar
-    rubbing: Scalar
+    friction_power: Scalar

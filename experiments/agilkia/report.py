@@ -35,8 +35,13 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
     @jax.jit
     @jax.vmap
     def contact(state):
-        footpads, rock, hull = model.footpads(state), model.rock(state), model.hull(state)
-        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), footpads.normal, hull.normal
+        footpads, on_boulder, hull = model.footpads(state), model.boulder_forces(state), model.hull(state)
+        return (
+            model.contact_force(state),
+            safe.norm(jnp.sum(on_boulder.force, axis=0)),
+            footpads.normal,
+            hull.normal,
+        )
 
     force, boulder, footpads, hull = contact(solution.states)
     body = solution.states.body

@@ -147,7 +147,7 @@ class Experiment(eqx.Module):
             "regolith_time": accounts.regolith_time,
             "contact_time": accounts.contact_time,
             "boulder_force": safe.divide(accounts.boulder_impulse, accounts.boulder_time),
-            "regolith_force": safe.divide(accounts.sole_impulse, accounts.regolith_time),
+            "regolith_force": safe.divide(accounts.footpad_impulse, accounts.regolith_time),
         }
 
 
