@@ -19,7 +19,8 @@ from difsim.dynamics import (
     to_body,
     to_inertial,
 )
-from difsim.gravity import Mascons, PointMass, Rotating, Scaled, Uniform, lobes_67p
+from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
+from difsim.gravity.field import Scaled
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
 from difsim.stepping import Coast, Events, Sensitivities, Status, ToContact, simulate, transition
 from tests.helpers import approx

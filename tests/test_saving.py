@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.saving import digest, read_arrays, read_table, save_whole, write_arrays, write_table
+from difsim.saving import digest, read_arrays, read_table, write_arrays, write_table
+from difsim.saving.whole import save_whole
 from difsim.typing import Scalar, number
 from tests.crafted import HARM, Harmful, planted
 

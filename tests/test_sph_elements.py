@@ -7,23 +7,11 @@ import numpy as np
 import pytest
 
 from difsim.particles import Neighbours
-from difsim.sph import (
-    XSPH,
-    ArtificialStress,
-    Compression,
-    Continuum,
-    ContinuumMotion,
-    CubicSpline,
-    DruckerPrager,
-    FixedDensity,
-    GradientCorrection,
-    Murnaghan,
-    PlaneStrain,
-    Sliding,
-    Tool,
-    Viscosity,
-)
-from difsim.sph.corrections import tension
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, FixedDensity, Murnaghan, Tool, Viscosity
+from difsim.sph.continuum import ContinuumMotion
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.sph.soil import Compression, PlaneStrain
+from difsim.sph.tools import Sliding
 from difsim.stepping import ConstantStep, Status, advance, start
 from difsim.stepping.marching import stepped
 from tests.helpers import check_gradients, single

@@ -1,15 +1,13 @@
-"""Bodies: rigid motion and the lander."""
+"""Bodies: rigid bodies, landers and stones."""
 
-from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.body.hull import Hull
 from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
-from difsim.body.rigid import RigidBody, RigidState, rigid_scales
-from difsim.body.stone import Edges, Stone
+from difsim.body.rigid import RigidBody, RigidState
+from difsim.body.stone import Stone
 
 __all__ = [
     "AbstractLandingGear",
     "CentralDamper",
-    "Edges",
     "Flywheel",
     "Hull",
     "Lander",
@@ -17,7 +15,4 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
-    "attitude_is_unit",
-    "require_attitude",
-    "rigid_scales",
 ]

@@ -5,7 +5,8 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState, rigid_scales
+from difsim.body import RigidBody, RigidState
+from difsim.body.rigid import rigid_scales
 from difsim.contact import AbstractImpact, AbstractOutline, Moving, Newton
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units

@@ -5,7 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
+from difsim.body import RigidBody, RigidState
+from difsim.body.attitude import require_attitude
+from difsim.body.rigid import rigid_scales
 from difsim.contact import Moving, Powers, SurfaceContact, Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractModel, Approach, motion_units

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import Lander, RigidState, rigid_scales
+from difsim.body import Lander, RigidState
+from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction

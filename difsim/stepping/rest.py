@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
-from difsim.body import RigidState, attitude_is_unit, require_attitude
+from difsim.body import RigidState
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractModel
 from difsim.shape import AbstractSDF
 from difsim.stepping.energy import allowed_error, energy_error

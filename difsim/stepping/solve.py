@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from difsim.body import RigidState, attitude_is_unit, require_attitude
+from difsim.body import RigidState
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import Events

@@ -16,8 +16,9 @@ from experiments.agilkia.files import OBSERVABLES, DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
 from experiments.records import provenance, write_json
-from inversion import Discrete, Gaussian, Log, Node, compatible_values
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
+from inversion import Discrete, Gaussian, Log
+from inversion.branch import Node
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 
 AXES = ("x", "y", "z")
 

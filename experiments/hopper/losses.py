@@ -24,7 +24,8 @@ from experiments.hopper.track import (
     moved,
     turned,
 )
-from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit
+from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit
+from inversion.leastsq import Fit
 from inversion.shooting import Chain, progressive
 
 UNKNOWN = {
