@@ -64,9 +64,7 @@ def shortened(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array,
 
 @jax.custom_jvp
 def _quotient(a: Float[Array, "*n"], b: Float[Array, "*m"]) -> Float[Array, "*k"]:
-    """a/b with a derivative that does not square b: a starting soft contact can have b < 1e-154, whose square is
-    0.
-    """
+    """a/b with a derivative that does not square b: a soft contact may start at b < 1e-154, whose square is 0."""
     return a / b
 
 

@@ -114,8 +114,7 @@ def design(
     degree: int,
     derivative: Sequence[int] = (0, 0, 0),
 ) -> scipy.sparse.csr_array:
-    """On the host: the sparse matrix that maps coefficients to values at points, for least-squares fits to
-    samples.
+    """On the host: the sparse matrix from coefficients to values at points, for least-squares fits to samples.
 
     **Arguments:** `points` [P,3], m, within the domain; `origin`, `spacing`, `shape` [3] and `degree` of the
     `GridSpline` to be fitted; `derivative` [3], its order along each axis, (1, 0, 0) for the rows of ∂s/∂x.

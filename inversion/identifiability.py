@@ -145,8 +145,7 @@ def profile(
     stops: Stops | None = None,
     candidates: Sequence[Mapping[str, float]] = (),
 ) -> Profile:
-    """The misfit at each value of one parameter with the others fitted again: the likelihood without
-    linearisation.
+    """The misfit at each value of one parameter with the others fitted again, without linearisation.
 
     Two chains go from the fit upwards and downwards in one compiled call. Each value starts from its neighbour's
     solution, and again from the candidate that is best there. A profile below the fit's own misfit shows that the
@@ -264,10 +263,10 @@ def _walk(
     index: Int[Array, " chains"],
     stops: Stops,
 ):
-    """The misfit [chains, points], calls [chains, 3] and convergence [chains, points] along chains of parameter
-    values.
+    """The misfits, calls and convergence along chains of parameter values.
 
-    A chain begins at `x[0]`; the other rows are candidates. `index` gives the parameter of each chain.
+    A chain begins at `x[0]`; the other rows are candidates. `index` gives the parameter of each chain. The results
+    are [chains, points], [chains, 3] and [chains, points].
     """
     candidates = x[1:]
 

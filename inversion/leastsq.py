@@ -359,7 +359,10 @@ def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> floa
 
 
 def latin_hypercube(key: Array, count: int, dimension: int) -> Float[Array, "count dimension"]:
-    """`count` points in the unit cube, one in each of `count` slices along every axis."""
+    """A Latin hypercube in the unit cube: one point in each of `count` slices along every axis.
+
+    **Arguments:** `key`; `count`; `dimension`. **Returns:** points [count, dimension].
+    """
     shuffle, jitter = jax.random.split(key)
     slices = jax.vmap(lambda k: jax.random.permutation(k, count), out_axes=1)(jax.random.split(shuffle, dimension))
     return (slices + jax.random.uniform(jitter, (count, dimension))) / count

@@ -185,7 +185,7 @@ def test_evolution_finds_the_global_minimum(key):
     assert found.calls.forward == 24 * (found.generations + 1)
 
 
-def test_evolution_matches_least_squares_with_priors_and_held_values(key):
+def test_evolution_agrees_with_least_squares(key):
     problem = toys.mixed()[0].hold({"E": 1e9, "c": 1.0, "s": 1.0})
     fit = inversion.fit(problem, key=key, starts=16, keep=4)
     found = inversion.differential_evolution(problem, key, population=24, stall=12, max_generations=100)

@@ -57,7 +57,7 @@ def test_flight_is_the_inertial_flight_transformed():
         np.testing.assert_allclose(getattr(there, name), getattr(inertial.body, name), atol=1e-10, err_msg=name)
 
 
-def test_a_free_top_keeps_its_angular_momentum_and_the_ledger_its_sum():
+def test_free_top_conserves_angular_momentum_and_energy():
     omega = np.array([0.1, -0.2, 0.3])
     model, last = flown(omega, START)
     first = model.start(START)

@@ -108,7 +108,7 @@ def test_no_objects_are_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_file_of_arrays_is_refused_at_once_and_never_executed(tmp_path, monkeypatch):
+def test_other_files_are_refused_and_never_executed(tmp_path, monkeypatch):
     monkeypatch.setenv(HARM, str(tmp_path / "harm"))
     path, tree = tmp_path / "tree", {"x": jnp.arange(1000.0), "y": jnp.arange(5)}
     write_arrays(path, "tree", "mark", tree)

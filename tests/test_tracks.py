@@ -29,7 +29,7 @@ from inversion.shooting import Chain, progressive
 STATE = RigidState((0.1, -0.2, 1.5), (0.03, 0.01, 0.05), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
 
 
-def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
+def test_arc_covariance_is_that_of_the_mismatches():
     """Against 200 000 draws of a chain of three arcs, the last of which is not used."""
     rng = np.random.default_rng(0)
     spreads, slopes = rng.normal(size=(4, 2, 2)), rng.normal(size=(3, 2, 2))
@@ -73,7 +73,7 @@ def chained(seen, rounds):
     return p, (weight @ by_p) ** -0.5
 
 
-def test_rounds_end_at_the_most_likely_parameters_and_starts_together():
+def test_rounds_end_at_most_likely_parameters_and_starts():
     """Against scipy's least squares of all unknowns at once; and over 100 chains without the bias of one round."""
     rng, z = np.random.default_rng(1), []
     for i in range(100):

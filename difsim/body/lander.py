@@ -131,14 +131,7 @@ END_WIDTH = 0.01  # share of the run-down time over which the flywheel's torque 
 
 
 class Flywheel(eqx.Module):
-    """A flywheel that transfers its angular momentum about the body's z axis to the body, evenly over the run-down
-    time.
-
-    The torque ends smoothly (1 % of the run-down time), since a jump at an unknown time would lose its part of the
-    derivative by that time.
-
-    **Arguments:** `momentum` N m s at touchdown (t = 0), `rundown` s.
-    """
+    """A flywheel that transfers its angular momentum to the body about its z axis, over the run-down time."""
 
     momentum: Scalar = number()
     rundown: Scalar = number()

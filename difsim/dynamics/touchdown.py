@@ -60,8 +60,9 @@ class Touchdown(AbstractModel):
         )
 
     def footpads(self, state: TouchdownState) -> FootpadForces:
-        """The forces of the regolith on the footpads: leg spring and grain skeleton in series, less the plastic
-        penetration.
+        """The regolith's forces on the footpads.
+
+        Leg spring and grain skeleton act in series on the closure less the plastic penetration.
         """
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
@@ -83,8 +84,9 @@ class Touchdown(AbstractModel):
         )
 
     def boulder_forces(self, state: TouchdownState) -> BoulderForces:
-        """The boulder's forces on a strut at its edge (weight 1 - scenario) and a footpad on its top (weight
-        scenario).
+        """The boulder's forces on a strut and a footpad.
+
+        The strut touches the edge (weight 1 - scenario), the footpad the top (weight scenario).
         """
         lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
         k, below, above = lander.leg_stiffness, 1 - self.scenario, self.scenario

@@ -129,7 +129,10 @@ class PointMass(AbstractField):
 
 
 def require_points(points: Array) -> None:
-    """Raise `ValueError` unless `points` is an array [P,3], P > 0."""
+    """Check the shape of points.
+
+    **Raises:** `ValueError` unless `points` is an array [P,3], P > 0.
+    """
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise ValueError(
             f"evaluate: points of shape {points.shape}: give [P,3], in m, P > 0; for one point there are "

@@ -1,6 +1,4 @@
-"""The common parts of all particle methods: neighbour lists, sums over pairs, and the interface of a particle
-model.
-"""
+"""The common parts of all particle methods: neighbour lists, sums over pairs, and the interface of a model."""
 
 from difsim.particles.barrier import optimisation_barrier as optimisation_barrier
 from difsim.particles.mapped import pair_map as pair_map

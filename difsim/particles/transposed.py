@@ -69,12 +69,11 @@ def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any)
 
 
 def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at: Any, tangent: Any) -> Any:
-    """The map `push(at, tangent)`, linear in `tangent`, with `pull(at, cotangent)` as its transpose in reverse
-    mode.
+    """The map `push(at, tangent)`, linear in `tangent`, with a given transpose in reverse mode.
 
-    **Arguments:** `push`, `pull`: functions of pytrees that close over no traced array; `at`, `tangent`: pytrees
-    of arrays. **Returns:** the result of `push`, whose derivatives by `at` are JAX's. Call it under `jit`:
-    otherwise each call is compiled again.
+    **Arguments:** `push`, and `pull(at, cotangent)`, its transpose: functions of pytrees that close over no traced
+    array; `at`, `tangent`: pytrees of arrays. **Returns:** the result of `push`, whose derivatives by `at` are
+    JAX's. Call it under `jit`: otherwise each call is compiled again.
     """
     at, of_at = jax.tree.flatten(at)
     tangent, of_tangent = jax.tree.flatten(tangent)

@@ -15,22 +15,34 @@ Vector = Components | Float[Array, " d"]
 
 
 def minus(a: Vector, b: Vector) -> Components:
-    """The difference a - b."""
+    """The difference a - b.
+
+    **Arguments:** `a`, `b`, vectors. **Returns:** its components.
+    """
     return tuple(a[i] - b[i] for i in range(len(a)))
 
 
 def times(s: Each, a: Vector) -> Components:
-    """The product s a of a number and a vector."""
+    """The product s a.
+
+    **Arguments:** `s`, a number; `a`, a vector. **Returns:** its components.
+    """
     return tuple(s * a[i] for i in range(len(a)))
 
 
 def dot(a: Vector, b: Vector) -> Each:
-    """The inner product a·b."""
+    """The inner product a·b.
+
+    **Arguments:** `a`, `b`, vectors. **Returns:** a number.
+    """
     return sum(a[i] * b[i] for i in range(1, len(a))) + a[0] * b[0]
 
 
 def outer(a: Vector, b: Vector) -> tuple[Components, ...]:
-    """The tensor product a ⊗ b, by rows."""
+    """The tensor product a ⊗ b.
+
+    **Arguments:** `a`, `b`, vectors. **Returns:** its rows.
+    """
     return tuple(times(a[i], b) for i in range(len(a)))
 
 
@@ -53,5 +65,8 @@ def rows(m: Symmetric) -> tuple[Components, ...]:
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:
-    """The vector product a × b."""
+    """The vector product a × b.
+
+    **Arguments:** `a`, `b` [3]. **Returns:** the product [3].
+    """
     return jnp.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])

@@ -7,8 +7,7 @@ from typing import Any, BinaryIO
 
 
 def save_whole(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file under another name and move it to `path`, so that a killed run leaves the old file or the new
-    one.
+    """Write a file and move it to `path`, so that a killed run leaves the old file or the new one.
 
     **Arguments:** `path`, whose folder is made if needed; `write`, a function that writes to the open file.
     **Raises:** whatever `write` raises; the unfinished file is removed.

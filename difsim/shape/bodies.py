@@ -140,7 +140,7 @@ def shap5() -> TriMesh:
 
 
 def fetch(download: Download) -> Path:
-    """The path of a public file, which is downloaded if needed; raises as `shap5`."""
+    """The path of a public file, which is downloaded if needed. **Raises:** as `shap5`."""
     folder = Path(os.environ.get("DIFSIM_DATA") or pooch.os_cache("difsim"))
     path = folder / download.place
     try:

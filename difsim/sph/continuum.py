@@ -134,8 +134,9 @@ class Continuum(AbstractEstimating):
         return ContinuumMotion(time, state, self.field(state, neighbours))
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
-        """One second-order step with one sum over pairs: predict by the last rate, correct by the mean with the
-        new one.
+        """One second-order step with one sum over pairs.
+
+        It predicts by the last rate, and corrects by the mean with the new one.
 
         **Arguments:** `motion`; `neighbours`, at its start; `dt`, s. **Returns:** the motion `dt` later.
         """
@@ -148,8 +149,7 @@ class Continuum(AbstractEstimating):
     def attempt(
         self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar
     ) -> tuple[ContinuumMotion, Float[Array, " n"]]:
-        """A third-order Kutta step and its difference from the second-order midpoint rule, with three sums over
-        pairs.
+        """A third-order Kutta step and its difference from the midpoint rule, with three sums over pairs.
 
         **Arguments:** as `step`. **Returns:** the motion, and for each particle the larger of two relative errors:
         distance over the kernel's support, and that of the density.

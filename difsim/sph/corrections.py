@@ -153,9 +153,7 @@ def _tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
 
 @_tension.defjvp
 def _(primals, tangents):
-    """The derivative by divided differences of the principal values: eigenvectors have none where two values are
-    equal.
-    """
+    """The derivative by divided differences of the principal values, since eigenvectors have none at equal values."""
     (stress,), (change,) = primals, tangents
     values, axes = jnp.linalg.eigh(stress)
     kept = jnp.maximum(values, 0.0)
