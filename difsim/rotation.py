@@ -1,8 +1,8 @@
 """Rotations: unit quaternions, rotation vectors, MRPs, and the surface frame of a landing site.
 
-A quaternion is scalar first, q = (w, u) [4], and rotates components in the body frame to components in the
-outer frame. Functions take one rotation; use `jax.vmap` for many. They assume |q| = 1 and do not enforce it:
-the integrator lets |q| drift by its tolerance, and `normalise` is the one place that takes the drift out.
+A quaternion is scalar first, q = (w, u) [4], and rotates components in the body frame to components in the outer
+frame. Functions take one rotation; use `jax.vmap` for many. They assume |q| = 1 and do not enforce it: the
+integrator lets |q| drift within its tolerance, and `normalise` is the only function that removes the drift.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,30 @@ from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known, nu
 
 
 def rotate(q: Quat, v: Vec3) -> Vec3:
-    """Body to frame: v + 2w u×v + 2 u×(u×v)."""
+    """The vector v in the outer frame, v + 2w u×v + 2 u×(u×v).
+
+    **Arguments:** `q` [4], body to outer frame; `v` [3], body components of any unit.
+    **Returns:** outer components [3].
+    """
     w, u = q[0], q[1:]
     t = 2 * jnp.cross(u, v)
     return v + w * t + jnp.cross(u, t)
 
 
 def inverse_rotate(q: Quat, v: Vec3) -> Vec3:
-    """Frame to body."""
+    """The vector v in the body frame, the inverse of `rotate`.
+
+    **Arguments:** `q` [4], body to outer frame; `v` [3], outer components of any unit. **Returns:** body
+    components [3].
+    """
     return rotate(conjugate(q), v)
 
 
 def multiply(p: Quat, q: Quat) -> Quat:
-    """p ⊗ q: first q, then p."""
+    """The composition p ⊗ q of two rotations: q is applied first, then p.
+
+    **Arguments:** `p`, `q` [4]. **Returns:** the product [4].
+    """
     w = p[0] * q[0] - jnp.dot(p[1:], q[1:])
     u = p[0] * q[1:] + q[0] * p[1:] + jnp.cross(p[1:], q[1:])
     return jnp.concatenate([w[None], u])
@@ -42,12 +53,15 @@ def conjugate(q: Quat) -> Quat:
 
 
 def normalise(q: Quat) -> Quat:
-    """q/|q|; 0 stays 0."""
+    """q/|q|; the zero quaternion stays 0."""
     return safe.unit(q)
 
 
 def derivative(q: Quat, omega_body: Vec3) -> Quat:
-    """dq/dt = ½ q ⊗ (0, ω) in 1/s, with the spin ω [3] rad/s in the body frame."""
+    """The rate of a quaternion, dq/dt = ½ q ⊗ (0, ω).
+
+    **Arguments:** `q` [4]; `omega_body` ω [3], rad/s, in the body frame. **Returns:** dq/dt [4], 1/s.
+    """
     return 0.5 * multiply(q, jnp.concatenate([jnp.zeros_like(omega_body[:1]), omega_body]))
 
 
@@ -59,8 +73,8 @@ def to_matrix(q: Quat) -> Mat3:
 def from_matrix(r: Mat3) -> Quat:
     """The unit quaternion of a rotation matrix, with w ≥ 0 (Shepperd, J. Guidance 1, 223, 1978).
 
-    R gives the products 4 qᵢqⱼ. Row i of them is q times 4 qᵢ; the row of the largest |qᵢ|, which is at
-    least 1/2, is used, so nothing is divided by a small number at any angle.
+    R gives the products 4 qᵢqⱼ, whose row i is 4 qᵢ q. The row with the largest |qᵢ| ≥ 1/2 is normalised, so that
+    no angle leads to a division by a small number.
     """
     (a, b, c), (d, e, f), (g, h, i) = r
     products = jnp.array(
@@ -75,9 +89,9 @@ def from_matrix(r: Mat3) -> Quat:
 
 
 def from_rotation_vector(phi: Vec3) -> Quat:
-    """(cos θ/2, sin(θ/2) φ/θ) for the rotation vector φ [3] rad, θ = |φ|; smooth at φ = 0."""
+    """The quaternion (cos θ/2, sin(θ/2) φ/θ) of a rotation vector φ [3] rad with θ = |φ|; smooth at φ = 0."""
     x = jnp.dot(phi, phi)
-    small = x < 1e-2  # Below it the series in θ² are exact to rounding, in their derivatives too.
+    small = x < 1e-2  # Below this the series in θ², and their derivatives, are exact to rounding.
     theta = jnp.sqrt(jnp.where(small, 1.0, x))
     cos_series = 1 - x / 8 * (1 - x / 48 * (1 - x / 120 * (1 - x / 224)))
     sin_series = 0.5 - x / 48 * (1 - x / 80 * (1 - x / 168 * (1 - x / 288)))
@@ -89,12 +103,12 @@ def from_rotation_vector(phi: Vec3) -> Quat:
 def to_rotation_vector(q: Quat) -> Vec3:
     """The rotation vector [3] rad with |φ| ≤ π; smooth at the identity.
 
-    At half a turn φ and -φ are the same rotation: there it jumps, and so its derivative means nothing.
+    At half a turn φ and -φ are the same rotation. The function jumps there, and its derivative is meaningless.
     """
     q = _upper(q)
     w, u = q[0], q[1:]
     x = jnp.dot(u, u)
-    small = x < 1e-3 * w * w  # Below it the series of atan(t)/t in t² = |u|²/w² is exact to rounding.
+    small = x < 1e-3 * w * w  # Below this the series of atan(t)/t in t² = |u|²/w² is exact to rounding.
     s = jnp.sqrt(jnp.where(small, 1.0, x))
     t2 = jnp.where(small, x, 0.0) / jnp.where(small, w * w, 1.0)
     series = (1 - t2 * (1 / 3 - t2 * (1 / 5 - t2 * (1 / 7 - t2 / 9)))) / jnp.where(small, w, 1.0)
@@ -102,23 +116,27 @@ def to_rotation_vector(q: Quat) -> Vec3:
 
 
 def from_mrp(p: Vec3) -> Quat:
-    """((1 - p²), 2p)/(1 + p²) for the modified Rodrigues parameters p [3] = tan(θ/4) n."""
+    """The quaternion ((1 - p²), 2p)/(1 + p²) of modified Rodrigues parameters p [3] = tan(θ/4) n."""
     x = jnp.dot(p, p)
     return jnp.concatenate([(1 - x)[None], 2 * p]) / (1 + x)
 
 
 def to_mrp(q: Quat) -> Vec3:
-    """u/(1 + w), of the one of q and -q with w ≥ 0: |p| ≤ 1, and p jumps to the shadow set at half a turn."""
+    """The modified Rodrigues parameters u/(1 + w), taken with w ≥ 0.
+
+    So |p| ≤ 1, and p jumps to the shadow set at half a turn.
+    """
     q = _upper(q)
     return q[1:] / (1 + q[0])
 
 
 def euler_231(theta: Scalar, psi: Scalar, phi: Scalar) -> Mat3:
-    """R₁(φ) R₃(ψ) R₂(θ), the passive 2-3-1 chain from the comet-fixed to a surface frame; angles in rad.
+    """R₁(φ) R₃(ψ) R₂(θ), the passive 2-3-1 rotation from the comet-fixed to a surface frame.
 
-    R v gives the components in the surface frame of a v whose components are comet-fixed.
-    Source: the Agilkia reconstruction, sec. 2.1, Eq 3 (the printed matrix is lost in our copy; the order and
-    the names of the angles are from the text).
+    **Arguments:** `theta` θ, `psi` ψ, `phi` φ, rad.
+    **Returns:** R [3,3]; R v gives the surface components of a vector v in comet-fixed components.
+    **Source:** the Agilkia reconstruction, sec. 2.1, Eq 3. The printed matrix is missing in our copy; the order
+    and the names of the angles are from its text.
     """
     (ct, st), (cp, sp), (cf, sf) = ((jnp.cos(a), jnp.sin(a)) for a in (theta, psi, phi))
     zero, one = jnp.zeros_like(ct), jnp.ones_like(ct)
@@ -129,10 +147,10 @@ def euler_231(theta: Scalar, psi: Scalar, phi: Scalar) -> Mat3:
 
 
 def angles_231(r: Mat3) -> tuple[Scalar, Scalar, Scalar]:
-    """(θ, ψ, φ) rad of `euler_231`, with ψ in [-π/2, π/2].
+    """The angles (θ, ψ, φ) rad of `euler_231`, with ψ in [-π/2, π/2].
 
-    At ψ = ±π/2 only θ ± φ is defined; θ is then 0 (or what rounding left), and φ is taken from what remains
-    of R after θ, so that the angles give R back everywhere. The derivative does not exist there.
+    At ψ = ±π/2 only θ ± φ is defined. There θ is 0 up to rounding, and φ is taken from the rest of R, so that the
+    angles reproduce R everywhere. The derivative does not exist there.
     """
     theta = safe.arctan2(-r[0, 2], r[0, 0])
     psi = safe.arctan2(r[0, 1], safe.norm(jnp.stack([r[0, 0], r[0, 2]])))
@@ -141,15 +159,16 @@ def angles_231(r: Mat3) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
-    """The unit axis [3] along (cos α, sin α, sin α tan β).
+    """The unit axis [3] along (cos α, sin α, sin α tan β), from the angles of its projections.
 
-    α [rad]: angle of the axis' projection on the xy plane, from +x towards +y; all four quadrants, so α
-    fixes which end of the axis is meant. β [rad]: angle of the projection on the yz plane, from +y towards
-    +z; it counts modulo π, since α has given the sign of y already. At β = ±π/2 the axis is ±z.
+    An axis in the xz plane other than x and z projects to α = 0 or π and β = ±π/2 whatever its slope, so the two
+    angles do not determine it. Inside `jit` such a pair gives ±x.
 
-    An axis in the xz plane off x and z projects to α = 0 or π, β = ±π/2 whatever its slope: two
-    projections cannot carry it. Such a pair raises `ValueError` outside jit, and gives ±x inside.
-    Source: the Agilkia reconstruction, sec. 2.1 (α, β in the comet-fixed, αₛ, βₛ in the surface frame).
+    **Arguments:** `alpha` α, rad, of the projection on the xy plane, from +x towards +y, over all four quadrants,
+    so that it determines the end of the axis; `beta` β, rad, of the projection on the yz plane, from +y towards
+    +z, modulo π, since α determines the sign of y. At β = ±π/2 the axis is ±z.
+    **Returns:** the axis [3]. **Raises:** ValueError, outside `jit`, for a pair that does not determine an axis.
+    **Source:** the Agilkia reconstruction, sec. 2.1 (α, β in the comet-fixed, αₛ, βₛ in the surface frame).
     """
     alpha, beta = as_float(alpha), as_float(beta)
     ca, sa, cb, sb = jnp.cos(alpha), jnp.sin(alpha), jnp.cos(beta), jnp.sin(beta)
@@ -159,17 +178,16 @@ def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
             f"alpha = {alpha} and beta = {beta} rad are the projections of every axis in the xz plane: "
             "give the axis itself, or angles measured in another frame"
         )
-    # Multiplied by |cos β|, so that nothing is infinite at β = ±π/2, where rounding must not choose the sign.
+    # The factor |cos β| keeps all terms finite at β = ±π/2, where rounding must not determine the sign.
     sign = jnp.where(jnp.where(jnp.abs(cb) < eps, sa, cb) < 0, -1.0, 1.0)
     return safe.unit(jnp.stack([ca * cb, sa * cb, sa * sb]) * sign)
 
 
 def projections_of_axis(axis: Vec3) -> Vec2:
-    """(α, β) [2] rad in (-π, π] of an axis of any length, the inverse of `axis_from_projections`.
+    """The angles (α, β) [2] rad in (-π, π] of an axis of any length, the inverse of `axis_from_projections`.
 
-    β is the angle of the projected vector itself, atan2(z, y). For an axis along z the projection on xy is a
-    point: α is then π/2, which gives the axis back. For an axis along x, β is 0. An axis in the xz plane
-    off both does not survive the round trip (see there).
+    β = atan2(z, y). An axis along z projects to a point on the xy plane; α is then π/2, which gives the axis back.
+    For an axis along x, β is 0. Other axes in the xz plane cannot be recovered.
     """
     x, y, z = axis
     along_z = (x == 0) & (y == 0)
@@ -178,14 +196,17 @@ def projections_of_axis(axis: Vec3) -> Vec2:
 
 
 def inverse3(matrix: Mat3) -> Mat3:
-    """matrix⁻¹ by cofactors: a LAPACK call for 3 x 3 costs more than the rest of a time step."""
+    """The inverse of a 3 x 3 matrix by cofactors: a LAPACK call costs more than the rest of a time step."""
     a, b, c = matrix.T
     cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
     return cofactors / jnp.sum(a * cofactors[0])
 
 
 def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
-    """matrix⁻¹ vector, by `inverse3`."""
+    """The solution x of M x = b, by `inverse3`.
+
+    **Arguments:** `matrix` M [3,3]; `vector` b [3]. **Returns:** x [3].
+    """
     return inverse3(matrix) @ vector
 
 
@@ -199,7 +220,7 @@ def spin_rate(inertia: Mat3, spin: Vec3, torque: Vec3 | float = 0.0, stored_mome
 
 
 def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
-    """On the host: the orthonormal matrix nearest to one that was published with a few digits."""
+    """On the host: the orthonormal matrix nearest to one that was published with few digits."""
     left, _, right = np.linalg.svd(np.asarray(matrix))
     return left @ right
 
@@ -207,11 +228,12 @@ def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
 class SurfaceFrame(eqx.Module):
     """A frame fixed to the facet of a landing site.
 
-    `origin` [3] m is its origin in the comet-fixed frame; `matrix` [3, 3] takes comet-fixed components to
-    surface components, for instance `euler_231(θ, ψ, φ)`. The site does not move in the comet, so velocities
-    and accelerations relative to the comet only rotate, as do forces and axes.
-    An attitude body to comet q becomes `multiply(from_matrix(frame.matrix), q)`.
-    Source: the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
+    The site does not move relative to the comet, so velocities, accelerations, forces and axes only rotate. An
+    attitude body to comet q becomes `multiply(from_matrix(frame.matrix), q)`.
+
+    **Arguments:** `origin` r_p [3], m, comet-fixed; `matrix` R [3,3], from comet-fixed to surface components, for
+    instance `euler_231(θ, ψ, φ)`. **Raises:** ValueError for other shapes or a matrix that is no rotation.
+    **Source:** the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
     """
 
     origin: Vec3 = number()
@@ -234,10 +256,10 @@ class SurfaceFrame(eqx.Module):
 
     @classmethod
     def from_normal(cls, origin: ArrayLike, normal: ArrayLike, heading: ArrayLike) -> "SurfaceFrame":
-        """z along the outward facet normal, x along the part of `heading` in the facet, y = z × x.
+        """The frame with z along the outward normal of a facet and x along the part of `heading` in the facet.
 
-        `origin` [3] m is a comet-fixed position, `normal` and `heading` [3] directions of any length.
-        Raises `ValueError` when the normal is zero or the heading is along it.
+        **Arguments:** `origin` [3], m, comet-fixed; `normal`, `heading` [3], comet-fixed, of any length.
+        **Returns:** the frame, y = z × x. **Raises:** ValueError for a zero normal, or a heading along it.
         """
         origin, normal, heading = as_float(origin), as_float(normal), as_float(heading)
         z = safe.unit(normal)
@@ -255,30 +277,30 @@ class SurfaceFrame(eqx.Module):
         return cls(origin, jnp.stack([x, jnp.cross(z, x), z]))
 
     def position(self, r: Vec3) -> Vec3:
-        """A comet-fixed position [3] m in the surface frame: R (r - r_p)."""
+        """R (r - r_p), a comet-fixed position r [3] m in the surface frame."""
         return self.matrix @ (r - self.origin)
 
     def velocity(self, v: Vec3) -> Vec3:
-        """A velocity [3] m/s relative to the comet, from comet-fixed to surface components: R v."""
+        """R v, a velocity relative to the comet [3] m/s in surface components."""
         return self.matrix @ v
 
     def direction(self, d: Vec3) -> Vec3:
-        """Any other vector (acceleration, force, axis) [3], from comet-fixed to surface components: R d."""
+        """R d, any other vector (acceleration, force, axis) [3] in surface components."""
         return self.matrix @ d
 
     def comet_position(self, r: Vec3) -> Vec3:
-        """The inverse of `position`."""
+        """The comet-fixed position [3] m of a position in the surface frame."""
         return self.origin + self.matrix.T @ r
 
     def comet_velocity(self, v: Vec3) -> Vec3:
-        """The inverse of `velocity`."""
+        """A velocity relative to the comet [3] m/s, from surface to comet-fixed components."""
         return self.matrix.T @ v
 
     def comet_direction(self, d: Vec3) -> Vec3:
-        """The inverse of `direction`."""
+        """Any other vector [3], from surface to comet-fixed components."""
         return self.matrix.T @ d
 
 
 def _upper(q: Quat) -> Quat:
-    """The one of q and -q, the same rotation, with w ≥ 0."""
+    """q or -q, which are the same rotation, with w ≥ 0."""
     return jnp.where(q[0] < 0, -q, q)

@@ -1,9 +1,9 @@
 """The only guarded maths: norm, unit, sqrt and smooth steps with finite derivatives everywhere.
 
-Nothing is called zero because it is small: speeds of 1e-6 m/s are real motion here. Only an exact zero is
-guarded, on the sum of squares, inside and outside (double `where`), row by row: a single `where` still lets
-the NaN of the untaken branch through the chain rule. The conditions are such that NaN stays NaN: what is not
-known must not pass for 0.
+No value counts as zero because it is small: speeds of 1e-6 m/s are real motion here. Only an exact zero is
+guarded, for each vector separately, with a `where` inside and a `where` outside the function, because a single one
+passes the NaN of the untaken branch on through the chain rule. NaN stays NaN, so that an invalid value never
+becomes 0.
 """
 
 import jax
@@ -20,22 +20,24 @@ def sqrt(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
 
 
 def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """√x, but the square root of the least normal number (1e-154, 1e-19 in float32) with zero derivative for
-    all x below that: one operation more than √x, for inner loops where `sqrt` is too slow."""
+    """√max(x, tiny), with zero derivative below tiny, the smallest normal number (2e-308, in float32 1e-38).
+
+    It costs one operation more than √x; use it in inner loops where `sqrt` is too slow.
+    """
     return jnp.sqrt(jnp.maximum(x, jnp.finfo(x.dtype).tiny))
 
 
 def least(values: Float[Array, " n"]) -> Float[Array, ""]:
-    """The least of `values`, with the derivative of that one.
+    """The smallest of `values`, with the derivative of that element.
 
-    The derivative of `jnp.min` goes to the elements that equal the result. Where a compiler computes elements and
-    result in two roundings none does, and the derivative is 0 without a sign of it.
+    `jnp.min` passes its derivative to the elements that equal the result. If a compiler rounds elements and result
+    differently, none of them is equal, and the derivative is 0 without a warning.
     """
     return values[jnp.argmin(jax.lax.stop_gradient(values))]
 
 
 def greatest(values: Float[Array, " n"]) -> Float[Array, ""]:
-    """The greatest of `values`, with the derivative of that one; see `least`."""
+    """The largest of `values`, with the derivative of that element; see `least`."""
     return values[jnp.argmax(jax.lax.stop_gradient(values))]
 
 
@@ -52,13 +54,17 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
 
 
 def shortened(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array, "*n d"]:
-    """v, shortened to the length `most` where it is longer: a force that friction bounds."""
+    """A vector limited to a maximum length, such as a friction force at its bound.
+
+    **Arguments:** `v` [..., d]; `most` [...], the maximum length in the unit of v. **Returns:** the vectors [...,
+    d].
+    """
     return jnp.where((norm(v) <= most)[..., None], v, most[..., None] * unit(v))
 
 
 @jax.custom_jvp
 def _quotient(a: Float[Array, "*n"], b: Float[Array, "*m"]) -> Float[Array, "*k"]:
-    """a/b; its derivative squares no b, whose square is 0 below 1e-154: a soft contact that begins is as small."""
+    """a/b with a derivative that does not square b: a soft contact may start at b < 1e-154, whose square is 0."""
     return a / b
 
 
@@ -69,7 +75,10 @@ def _(primals, tangents):
 
 
 def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """a/b, and 0 with zero derivative where b is exactly 0."""
+    """a/b, and 0 with zero derivative where b is exactly 0.
+
+    **Arguments:** `a`, `b`, arrays of any units. **Returns:** the quotient.
+    """
     nonzero = b != 0
     return jnp.where(nonzero, _quotient(a, jnp.where(nonzero, b, 1.0)), 0.0)
 
@@ -80,7 +89,10 @@ def positive_part(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
 
 
 def power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> Float[Array, "*n"]:
-    """x^exponent for x > 0, and 0 with zero derivative for x ≤ 0."""
+    """x^exponent for x > 0, and 0 with zero derivative for x ≤ 0.
+
+    **Arguments:** `x`, dimensionless; `exponent`. **Returns:** the power, of the shape of x.
+    """
     guarded = x <= 0
     return jnp.where(guarded, 0.0, _power(jnp.where(guarded, 1.0, x), exponent))
 
@@ -99,20 +111,26 @@ def _power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> F
 def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """max(x, 0) with its corner smoothed: width · log(1 + exp(x/width)).
 
-    Always positive, infinitely differentiable, and above max(x, 0) by at most width · log 2 (at x = 0).
+    It is positive, infinitely differentiable, and above max(x, 0) by at most width · log 2 (at x = 0).
+
+    **Arguments:** `x`; `width` of the transition, positive, in the unit of x. **Returns:** the ramp, in that unit
+    too.
     """
     width = as_float(width)
     return width * jax.nn.softplus(x / width)
 
 
 def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
-    """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width))."""
+    """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width)).
+
+    **Arguments:** `x`, `width`, as of `ramp`. **Returns:** numbers in [0, 1].
+    """
     return jax.nn.sigmoid(x / as_float(width))
 
 
 @jax.custom_jvp
 def _ramp_integral(u: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """∫ log(1 + exp s) ds from -∞ to u, by the dilogarithm: -Li₂(-eᵘ), inverted for u > 0."""
+    """∫ log(1 + exp s) ds from -∞ to u by the dilogarithm, -Li₂(-eᵘ), with the inversion formula for u > 0."""
     tail = -jax.scipy.special.spence(1 + jnp.exp(-jnp.abs(u)))
     return jnp.where(u > 0, 0.5 * u**2 + jnp.pi**2 / 6 - tail, tail)
 
@@ -129,6 +147,9 @@ def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> F
 
 
 def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The angle of the point (x, y) from the x axis, in (-π, π]; 0 with zero derivative at x = y = 0."""
+    """The angle of the point (x, y) from the x axis; 0 with zero derivative at x = y = 0.
+
+    **Arguments:** `y`, `x`, of the same unit. **Returns:** angles in (-π, π], rad.
+    """
     nonzero = (x != 0) | (y != 0)
     return jnp.where(nonzero, jnp.arctan2(y, jnp.where(nonzero, x, 1.0)), 0.0)

@@ -1,8 +1,8 @@
-"""Uniform tensor-product B-splines on 3-D grids: smooth functions that are tabulated once and read often.
+"""Uniform tensor-product B-splines on 3-D grids: smooth functions that are tabulated once and evaluated often.
 
 s(x) = Σ cᵢⱼₖ β(t₁-i) β(t₂-j) β(t₃-k),  t = (x - origin)/spacing, with the centred B-spline β of degree 2 (C1, 27
-coefficients meet at a point) or 3 (C2, 64 coefficients). Values, gradients and Hessians come from one formula,
-so a field that is the gradient of a spline is exactly conservative.
+coefficients contribute at a point) or 3 (C2, 64 coefficients). Values, gradients and Hessians come from one
+formula, so a field that is the gradient of a spline is exactly conservative.
 
 M. Unser, Splines: a perfect fit for signal and image processing, IEEE Signal Process. Mag. 16 (1999) 22-38.
 """
@@ -21,7 +21,7 @@ from difsim.typing import Scalar, Vec3, number, require
 
 AnyArray = Array | np.ndarray
 
-# The pieces of β that reach the place f after the cell's first point: each row a polynomial in f, highest power
+# The pieces of β at the place f after the first point of the cell; each row is a polynomial in f, highest power
 # first. f lies in [-½, ½] around the nearest grid point for degree 2, in [0, 1] after the last one for degree 3.
 _PIECES = {
     2: np.array([[1, -1, 1 / 4], [-2, 0, 3 / 2], [1, 1, 1 / 4]]) / 2,
@@ -32,13 +32,13 @@ _PIECES = {
 class GridSpline(eqx.Module):
     """A tensor-product B-spline at one point.
 
-    The domain reaches from the second coefficient to the last but one, `lower` to `upper`; a point outside is
-    clipped to it, so there the spline is constant along the axes that were left. Derivatives are continuous up
-    to order degree - 1 within the domain, by any coordinate and by the coefficients. A spline in float32 is the
-    same with its arrays in float32.
+    The domain reaches from the second coefficient to the last but one, `lower` to `upper`. A point outside is
+    clipped to it, so the spline is constant along the axes on which the point is outside. Derivatives by
+    coordinates and coefficients are continuous up to order degree - 1 within the domain. A spline of float32
+    arrays is evaluated in float32.
 
-    **Arguments:** `origin` [3], the place of coefficient [0,0,0], m; `spacing`, a number or [3], m;
-    `coefficients` [nx,ny,nz], in the unit of the function; `degree`, 2 or 3.
+    **Arguments:** `origin` [3], the place of coefficient [0,0,0], m; `spacing`, a number or [3], m; `coefficients`
+    [nx,ny,nz], in the unit of the function; `degree`, 2 or 3.
     **Raises:** `ValueError` for another degree, fewer than four coefficients along an axis or a spacing that is
     not positive.
     """
@@ -64,9 +64,9 @@ class GridSpline(eqx.Module):
     def __call__(self, x: Vec3) -> Scalar:
         """The value at `x` [3], m.
 
-        Differentiate it with `jax.grad`: no hand-written derivative was as fast. In batches it is the reading of
-        the table that takes the time: `jax.lax.map(f, points, batch_size=256)` keeps the pieces in the cache,
-        which a `vmap` over many thousand points does not.
+        Differentiate it with `jax.grad`: no hand-written derivative was as fast. In batches most time goes into
+        reading the table: `jax.lax.map(f, points, batch_size=256)` keeps the coefficients in the cache, which a
+        `vmap` over many thousand points does not.
         """
         last = jnp.array(self.coefficients.shape) - 2
         t = jnp.clip((x - self.origin) / self.spacing, 1, last)
@@ -78,22 +78,23 @@ class GridSpline(eqx.Module):
 
 
 def interpolate(values: Float[AnyArray, "nx ny nz"], origin: object, spacing: object, degree: int) -> GridSpline:
-    """On the host: the spline that takes `values` at the points of a grid, its domain.
+    """On the host: the spline that takes given values at the points of a grid, which is its domain.
 
-    What is left open at the ends is closed by the not-a-knot rule (the two outermost pieces are one polynomial),
-    so that polynomials up to `degree` in each coordinate are reproduced exactly. The error falls as
-    spacing^(degree + 1), and as spacing^degree in the gradient.
+    The not-a-knot rule closes the ends (the two outermost pieces are one polynomial), so that polynomials up to
+    `degree` in each coordinate are reproduced exactly. The error falls as spacing^(degree + 1), and in the
+    gradient as spacing^degree.
 
     **Arguments:** `values` [nx,ny,nz], at least degree + 1 along each axis; `origin` [3], the place of
     values[0,0,0], m; `spacing`, a number or [3], m; `degree`, 2 or 3.
-    **Raises:** `ValueError` for fewer values, values that are not finite, and as `GridSpline`.
+    **Returns:** the spline. **Raises:** `ValueError` for fewer values, values that are not finite, and as
+    `GridSpline`.
     """
     values = np.asarray(values, float)
     if values.ndim != 3 or min(values.shape) < degree + 1:
         raise ValueError(f"values {values.shape}: a spline of degree {degree} needs {degree + 1} along each axis")
     if not np.isfinite(values).all():
         raise ValueError(
-            f"{np.sum(~np.isfinite(values))} of the values are not finite: mend them, or fit (`design`)"
+            f"{np.sum(~np.isfinite(values))} of the values are not finite: repair them, or fit (`design`)"
         )
     _check_grid(spacing, values.shape, degree)
     coefficients = values
@@ -113,22 +114,22 @@ def design(
     degree: int,
     derivative: Sequence[int] = (0, 0, 0),
 ) -> scipy.sparse.csr_array:
-    """On the host: the sparse matrix [P, nx·ny·nz] that takes coefficients (in C order) to values at points.
+    """On the host: the sparse matrix from coefficients to values at points, for least-squares fits to samples.
 
-    For least-squares fits to scattered samples. **Arguments:** `points` [P,3], m, within the domain; `origin`,
-    `spacing`, `shape` [3] and `degree` of the `GridSpline` to be; `derivative` [3], the order of the derivative
-    along each axis, (1, 0, 0) for the rows of ∂s/∂x.
+    **Arguments:** `points` [P,3], m, within the domain; `origin`, `spacing`, `shape` [3] and `degree` of the
+    `GridSpline` to be fitted; `derivative` [3], its order along each axis, (1, 0, 0) for the rows of ∂s/∂x.
+    **Returns:** the matrix [P, nx·ny·nz], coefficients in C order.
     **Raises:** `ValueError` for points outside the domain, and as `GridSpline`.
     """
     _check_grid(spacing, shape, degree)
     spacing = np.broadcast_to(np.asarray(spacing, float), 3)
     last = np.asarray(shape) - 2
     t = (np.asarray(points) - np.asarray(origin)) / spacing
-    rounding = 1e-9  # of a cell: corners of the domain that were computed otherwise than here are in it
+    rounding = 1e-9  # of a cell: a corner of the domain that was computed in another way still counts as inside
     outside = ~((t >= 1 - rounding) & (t <= last + rounding)).all(axis=1)
     if outside.any():
         raise ValueError(
-            f"{outside.sum()} of {len(points)} points lie outside the domain of the spline, the first is "
+            f"{outside.sum()} of {len(points)} points lie outside the domain of the spline; the first is "
             f"{np.asarray(points)[outside][0]}: enlarge the grid, or drop them"
         )
     cell, f = _cell(t, last, degree, np)
@@ -145,7 +146,7 @@ def design(
 
 
 def _cell(t: AnyArray, last: AnyArray, degree: int, xp: object) -> tuple[AnyArray, AnyArray]:
-    """The first coefficient that reaches the place t (in grid units), and f, t seen from that cell."""
+    """The index of the first coefficient that contributes at t (in grid units), and f, t relative to that cell."""
     if degree == 2:
         nearest = xp.floor(t + 0.5)
         return nearest - 1, t - nearest
@@ -155,7 +156,7 @@ def _cell(t: AnyArray, last: AnyArray, degree: int, xp: object) -> tuple[AnyArra
 
 
 def _weights(f: AnyArray, degree: int, derivative: int = 0) -> list[AnyArray]:
-    """The d-th derivative of the degree + 1 pieces of β, each of the shape of f."""
+    """The derivatives of the degree + 1 pieces of β at f, each of the shape of f."""
     weights = []
     for piece in _PIECES[degree]:
         first, *rest = np.polyder(piece, derivative).tolist()
@@ -167,7 +168,7 @@ def _weights(f: AnyArray, degree: int, derivative: int = 0) -> list[AnyArray]:
 
 
 def _collocation(n: int, degree: int) -> scipy.sparse.csc_array:
-    """The matrix [n + 2, n + 2] from coefficients along a line to n values and two end conditions."""
+    """The matrix [n + 2, n + 2] from the coefficients along a line to n values and two end conditions."""
     matrix = scipy.sparse.lil_array((n + 2, n + 2))
     for row in range(n):
         matrix[row + 1, row : row + 3] = np.concatenate(_weights(np.zeros(1), degree)[:3])

@@ -18,11 +18,11 @@ Mat3 = Float[Array, "3 3"]
 
 
 def as_float(x: Any) -> Array:
-    """A floating array of `x`; an array that is floating already keeps its precision.
+    """`x` as a floating-point array; an array that is floating already keeps its precision.
 
-    Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would
-    be traced again, and its gradient would silently be missing. The array of a Python number, 3 as well as
-    3.0, is weakly typed: in float64 sessions too, a float32 state that meets it stays float32.
+    Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would be
+    traced again, and its gradient would be missing without a warning. The array of a Python number is weakly
+    typed, so that a float32 state stays float32 in sessions with float64 enabled.
     """
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
@@ -37,13 +37,18 @@ ATTITUDE = "attitude"  # in the metadata of a field
 
 
 def quaternion(**kwargs: Any) -> Any:
-    """A Module field that holds an attitude, a unit quaternion, converted by `as_float`: runs refuse a state with
-    one of another length (`difsim.body.require_attitude`)."""
+    """A Module field that holds an attitude, a unit quaternion [4], converted by `as_float`.
+
+    Runs refuse a state whose attitude has another length (`difsim.body.attitude.require_attitude`).
+    """
     return eqx.field(converter=as_float, metadata={ATTITUDE: True}, **kwargs)
 
 
 def as_scalar(x: Any) -> Array:
-    """`as_float` of one number; raises `ValueError` for several."""
+    """`as_float` of one number.
+
+    **Raises:** ValueError for several numbers.
+    """
     x = as_float(x)
     if x.ndim:
         raise ValueError(
@@ -54,13 +59,19 @@ def as_scalar(x: Any) -> Array:
 
 
 def scalar(**kwargs: Any) -> Any:
-    """A Module field that holds one physical number, converted by `as_scalar`: a vector would act as a batch, and
-    give forces that are no force of any one law."""
+    """A Module field that holds one physical number, converted by `as_scalar`.
+
+    A vector would act as a batch, and the results would belong to no single law.
+    """
     return eqx.field(converter=as_scalar, **kwargs)
 
 
 def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
-    """`given`, which must be a tuple (or a list) of objects of these `kinds`; raises `ValueError` otherwise."""
+    """The objects `given` as a tuple, after a check of their types.
+
+    **Arguments:** `name`, of the argument in the message; `given`, a tuple or a list; `kinds`, the types allowed.
+    **Returns:** the objects as a tuple. **Raises:** ValueError for another container or an object of another type.
+    """
     if not isinstance(given, tuple | list) or not all(isinstance(x, kinds) for x in given):
         known = " or ".join(kind.__name__ for kind in kinds)
         found = [type(x).__name__ for x in given] if isinstance(given, tuple | list) else type(given).__name__
@@ -69,14 +80,16 @@ def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
 
 
 def is_known(x: Any) -> bool:
-    """Whether `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
+    """True if `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
     return not isinstance(x, jax.core.Tracer)
 
 
 def instants(times: Any, function: str) -> Float[Array, " T"]:
-    """`times` [T] s as an array, checked for the `function` that is named.
+    """`times` as an array, after a check that they increase.
 
-    **Raises:** ValueError unless there are two or more, all finite (as far as they are known), in order.
+    **Arguments:** `times` [T], s; `function`, the name of the caller in the message.
+    **Returns:** the times [T], s. **Raises:** ValueError unless there are two or more, all finite and increasing;
+    values are checked only where they are not traced.
     """
     times = as_float(times)
     if times.ndim != 1 or times.shape[0] < 2:
@@ -90,9 +103,12 @@ _TRACED: ContextVar[list[Array] | None] = ContextVar("conditions on traced value
 
 
 def require(condition: Any, message: str) -> None:
-    """Raise `ValueError(message)` where `condition` is known and false; say nothing about traced values.
+    """Raise a `ValueError` if a known condition is false.
 
-    Inside `jit` a value is not known: there `is_valid` asks the same of a whole model, for a status.
+    Traced values cannot be checked here: `is_valid` collects their conditions for a whole model, for a status.
+
+    **Arguments:** `condition`, one boolean or an array of them; `message` of the error.
+    **Raises:** ValueError.
     """
     if is_known(condition):
         if not np.all(condition):
@@ -102,9 +118,9 @@ def require(condition: Any, message: str) -> None:
 
 
 def is_valid(model: Any) -> Bool[Array, ""]:
-    """Whether all Modules in a pytree keep what their `__check_init__` requires, also where they are traced.
+    """True if all Modules in a pytree satisfy what their `__check_init__` requires, also for traced values.
 
-    **Raises** `ValueError` for what is known and wrong, such as a value put in by `eqx.tree_at`.
+    **Raises:** ValueError for a known value that is wrong, for instance one set by `eqx.tree_at`.
     """
     conditions: list[Array] = []
     token = _TRACED.set(conditions)
@@ -119,7 +135,7 @@ def is_valid(model: Any) -> Bool[Array, ""]:
 
 
 def _modules(tree: Any) -> Iterator[eqx.Module]:
-    """All Modules in a pytree, those inside others too."""
+    """All Modules in a pytree, nested ones too."""
     is_inner = lambda x: isinstance(x, eqx.Module) and x is not tree  # noqa: E731
     if isinstance(tree, eqx.Module):
         yield tree
@@ -129,7 +145,12 @@ def _modules(tree: Any) -> Iterator[eqx.Module]:
 
 
 def require_last(name: str, value: Array, *shape: int) -> None:
-    """Raise `ValueError` unless the last axes of `value` have `shape`; axes before them are those of a batch."""
+    """Check the last axes of an array; axes before them are those of a batch.
+
+    **Arguments:** `name`, of the argument in the message; `value`, the array; `shape` that its last axes must
+    have.
+    **Raises:** ValueError for another shape.
+    """
     require(
         value.shape[max(0, value.ndim - len(shape)) :] == shape,
         f"{name} has shape {value.shape}: give [{', '.join(map(str, shape))}]",
@@ -137,5 +158,8 @@ def require_last(name: str, value: Array, *shape: int) -> None:
 
 
 def require_finite(name: str, value: Array) -> None:
-    """Raise `ValueError` where `value` is known and not finite."""
+    """Check that known values are finite.
+
+    **Arguments:** `name`, of the argument in the message; `value`, an array. **Raises:** ValueError otherwise.
+    """
     require(jnp.isfinite(value), f"{name} = {value} must be finite")

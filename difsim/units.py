@@ -1,4 +1,4 @@
-"""Physical constants, and the gravity and spin of the bodies, in SI as everything in the library."""
+"""Physical constants, and the gravity and spin of small bodies, in SI units like everything in the library."""
 
 import math
 

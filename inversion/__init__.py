@@ -1,26 +1,19 @@
-"""inversion: gradient-based inversion of forward models; knows no physics."""
+"""inversion: gradient-based inversion of forward models, independent of their physics.
 
-from .branch import Node as Node
-from .branch import Tree as Tree
+Classes of results, such as `leastsq.Fit` and `branch.Tree`, are in the modules of the functions that return them.
+"""
+
 from .branch import branch_and_bound as branch_and_bound
 from .branch import enumerate_leaves as enumerate_leaves
-from .evolution import Evolution as Evolution
-from .evolution import confidence as confidence
 from .evolution import differential_evolution as differential_evolution
-from .identifiability import Identifiability as Identifiability
-from .identifiability import Profile as Profile
-from .identifiability import compatible_values as compatible_values
-from .identifiability import envelope as envelope
 from .identifiability import identify as identify
 from .identifiability import profile as profile
 from .identifiability import profiles as profiles
-from .leastsq import Fit as Fit
 from .leastsq import Stops as Stops
 from .leastsq import fit as fit
 from .leastsq import levenberg_marquardt as levenberg_marquardt
 from .observe import Observation as Observation
 from .observe import Observations as Observations
-from .outcome import Calls as Calls
 from .parameters import Bounded as Bounded
 from .parameters import Discrete as Discrete
 from .parameters import Fixed as Fixed
@@ -29,11 +22,8 @@ from .parameters import Log as Log
 from .problem import AbstractProblem as AbstractProblem
 from .problem import Evaluation as Evaluation
 from .problem import Problem as Problem
-from .response import ResponseSurface as ResponseSurface
 from .response import response_surface as response_surface
-from .smoothed import Smoothed as Smoothed
 from .smoothed import pathwise_gradient as pathwise_gradient
-from .smoothed import regression as regression
 from .smoothed import smoothed_gradient as smoothed_gradient
 from .sweeps import Checkpoint as Checkpoint
 from .sweeps import map_batched as map_batched

@@ -1,4 +1,4 @@
-"""Branch and bound over Discrete parameters: relax, branch, bound, prune, and prove it by enumeration."""
+"""Branch and bound over Discrete parameters: relax, branch, bound, prune, and verify by enumeration."""
 
 import heapq
 import itertools
@@ -15,7 +15,7 @@ from .sweeps import Checkpoint
 
 
 class Solved(Protocol):
-    """What a solver of one node returns: a Fit or an Evolution, for example."""
+    """The result of a solver of one node, for example a Fit or an Evolution."""
 
     misfit: float
     values: dict[str, float]
@@ -27,11 +27,11 @@ Solve = Callable[[Problem, Mapping[str, float] | None], Solved]
 
 @dataclass(frozen=True)
 class Node:
-    """One subproblem: the discrete values it holds (the others relaxed), and what was found there.
+    """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
 
-    `misfit`: infinite where no simulation was valid; `bound`: the misfit, or the parent's bound where no
-    simulation was valid, for that proves nothing of the leaves below; `status`: "open", "branched",
-    "pruned", "leaf" (everything held), "failed" (a leaf without a valid simulation).
+    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or the parent's bound if no simulation was
+    valid, since that proves nothing about the leaves below; `status`: "open", "branched", "pruned", "leaf" (all
+    values fixed), "failed" (a leaf without a valid simulation).
     """
 
     assignment: dict[str, float]
@@ -45,12 +45,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """All nodes in the order they were solved, and the best leaf.
+    """All nodes in the order of their solution, and the best leaf.
 
-    `bound_gap`: incumbent misfit minus the lowest bound of what was not solved (0: it is closed). It is NaN where
-    a bound was violated, since the bounds that the tree was pruned by may be as wrong, and infinite without an
-    incumbent. `violations`: nodes whose misfit is below their parent's, each a proof that the parent's was no
-    bound, by `worst_violation` at the most; `tolerance`: up to which gap a tree is closed.
+    `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), NaN if a bound was
+    violated, since other bounds may be wrong too, and infinite without an incumbent. `violations`: number of nodes
+    whose misfit is below their parent's, which proves that the parent's was no bound, by `worst_violation` at
+    most; `tolerance`: the largest gap of a closed tree.
     """
 
     nodes: tuple[Node, ...]
@@ -62,13 +62,15 @@ class Tree:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no gap is left beyond the tolerance, and no bound was violated. The bounds are then not known to
-        be wrong; `enumerate_leaves` is the proof that needs none."""
+        """True if the gap is within the tolerance and no bound was violated.
+
+        The bounds may still be wrong; `enumerate_leaves` is a proof without bounds.
+        """
         return self.bound_gap <= self.tolerance
 
     @property
     def verdict(self) -> str:
-        """Whether it is closed, in words."""
+        """The state of the proof in words."""
         if self.incumbent is None:
             return "not closed: no leaf with a valid simulation"
         if self.violations:
@@ -90,7 +92,11 @@ class Tree:
         return sum((node.calls for node in self.nodes), Calls())
 
     def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
-        """Whether the incumbent's misfit is that of the best of all `leaves`, within a tolerance."""
+        """True if the incumbent's misfit is that of the best of all leaves.
+
+        **Arguments:** `leaves`, all of them; `relative`, `absolute`, tolerances of the misfit. **Returns:** a
+        boolean.
+        """
         best = min(leaf.misfit for leaf in leaves)
         return self.incumbent is not None and bool(
             abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
@@ -107,18 +113,18 @@ def branch_and_bound(
     checkpoint: Checkpoint | None = None,
     progress: bool = False,
 ) -> Tree:
-    """The best leaf, without solving all: best-first, pruned where the relaxed misfit is above the incumbent.
+    """The best leaf without solving all: best-first, pruned where the relaxed misfit is above the incumbent.
 
-    A subproblem is solved when its turn comes, by the bound of its parent; of equal bounds the deeper first.
-    A relaxed minimum is a lower bound of all leaves below it: min over the hull <= min over the values. It is
-    only as good as the solver: a local minimum is no bound. So look at `is_closed`, which no tree with a violated
-    bound is, and where the leaves are affordable prove the answer with `enumerate_leaves`.
+    Nodes are solved in the order of their parent's bound, deeper ones first for equal bounds. A relaxed minimum is
+    a lower bound of all leaves below it: min over the hull <= min over the values. It depends on the solver: a
+    local minimum is no bound. So check `is_closed`, which is false for a tree with a violated bound, and verify
+    the result with `enumerate_leaves` where the number of leaves allows it.
 
-    **Arguments:** `solve`: (problem of the node, guess) -> what has misfit, values, calls; the guess is the
-    parent's solution moved to the node's values, None at the root; it must not raise where every simulation
-    fails (misfit infinite). `order`: names of all Discrete parameters, first branched first;
-    `tolerance`: prune from incumbent - tolerance on; `max_nodes`: branch no more once so many are solved;
-    `checkpoint`: solved nodes are kept there by assignment. **Returns:** Tree.
+    **Arguments:** `problem`; `solve`: (problem of the node, guess) -> object with misfit, values, calls; the guess
+    is the parent's solution moved to the node's values, None at the root; it must not raise if every simulation
+    fails (misfit infinite). `order`: names of all Discrete parameters, first branched first; `tolerance`: prune
+    from incumbent - tolerance on; `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps
+    solved nodes by assignment; `progress`: show a bar. **Returns:** Tree.
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
@@ -128,8 +134,8 @@ def branch_and_bound(
     nodes: list[Node] = []
     incumbent: Node | None = None
     violations, worst = 0, 0.0
-    # Subproblems not yet solved, by their parent's bound, then the deeper first, then the value nearest to the
-    # parent's relaxed one. So a dive to a first leaf costs one solve a level; what it prunes is never solved.
+    # Unsolved nodes, by their parent's bound, then the deeper first, then the value nearest to the
+    # parent's relaxed one. So the first leaf costs one solution per level, and pruned nodes are never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:
@@ -142,9 +148,9 @@ def branch_and_bound(
             if parent is not None and np.isfinite(parent.misfit):
                 guess = parent.values | assignment
             node = _solve_node(problem, solve, assignment, guess, checkpoint)
-            # Without a valid simulation nothing is proved of the leaves below: the parent's bound holds on.
+            # Without a valid simulation nothing is proved about the leaves below: the parent's bound remains.
             node = replace(node, parent=above, bound=node.misfit if np.isfinite(node.misfit) else bound)
-            # Tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
+            # The tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
             if node.misfit < bound * (1.0 - 1e-6) - 1e-9:
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
             nodes.append(node)
@@ -173,10 +179,10 @@ def branch_and_bound(
 def enumerate_leaves(
     problem: Problem, solve: Solve, *, checkpoint: Checkpoint | None = None, progress: bool = False
 ) -> tuple[Node, ...]:
-    """Every combination of the discrete values solved: the proof of a branch and bound, see `Tree.agrees`.
+    """The solutions of all combinations of the discrete values, to verify a branch and bound, see `Tree.agrees`.
 
-    **Arguments:** as `branch_and_bound`; the guess is None. A checkpoint must not be shared with it: a leaf
-    taken over from the tree would prove nothing. **Returns:** leaves.
+    **Arguments:** as `branch_and_bound`; the guess is None. Do not share a checkpoint with it: a leaf taken from
+    the tree would prove nothing. **Returns:** leaves.
     **Raises:** ValueError without Discrete parameters.
     """
     names = _discrete(problem)
@@ -189,7 +195,7 @@ def enumerate_leaves(
 
 
 def _discrete(problem: Problem) -> tuple[str, ...]:
-    """Discrete parameters that the caller has not held already."""
+    """The names of Discrete parameters that are not held."""
     held = np.asarray(problem.held)
     names = tuple(name for name in problem.discrete if np.isnan(held[problem.names.index(name)]))
     if not names:

@@ -1,4 +1,4 @@
-"""Differential evolution: the papers' baseline, and the fallback where derivatives are unusable."""
+"""Differential evolution: the papers' baseline, and the fallback if derivatives are unusable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,12 +50,13 @@ def differential_evolution(
 ) -> Evolution:
     """The smallest objective by DE/rand/1/bin: v = u_a + F (u_b - u_c), crossed with a member.
 
-    Members live in the unit cube of prior probabilities; what leaves it is reflected. One generation is one
+    Members are points of the unit cube of prior probabilities, reflected at its faces. One generation is one
     compiled call, and failed simulations have an infinite objective.
 
-    **Arguments:** `objective`: (problem, predictions) -> scalar, the same function each time, or None for the
-    misfit with its priors; `population`: NP; `crossover`: CR; `weight`: F; `stop`: an objective that is low
-    enough; `stall`: generations without a better best before giving up; `batch_size`: see `map_batched`.
+    **Arguments:** `problem`; `key`; `objective`: (problem, predictions) -> scalar, the same function each time, or
+    None for the misfit with its priors; `population`: NP; `crossover`: CR; `weight`: F; `stop`: the target of the
+    objective; `max_generations`; `stall`: generations without improvement before the end; `batch_size`: see
+    `map_batched`; `throw`: raise if all simulations failed; `progress`: show a bar.
     **Returns:** Evolution, with status TARGET (`stop` was reached), STALLED, LIMIT or FAILED.
     **Raises:** ValueError for undecided Discrete parameters or settings out of range; RuntimeError when every
     simulation failed (unless throw=False).
@@ -108,12 +109,12 @@ def differential_evolution(
 
 
 def confidence(samples: Float[np.ndarray, "samples ..."], z: float = 1.96) -> tuple[np.ndarray, np.ndarray]:
-    """mean -+ z sigma / sqrt(n): the interval of the mean of n optimiser restarts.
+    """The confidence interval mean -+ z sigma / sqrt(n) of the mean of n optimiser restarts.
 
-    It shrinks with the number of restarts and says nothing of the data: an uncertainty of the optimiser, not
-    of the parameters (use `identify` and `profile` for those).
+    It shrinks with the number of restarts and does not depend on the data: an uncertainty of the optimiser, not of
+    the parameters (use `identify` and `profile` for those).
 
-    **Arguments:** `samples` [n, ...]: one row a restart. **Returns:** lower and upper ends [...].
+    **Arguments:** `samples` [n, ...]: one row per restart; `z`. **Returns:** lower and upper ends [...].
     **Raises:** ValueError for fewer than two. **Source:** Cui et al. (paper 000), Eqs 46-47.
     """
     samples = np.asarray(samples, float)
@@ -124,7 +125,7 @@ def confidence(samples: Float[np.ndarray, "samples ..."], z: float = 1.96) -> tu
 
 
 def _unplaced(arrays):
-    """By way of the host: arrays that remember which devices they were spread over would be compiled for again."""
+    """The arrays by way of the host: a call would be compiled again for arrays distributed over devices."""
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), arrays)
 
 
@@ -151,13 +152,13 @@ def _generation(problem, objective, key, members, costs, crossover, weight, batc
         a, b, c = members[others + (others >= i)]
         mutant = jnp.abs(a + weight * (b - c))
         mutant = jnp.clip(1.0 - jnp.abs(1.0 - mutant), 0.0, 1.0)  # reflected at both ends
-        # At least one free component comes from the mutant, else the trial is the member again.
+        # At least one free component is the mutant's, otherwise the trial would equal the member.
         forced = jax.random.categorical(point, jnp.where(mask, 0.0, -jnp.inf))
         crossed = (jax.random.uniform(cross, (n,)) < crossover) | (jnp.arange(n) == forced)
         return jnp.where(crossed & mask, mutant, members[i])
 
     trials = jax.vmap(trial)(jax.random.split(key, count), jnp.arange(count))
     found = map_batched(lambda u: _cost(problem, objective, u), trials, batch_size)
-    better = found <= costs  # an equal one replaces: plateaus are crossed
+    better = found <= costs  # an equal trial replaces the member, to cross plateaus
     members = jnp.where(better[:, None], trials, members)
     return members, jnp.where(better, found, costs), jnp.sum(~jnp.isfinite(found))

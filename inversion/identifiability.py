@@ -1,4 +1,4 @@
-"""What the data say: Fisher information before a fit is quoted, profiles of the likelihood after it."""
+"""Identifiability of parameters: Fisher information at a fit, and profiles of the likelihood."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +29,12 @@ THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
 @dataclass(frozen=True)
 class Profile:
-    """Misfit along one parameter, all others fitted again at each value.
+    """The misfit along one parameter, with all others fitted again at each value.
 
-    `grid` in the parameter's unit, `misfit` (infinite where nothing was valid), `best`: the lowest misfit
-    known, below the fit's own where that was a local minimum; `interval`: the least that holds all values with
-    misfit - best < 3.84; an end is None where the grid or the simulator stops before it is reached;
-    `converged`: whether the search at each value did. Where it did not, the misfit is an upper bound, and the
-    interval may be too narrow.
+    `grid` in the parameter's unit; `misfit` (infinite without a valid simulation); `best`: the lowest misfit
+    known, below the fit's own if that was a local minimum; `interval`: the smallest with all values of misfit -
+    best < 3.84; an end is None if the grid or the simulator stops before it is reached; `converged`: per value.
+    Without convergence the misfit is an upper bound, and the interval may be too narrow.
     """
 
     name: str
@@ -49,13 +48,13 @@ class Profile:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What the data alone fix, in prior-scaled coordinates, for the free parameters `names`.
+    """The information in the data alone, in prior-scaled coordinates, for the free parameters `names`.
 
-    `fisher` [k, k] = J^T J of the data rows; `eigenvalues` descending with `directions` [k, k] in columns (1
-    over the root of an eigenvalue is the width of the data along its direction, in prior scales);
-    `rank`: singular values of J above `threshold` of the largest; `informed`: directions in which the data
-    are sharper than the prior; `condition`: of J; `correlations` [k, k] of data and prior together;
-    `shrinkage`: posterior standard deviation over the prior's; `verdicts`: one text a parameter.
+    `fisher` [k, k] = J^T J of the data rows; `eigenvalues` descending with `directions` [k, k] in columns (1 over
+    the root of an eigenvalue is the width of the data along its direction, in prior scales); `rank`: singular
+    values of J above `threshold` of the largest; `informed`: directions in which the data are sharper than the
+    prior; `condition`: of J; `correlations` [k, k] of data and prior together; `shrinkage`: posterior standard
+    deviation over the prior's; `verdicts`: one text per parameter.
     """
 
     names: tuple[str, ...]
@@ -74,16 +73,17 @@ class Identifiability:
 def identify(
     problem: Problem, fit: Fit, profiles: Mapping[str, Profile] | None = None, threshold: float = 1e-6
 ) -> Identifiability:
-    """Which parameters, and which combinations of them, the data fix at a fit.
+    """The parameters, and their combinations, that the data determine at a fit.
 
-    A verdict comes from the parameter's profile where one is given, else from the linearised interval
-    s -+ 1.96 sigma of the data alone: both ends inside the prior's range fix it, one end bounds it. A
-    Gaussian prior came back where the data alone are no sharper than it is. Of a fit that does not explain its
-    data (`Fit.explains_data`) no interval means anything, nor of one whose search did not end by itself, or which
-    is 3.84 or more above the misfit that a profile found: no verdict is given.
+    A verdict comes from the parameter's profile if one is given, otherwise from the linearised interval s -+ 1.96
+    sigma of the data alone: the data determine it if both ends are inside the prior's range, and bound it if one
+    end is. A Gaussian prior is unchanged if the data alone are no sharper. No verdict is given for a fit that does
+    not explain its data (`Fit.explains_data`), whose search did not converge, or whose misfit is 3.84 or more
+    above that of a profile, since its intervals are meaningless.
 
-    **Arguments:** `fit`: of the same problem, held in the same way; `threshold`: see `Identifiability`
-    (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
+    **Arguments:** `problem`; `fit`: of the same problem with the same values held; `profiles` by name;
+    `threshold`: see `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:**
+    Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed.
     """
     if fit.names != problem.free or not np.isfinite(fit.misfit):
@@ -101,7 +101,7 @@ def identify(
     eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), directions[:, ::-1]
     spread, rank = covariance(jacobian, threshold)
     width = np.array([q.prior_width for q in unknowns])
-    # Directions compared with the prior in units in which the prior is round.
+    # Compare directions with the prior in units in which the prior is isotropic.
     informed = int(np.sum(np.linalg.eigvalsh(fisher * np.outer(width, width)) > 1.0))
     posterior = np.linalg.inv(fisher + np.diag(width**-2))
     sigma = np.sqrt(np.diag(posterior))
@@ -147,15 +147,16 @@ def profile(
     stops: Stops | None = None,
     candidates: Sequence[Mapping[str, float]] = (),
 ) -> Profile:
-    """The misfit at each value of one parameter, the others fitted again: the likelihood without linearising.
+    """The misfit at each value of one parameter with the others fitted again, without linearisation.
 
-    Two chains walk from the fit upwards and downwards at once, each value starting from its neighbour's
-    solution, and once more from the candidate that is best there; one compiled call. A profile below the fit's own
-    misfit shows that the fit was a local one.
+    Two chains go from the fit upwards and downwards in one compiled call. Each value starts from its neighbour's
+    solution, and again from the candidate that is best there. A profile below the fit's own misfit shows that the
+    fit was a local minimum.
 
-    **Arguments:** `name`: a free parameter; `grid`: its values, ascending, or None for `points` within four
-    standard deviations of the fit and within the prior's range (all of it where the deviation is infinite);
-    `candidates`: values of all parameters, such as the solutions of a tree: a chain alone follows one valley.
+    **Arguments:** `problem`; `fit`; `name`: a free parameter; `grid`: its values, ascending, or None for `points`
+    within four standard deviations of the fit and within the prior's range (all of it for an infinite deviation);
+    `stops`; `candidates`: values of all parameters, such as the solutions of a tree, since a chain alone follows
+    one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
@@ -169,10 +170,10 @@ def profiles(
     stops: Stops | None = None,
     candidates: Sequence[Mapping[str, float]] = (),
 ) -> dict[str, Profile]:
-    """`profile` of several parameters in one compiled call, their chains dealt out over the devices.
+    """The `profile` of several parameters in one compiled call, with chains distributed over the devices.
 
     **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; the others as there.
-    **Returns:** name -> Profile. **Raises:** as `profile`.
+    **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
@@ -200,7 +201,7 @@ def profiles(
 
 
 def _dealt(lengths: Sequence[int], hands: int) -> np.ndarray:
-    """An order of rows whose equal consecutive shares take alike long: the longest dealt first, to and fro."""
+    """An order of rows whose equal consecutive shares take similar times: longest first, to and fro."""
     longest = np.argsort(-np.asarray(lengths), kind="stable")
     rounds = [longest[i : i + hands] for i in range(0, longest.size, hands)]
     rounds[1::2] = [r[::-1] for r in rounds[1::2]]
@@ -228,7 +229,7 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, c
     best = min(fit.misfit, misfit.min())
     q = problem.parameters[name]
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
-    # The fit itself is a point of the profile, and usually between those of the grid.
+    # The fit itself is a point of the profile, usually between those of the grid.
     own = float(q.scaled(jnp.asarray(fit.values[name], float)))
     there = np.searchsorted(s, own)
     interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
@@ -236,9 +237,9 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, c
 
 
 def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
-    """The lowest of several profiles of one parameter on one grid: over what cannot be relaxed, such as models.
+    """The lowest of several profiles of one parameter on one grid, over alternatives such as models.
 
-    **Arguments:** `problem`: any that has the parameter; `profiles`: at least one. **Returns:** Profile.
+    **Arguments:** `problem`: any with the parameter; `profiles`: at least one. **Returns:** Profile.
     **Raises:** ValueError for different parameters or grids.
     """
     first = profiles[0]
@@ -264,10 +265,10 @@ def _walk(
     index: Int[Array, " chains"],
     stops: Stops,
 ):
-    """Misfit [chains, points] along chains of held values of parameters by their index, calls [chains, 3], and
-    whether the searches converged [chains, points].
+    """The misfits, calls and convergence along chains of parameter values.
 
-    A chain begins at `x[0]`; the other rows are candidates.
+    A chain begins at `x[0]`; the other rows are candidates. `index` gives the parameter of each chain. The results
+    are [chains, points], [chains, 3] and [chains, points].
     """
     candidates = x[1:]
 
@@ -302,11 +303,11 @@ def _walk(
 
 
 def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:
-    """Which values of each Discrete parameter occur in a leaf whose misfit is within 3.84 of the best.
+    """The values of each Discrete parameter in leaves whose misfit is within 3.84 of the best.
 
-    **Arguments:** `leaves`: all of them (`enumerate_leaves`); of a Tree, only values above the threshold that
-    were solved are known to be excluded. **Returns:** name -> values, ascending.
-    **Raises:** ValueError where no leaf had a valid simulation: then none is compatible.
+    **Arguments:** `leaves`: all of them (`enumerate_leaves`); the leaves of a Tree exclude only values that were
+    solved and found above the threshold; `threshold`. **Returns:** name -> values, ascending.
+    **Raises:** ValueError if no leaf had a valid simulation: then none is compatible.
     """
     best = min((leaf.misfit for leaf in leaves), default=np.inf)
     if not np.isfinite(best):
@@ -328,7 +329,7 @@ def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndar
 
 
 def _interval(unknown, s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
-    """Physical values of `_crossings`."""
+    """The physical values of `_crossings`."""
     lower, upper = (
         None if end is None else float(unknown.physical(jnp.asarray(end))) for end in _crossings(s, rise)
     )
@@ -336,17 +337,17 @@ def _interval(unknown, s: np.ndarray, rise: np.ndarray) -> tuple[float | None, f
 
 
 def _crossings(s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
-    """Where rise = 3.84 last on either side of the minimum, linear in the root: exact for a parabola.
+    """The outermost crossings of 3.84 on both sides of the minimum, linear in the root: exact for a parabola.
 
-    The last, since a profile that falls below again holds values there that the data do not exclude.
+    A profile that falls below 3.84 again contains values there that the data do not exclude.
     """
     root, limit = np.sqrt(np.maximum(rise, 0.0)), np.sqrt(THRESHOLD)
     least = int(np.argmin(root))
 
     def last(indices):
-        outward = len(indices) - int(np.argmax(root[indices[::-1]] < limit))  # the first place beyond them all
+        outward = len(indices) - int(np.argmax(root[indices[::-1]] < limit))  # the first index beyond all of them
         if outward == len(indices) or not np.isfinite(root[indices[outward]]):
-            return None  # the range's end, or the simulator's limit: not the data's
+            return None  # the end of the range, or the simulator's limit, not a limit from the data
         before, after = indices[outward - 1], indices[outward]
         return float(s[before] + (limit - root[before]) / (root[after] - root[before]) * (s[after] - s[before]))
 

@@ -1,8 +1,8 @@
 """Least squares: screened multi-start Levenberg-Marquardt with exact derivatives.
 
-One start is a loop whose trial points cost one forward simulation, and whose Jacobian (one forward-mode
-simulation with all sensitivities) is taken only where a step is accepted. All starts run in one compiled
-call, and one compilation serves every node of a branch and bound and every point of a profile.
+A trial point costs one forward simulation; the Jacobian (one forward-mode simulation with all sensitivities) is
+computed for accepted steps only. All starts run in one compiled call, which serves every node of a branch and
+bound and every point of a profile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ from .sweeps import map_batched
 
 
 class Stops(eqx.Module):
-    """When a least-squares search ends; arrays, so that other numbers do not compile again.
+    """The criteria for the end of a least-squares search; arrays, so that other numbers do not compile again.
 
-    **Arguments:** `misfit`: relative decrease, predicted and found, that is not worth a step; `floor`: the
-    same in misfit; `step`: step in x relative to x; `gradient`: largest d(misfit/2)/dx; `target`: a misfit
+    **Arguments:** `misfit`: relative decrease, predicted and found, below which a step does not count; `floor`:
+    the same in misfit; `step`: step in x relative to x; `gradient`: largest d(misfit/2)/dx; `target`: a misfit
     that is low enough; `iterations`: trial steps (static).
     """
 
@@ -40,7 +40,7 @@ class Stops(eqx.Module):
 
 
 class Search(eqx.Module):
-    """The state of one Levenberg-Marquardt search, and its end."""
+    """The state of one Levenberg-Marquardt search, and its result."""
 
     x: Float[Array, " n"]
     residual: Float[Array, " rows"]
@@ -55,35 +55,36 @@ class Search(eqx.Module):
 
 
 def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: Stops) -> Search:
-    """min |r(x)|^2 from x: (J^T J + lambda 1) dx = -J^T r, lambda by the gain ratio.
+    """The minimum of |r(x)|^2 from x: (J^T J + lambda 1) dx = -J^T r, lambda by the gain ratio.
 
-    The damping is the identity, not diag(J^T J): x is already scaled by the prior, and a column that vanishes
-    at a bound must shorten the step there, not lengthen it. A failed or worse trial is rejected.
+    The damping is the identity, not diag(J^T J): x is already scaled by the prior, and a column that vanishes at a
+    bound must shorten the step there, not lengthen it. A failed or worse trial is rejected.
 
-    **Arguments:** `x` [n]: start; a NaN one costs nothing and ends as FAILED. **Returns:** Search.
+    **Arguments:** `problem`; `x` [n]: start; a NaN one costs nothing and ends as FAILED; `stops`. **Returns:**
+    Search.
     **Source:** Madsen, Nielsen and Tingleff, Methods for non-linear least squares problems (2004), alg. 3.16.
     """
     mask, dtype, n = problem.free_mask, x.dtype, x.size
     eps, tiny = jnp.finfo(dtype).eps, jnp.finfo(dtype).tiny
 
     def linearise(x):
-        """dr/ds: in s rather than x, where it would vanish at a bound."""
+        """dr/ds, by s rather than x, since the derivative by x would vanish at a bound."""
         return problem.linearise(problem.fold(x))
 
     def normal(search):
-        """J^T J and J^T r in x; what is held has a zero column."""
+        """J^T J and J^T r in x, with zero columns for held parameters."""
         dsdx = jax.jvp(problem.fold, (search.x,), (jnp.ones_like(x),))[1]
         j = search.jacobian * jnp.where(mask, dsdx, 0.0)[None, :]
         return j.T @ j, j.T @ search.residual
 
     def step(search):
         a, g = normal(search)
-        # Rounding of J^T J is eps of its largest element: less damping than that is no damping at all.
+        # Rounding of J^T J is eps of its largest element: smaller damping has no effect.
         damping = jnp.maximum(search.damping, 10 * eps * jnp.max(jnp.diag(a)))
         held = jnp.where(mask, 0.0, 1.0)  # a unit diagonal where the column is zero
         factor = jax.scipy.linalg.cho_factor(a + jnp.diag(damping + held))
         dx = -jax.scipy.linalg.cho_solve(factor, g)
-        # Two radians (or sigmas) at a time: further than that, a folded interval only repeats itself.
+        # At most two radians (or sigmas) per step: beyond that, a folded interval repeats itself.
         dx = dx * jnp.minimum(1.0, 2.0 / (jnp.max(jnp.abs(dx)) + eps))
         predicted = -(2.0 * g @ dx + dx @ a @ dx)
 
@@ -118,7 +119,7 @@ def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: 
 
         negligible = stops.misfit * search.misfit + stops.floor
         vanished = jnp.max(jnp.abs(dx)) <= stops.step * (jnp.max(jnp.abs(search.x)) + 1.0)
-        ends = (  # the first that holds
+        ends = (  # the first true one
             (first & ~accepted, Status.FAILED),
             (misfit < stops.target, Status.TARGET),
             (accepted & (jnp.max(jnp.abs(g)) <= stops.gradient), Status.GRADIENT),
@@ -149,32 +150,35 @@ def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: 
 
 @eqx.filter_jit
 def _screen(problem: Problem, s: Float[Array, "starts n"]) -> Float[Array, " starts"]:
-    # Values alone: a batch of 50 shares the overhead of small operations and is several times faster than one
+    # Values only: a batch of 50 shares the overhead of small operations and is several times faster than one
     # by one, although it takes the steps of its slowest member (docs/performance.md).
     return map_batched(lambda row: problem.evaluate(row).misfit, s, batch_size=50)
 
 
 @eqx.filter_jit
 def polish(problem: Problem, x: Float[Array, "starts n"], stops: Stops) -> Search:
-    """Levenberg-Marquardt from every row of x in one compiled call: a Search with a leading axis."""
+    """Levenberg-Marquardt from several starts in one compiled call.
+
+    **Arguments:** `problem`; `x` [starts, n]; `stops`. **Returns:** a Search with a leading axis.
+    """
     return map_batched(lambda row: levenberg_marquardt(problem, row, stops), x)
 
 
-RARE = 1e-3  # a misfit that chance has less often than this is not taken for chance
+RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 
 
 @dataclass(frozen=True)
 class Fit:
     """The best of the starts, with its covariance; arrays of numpy, in physical units.
 
-    `values`: all parameters; `names`: the free ones, in the order of `covariance` [k, k] and `jacobian`
-    [rows, k] = dr/dp; `misfit` = sum of `residual`^2, of `data` numbers and then the Gaussian priors;
-    `determined`: the effective number of parameters, the trace of the resolution matrix, to which a parameter that
-    the data determine adds 1 and one whose uniform prior came back 0; `calls`: all starts and the screening
-    together; `history`: misfit after each iteration of the best start; `starts`: misfit and status of each start.
+    `values`: all parameters; `names`: the free ones, in the order of `covariance` [k, k] and `jacobian` [rows, k]
+    = dr/dp; `misfit` = sum of `residual`^2, for `data` numbers and then the Gaussian priors; `determined`: the
+    effective number of parameters, the trace of the resolution matrix, to which a parameter that the data
+    determine adds 1 and one whose uniform prior is unchanged 0; `calls`: all starts and the screening together;
+    `history`: misfit after each iteration of the best start; `starts`: misfit and status of each start.
 
-    A search that converged has found a minimum, not the right one: `explains_data` is the test of that, and `ok`
-    both together. `print(fit)` says all of it.
+    A converged search has found a minimum, perhaps a wrong one: `explains_data` tests that, and `ok` is both
+    together. `print(fit)` shows all of it.
     """
 
     values: dict[str, float]
@@ -193,19 +197,23 @@ class Fit:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Rows of the residual less the parameters that they determine; 1 at the least."""
+        """The rows of the residual less the parameters that they determine, at least 1."""
         return max(1.0, self.residual.size - self.determined)
 
     @property
     def p_value(self) -> float:
-        """How often the right model with the right standard deviations has such a misfit or a larger one: that of
-        chi-squared with these `degrees_of_freedom`. 0 where nothing was valid."""
+        """The probability of such a misfit or a larger one for the right model with the right standard deviations.
+
+        It is that of chi-squared with these `degrees_of_freedom`, and 0 without a valid simulation.
+        """
         return float(chi2.sf(self.misfit, self.degrees_of_freedom)) if np.isfinite(self.misfit) else 0.0
 
     @property
     def explains_data(self) -> bool:
-        """Whether the misfit is as chance may have it: a `p_value` of 1e-3 or more. It is not in a local minimum,
-        with a wrong model, or with standard deviations that are too small."""
+        """True if the misfit may be due to chance, with a `p_value` of 1e-3 or more.
+
+        It is false in a local minimum, for a wrong model, or for standard deviations that are too small.
+        """
         return self.p_value >= RARE
 
     @property
@@ -215,7 +223,7 @@ class Fit:
 
     @property
     def verdict(self) -> str:
-        """How the search ended, and whether the model explains the data, in words."""
+        """The end of the search and the agreement with the data in words."""
         if not np.isfinite(self.misfit):
             return "failed: no start gave a valid simulation"
         ended = "converged" if self.status.is_converged else "did not converge"
@@ -234,15 +242,16 @@ class Fit:
 
     @property
     def sigma(self) -> dict[str, float]:
-        """Standard deviations; infinite where the data and the prior do not fix the parameter."""
+        """The standard deviations; infinite if data and prior do not determine the parameter."""
         return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
 
 
 def covariance(jacobian: np.ndarray, threshold: float = 1e-6) -> tuple[np.ndarray, int]:
-    """(J^T J)^-1 and the rank of J; infinite variance for what takes part in an undetermined direction.
+    """(J^T J)^-1 and the rank of J; infinite variance for parameters in an undetermined direction.
 
-    **Arguments:** `jacobian` [rows, k] in comparable units (prior-scaled); `threshold`: singular values
-    below this fraction of the largest are zero (sensitivities of a solver at 1e-8 are good to 1e-5 ... 1e-7).
+    **Arguments:** `jacobian` [rows, k] in comparable units (prior-scaled); `threshold`: singular values below this
+    fraction of the largest are zero (a solver's sensitivities at 1e-8 are good to 1e-5 ... 1e-7).
+    **Returns:** covariance [k, k], and the rank.
     """
     k = jacobian.shape[1]
     if k == 0:
@@ -267,22 +276,22 @@ def fit(
     stops: Stops | None = None,
     throw: bool = True,
 ) -> Fit:
-    """The parameters that make the misfit smallest: `starts` points screened, `keep` of them polished.
+    """The parameters of the smallest misfit: `starts` points screened, `keep` of them polished.
 
-    **Arguments:** `key`: seed of the starting points, a Latin hypercube in the prior; `starts`: forward
-    simulations to screen; `keep`: Levenberg-Marquardt searches at most, from the `guesses` (dicts of values) first
-    and then from the best screened points that lie apart; `candidates`: values that are screened with them, the
-    last `starts` // 2 in place of as many points (solutions of like problems); `stops`: Stops; `throw`: raise
-    when nothing worked.
-    **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite when nothing worked. Look at
-    `fit.ok`: a search may converge to a minimum that does not explain the data, which raises nothing.
-    **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range;
-    RuntimeError when no start gave a valid simulation.
+    **Arguments:** `problem`; `key`: seed of the starting points, a Latin hypercube in the prior; `starts`: forward
+    simulations to screen; `keep`: at most so many Levenberg-Marquardt searches, from the `guesses` (dicts of
+    values) first and then from the best screened points that are apart; `candidates`: values that are screened
+    with them, the last `starts` // 2 in place of as many points (solutions of similar problems); `stops`; `throw`:
+    raise if everything failed.
+    **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite if everything failed. Check
+    `fit.ok`: a minimum that does not explain the data raises no error.
+    **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range; RuntimeError when
+    no start gave a valid simulation.
     """
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
-    # From guesses alone `keep` may be more: a round without screening shares the compiled search of the others.
+    # From guesses alone `keep` may be larger: a fit without screening shares the compiled search of the others.
     points = starts + len(guesses)
     if keep < max(1, len(guesses)) or points < 1 or (starts and keep > points):
         raise ValueError(
@@ -311,7 +320,7 @@ def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: 
     misfits, statuses = np.asarray(found.misfit).tolist(), np.asarray(found.status).tolist()
     mask, failed = np.asarray(problem.free_mask), not np.isfinite(best.misfit)
     if failed and throw:
-        single = problem.held.dtype == jnp.float32  # the likeliest reason, and the least visible
+        single = problem.held.dtype == jnp.float32  # the most probable reason, and not visible otherwise
         raise RuntimeError(
             f"fit: no start gave a valid simulation with derivatives ({calls}): "
             + ("all is float32, call jax.config.update('jax_enable_x64', True) first; " if single else "")
@@ -339,8 +348,10 @@ def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: 
 
 
 def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> float:
-    """The trace of (F + P)^-1 F, F = J^T J of all rows in prior scales, P the information of uniform priors, which
-    have no rows of their own."""
+    """The trace of (F + P)^-1 F in prior scales.
+
+    F = J^T J of all rows, and P is the information of uniform priors, which have no rows.
+    """
     free = [problem.parameters[name] for name in problem.free]
     uniform = [q.prior_residual(jnp.zeros(())).size == 0 for q in free]
     prior = np.diag([q.prior_width**-2 if alone else 0.0 for q, alone in zip(free, uniform, strict=True)])
@@ -349,14 +360,17 @@ def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> floa
 
 
 def latin_hypercube(key: Array, count: int, dimension: int) -> Float[Array, "count dimension"]:
-    """`count` points in the unit cube, one in each of `count` slices along every axis."""
+    """A Latin hypercube in the unit cube: one point in each of `count` slices along every axis.
+
+    **Arguments:** `key`; `count`; `dimension`. **Returns:** points [count, dimension].
+    """
     shuffle, jitter = jax.random.split(key)
     slices = jax.vmap(lambda k: jax.random.permutation(k, count), out_axes=1)(jax.random.split(shuffle, dimension))
     return (slices + jax.random.uniform(jitter, (count, dimension))) / count
 
 
 def _apart(s: np.ndarray, misfit: np.ndarray, wanted: int) -> list[int]:
-    """The `wanted` best valid points; first those that are a tenth of the prior away from any better one."""
+    """The `wanted` best valid points, first those at least a tenth of the prior away from any better one."""
     order = [int(i) for i in np.argsort(misfit) if np.isfinite(misfit[i])]
     first: list[int] = []
     for i in order:

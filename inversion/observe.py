@@ -1,4 +1,4 @@
-"""What was measured: numbers with their uncertainty, and the whitened residual of a prediction."""
+"""Observations: measured numbers with their uncertainty, and the whitened residual of a prediction."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,10 @@ class Observation(eqx.Module):
         self.unit, self.source = unit, source
 
     def residual(self, prediction: Shaped[Array, "..."]) -> Float[Array, " rows"]:
-        """(prediction - value) in standard deviations: r = L^-1 (prediction - value), covariance = L L^T."""
+        """The whitened residual r = L^-1 (prediction - value), with covariance = L L^T.
+
+        **Raises:** ValueError for a prediction of another shape.
+        """
         if prediction.shape != self.value.shape:
             raise ValueError(
                 f"predicted shape {prediction.shape}, observed {self.value.shape}: `predict` must return "
@@ -74,13 +77,13 @@ def _factor(covariance: np.ndarray, value: Array) -> Array:
 
 
 class Observations(eqx.Module):
-    """All that was measured, by name.
+    """All observations by name.
 
     **Arguments:** `table`: name -> Observation. **Raises:** ValueError when empty.
     """
 
     table: dict[str, Observation]
-    names: tuple[str, ...] = eqx.field(static=True)  # a dict comes back from jit sorted
+    names: tuple[str, ...] = eqx.field(static=True)  # in order: jit sorts a dict
 
     def __init__(self, table: Mapping[str, Observation]):
         if not table:
@@ -92,13 +95,13 @@ class Observations(eqx.Module):
 
     @property
     def size(self) -> int:
-        """Number of rows of the residual."""
+        """The number of rows of the residual."""
         return sum(self.table[name].value.size for name in self.names)
 
     def residual(self, predictions: Mapping[str, Array]) -> Float[Array, " rows"]:
-        """Whitened residuals of all observations in order; what was predicted but not observed has no row.
+        """The whitened residuals of all observations in order; other predictions have no row.
 
-        **Raises:** ValueError (when traced) where an observable is missing or has another shape.
+        **Raises:** ValueError (when traced) for an observable that is missing or has another shape.
         """
         missing = [name for name in self.names if name not in predictions]
         if missing:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Calls(NamedTuple):
-    """Simulator calls: forward ones, ones with all sensitivities, and how many of both failed."""
+    """Numbers of simulator calls: forward, with all sensitivities, and failed ones of both."""
 
     forward: int = 0
     jacobian: int = 0

@@ -1,8 +1,8 @@
-"""What is not known: one parameter, its prior, and the coordinates in which it is searched.
+"""Parameters: their priors, and the coordinates of a search.
 
-Three coordinates of one number: p, physical, in its unit; s, scaled by the prior (a fraction of an interval,
-or a number of standard deviations), in which derivatives and information are compared; and x, unbounded, in
-which least squares walks. p = physical(s), s = fold(x).
+Three coordinates of one number: p, physical, in its unit; s, scaled by the prior (a fraction of an interval, or a
+number of standard deviations), in which derivatives and information are compared; and x, unbounded, for least
+squares. p = physical(s), s = fold(x).
 """
 
 import abc
@@ -23,46 +23,46 @@ def _require_finite(what: str, value: Array) -> None:
 
 
 class AbstractParameter(eqx.Module):
-    """One number that `predict` is given."""
+    """One number among the arguments of `predict`."""
 
     unit: eqx.AbstractVar[str]
 
     @abc.abstractmethod
     def check(self, value: float) -> float:
-        """`value` if the parameter can take it (snapped to a discrete value), else a ValueError."""
+        """The value, snapped to a discrete one, or a ValueError if the parameter cannot take it."""
 
 
 class AbstractUnknown(AbstractParameter):
-    """A number to be found, with its prior and its coordinates."""
+    """An unknown number, with its prior and its coordinates."""
 
     @abc.abstractmethod
     def physical(self, s: Scalar) -> Scalar:
-        """p of the prior-scaled s."""
+        """The physical value p at the prior-scaled s."""
 
     @abc.abstractmethod
     def scaled(self, p: Scalar) -> Scalar:
-        """s of the physical p."""
+        """The prior-scaled s at the physical p."""
 
     @abc.abstractmethod
     def fold(self, x: Scalar) -> Scalar:
-        """s of the unbounded x."""
+        """The prior-scaled s at the unbounded x."""
 
     @abc.abstractmethod
     def unfold(self, s: Scalar) -> Scalar:
-        """An x of s from which a search can start: held off the bounds, where `fold` is stationary."""
+        """An unbounded x near s as the start of a search, away from the bounds, where `fold` is stationary."""
 
     @abc.abstractmethod
     def quantile(self, u: Scalar) -> Scalar:
-        """s below which the prior has the probability u: uniform u sample the prior."""
+        """The s below which the prior has the probability u: uniform u sample the prior."""
 
     @abc.abstractmethod
     def prior_residual(self, s: Scalar) -> Float[Array, " rows"]:
-        """The prior's own rows in the residual: none for a uniform prior, one for a Gaussian."""
+        """The prior's rows in the residual: none for a uniform prior, one for a Gaussian."""
 
     @property
     @abc.abstractmethod
     def prior_width(self) -> float:
-        """Standard deviation of the prior in s."""
+        """The standard deviation of the prior in s."""
 
     @property
     @abc.abstractmethod
@@ -77,7 +77,7 @@ class AbstractInterval(AbstractUnknown):
         return 0.5 * (1.0 + jnp.sin(x))
 
     def unfold(self, s: Scalar) -> Scalar:
-        # 0.995 keeps ds/dx at a tenth of its greatest value: a warm start on a bound can leave it again.
+        # 0.995 keeps ds/dx at a tenth of its largest value, so that a warm start on a bound can leave it.
         return jnp.arcsin(jnp.clip(2.0 * s - 1.0, -0.995, 0.995))
 
     def quantile(self, u: Scalar) -> Scalar:
@@ -160,7 +160,7 @@ class Log(AbstractInterval):
 
 
 class Gaussian(AbstractUnknown):
-    """A number that is known to a standard deviation: p = mean + sigma s, with s itself as a residual.
+    """A number with a Gaussian prior: p = mean + sigma s, with s itself as a residual.
 
     **Arguments:** `mean`, `sigma`: scalars in `unit`. **Raises:** ValueError unless sigma > 0, both finite.
     """
@@ -188,7 +188,7 @@ class Gaussian(AbstractUnknown):
         return s
 
     def quantile(self, u: Scalar) -> Scalar:
-        # The ends of the unit interval are at infinity; 1e-7 cuts the prior at 5.2 sigma.
+        # The ends of the unit interval are infinite in s; 1e-7 cuts the prior at 5.2 sigma.
         return jax.scipy.special.ndtri(jnp.clip(u, 1e-7, 1.0 - 1e-7))
 
     def prior_residual(self, s: Scalar) -> Float[Array, " rows"]:
@@ -209,7 +209,7 @@ class Gaussian(AbstractUnknown):
 
 
 class Fixed(AbstractParameter):
-    """A number that is known; an array leaf, so that another value does not compile again.
+    """A known number; an array leaf, so that another value does not compile again.
 
     **Arguments:** `value`: scalar in `unit`. **Raises:** ValueError unless finite.
     """
@@ -225,7 +225,7 @@ class Fixed(AbstractParameter):
 
 
 class Discrete(AbstractInterval):
-    """A number that takes one of a few values; between them it exists only relaxed, for branch and bound.
+    """A number with a few possible values; values between them exist only relaxed, for branch and bound.
 
     **Arguments:** `values`: at least two different numbers in `unit`; `relaxed`: the prior over their hull,
     `Bounded` or `Log` (numbers that are orders of magnitude apart); `labels`: one name per value.
@@ -261,11 +261,11 @@ class Discrete(AbstractInterval):
         return self.hull
 
     def fixed(self, index: int) -> Fixed:
-        """The parameter with its value number `index`."""
+        """The parameter fixed at its value number `index`."""
         return Fixed(self.values[index], self.unit)
 
     def nearest_first(self, value: float) -> list[float]:
-        """All values, those nearest to `value` on the relaxed scale first."""
+        """All values, the nearest to `value` on the relaxed scale first."""
         s = jax.vmap(self.hull.scaled)(self.values) - self.hull.scaled(jnp.asarray(value, self.values.dtype))
         return self.values[jnp.argsort(jnp.abs(s))].tolist()
 
@@ -277,7 +277,7 @@ class Discrete(AbstractInterval):
 
     def check(self, value: float) -> float:
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
-        # 1e-6: `0.6` is one of the values in float32, too.
+        # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")
         return snapped

@@ -19,7 +19,7 @@ Predict = Callable[[dict[str, Array]], tuple[dict[str, Array], Array]]
 
 
 class Evaluation(eqx.Module):
-    """One simulation against the data; `misfit` is infinite and `residual` NaN where it failed."""
+    """One simulation compared with the data; if it failed, `misfit` is infinite and `residual` NaN."""
 
     residual: Float[Array, " rows"]
     misfit: Scalar
@@ -28,23 +28,23 @@ class Evaluation(eqx.Module):
 
 
 def strip_weak_types(tree: Any) -> Any:
-    """`tree` without weak types: 1.0 and np.float64(1.0) would each compile their own function."""
+    """`tree` without weak types: 1.0 and np.float64(1.0) would each be compiled for."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf, tree)
 
 
 class AbstractProblem(eqx.Module):
-    """What Levenberg-Marquardt needs of a problem: r(s) with s = fold(x), and which unknowns may move."""
+    """The interface of Levenberg-Marquardt to a problem: r(s) with s = fold(x), and the mask of free unknowns."""
 
     free_mask: eqx.AbstractVar[Bool[Array, " n"]]
 
     @property
     @abc.abstractmethod
     def rows(self) -> int:
-        """Length of the residual."""
+        """The length of the residual."""
 
     @abc.abstractmethod
     def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Scaled s of the unbounded x, number by number."""
+        """The prior-scaled s [n] at the unbounded x [n]."""
 
     @abc.abstractmethod
     def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
@@ -56,16 +56,16 @@ class AbstractProblem(eqx.Module):
 
 
 class Problem(AbstractProblem):
-    """Parameters, a simulator and data: r(x) of the unknowns, whose sum of squares a fit makes smallest.
+    """Parameters, a simulator and data: r(x) of the unknowns, whose sum of squares a fit minimises.
 
     misfit = sum over data of (predicted - observed)^2 / sigma^2 + sum over Gaussian priors of s^2.
 
-    Which unknowns are free is an array, not a structure: `hold` and `relax` return the same problem with
+    The free unknowns are given by an array, not by the structure: `hold` and `relax` return the same problem with
     another mask, and every compiled function serves all of them.
 
-    **Arguments:** `parameters`: name -> Bounded, Log, Gaussian, Fixed or Discrete; `predict`: dict of
-    name -> scalar to (dict of observable -> array, ok), one simulation that JAX can trace and `jax.jacfwd`
-    can differentiate (pass the same function each time: another one compiles again); `data`: Observations.
+    **Arguments:** `parameters`: name -> Bounded, Log, Gaussian, Fixed or Discrete; `predict`: dict of name ->
+    scalar to (dict of observable -> array, ok), one simulation that JAX can trace and `jax.jacfwd` can
+    differentiate (pass the same function each time: another one compiles again); `data`: Observations.
     **Raises:** ValueError when no parameter is unknown.
     """
 
@@ -73,10 +73,8 @@ class Problem(AbstractProblem):
     predict: Predict
     data: Observations
     free_mask: Bool[Array, " n"]
-    held: Float[Array, " n"]  # physical values of what is not free; NaN where a Discrete is not yet decided
-    names: tuple[str, ...] = eqx.field(
-        static=True
-    )  # the unknowns in order, one coordinate each: a dict is sorted by jit
+    held: Float[Array, " n"]  # physical values of parameters that are not free; NaN for an undecided Discrete
+    names: tuple[str, ...] = eqx.field(static=True)  # the unknowns in order, one coordinate each: jit sorts a dict
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
         self.parameters = {name: strip_weak_types(parameter) for name, parameter in parameters.items()}
@@ -93,12 +91,12 @@ class Problem(AbstractProblem):
 
     @property
     def discrete(self) -> tuple[str, ...]:
-        """Names of the Discrete parameters, in order."""
+        """The names of the Discrete parameters, in order."""
         return tuple(name for name in self.names if isinstance(self.parameters[name], Discrete))
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Names of the parameters that a search may change, in order."""
+        """The names of the parameters that a search may change, in order."""
         return tuple(name for name, free in zip(self.names, np.asarray(self.free_mask), strict=True) if free)
 
     def hold(self, assignment: Mapping[str, float]) -> "Problem":
@@ -115,7 +113,7 @@ class Problem(AbstractProblem):
         return self._with(mask, held)
 
     def relax(self) -> "Problem":
-        """This problem with every Discrete that is not held free over the hull of its values."""
+        """This problem with all undecided Discrete parameters free over the hull of their values."""
         return self._with(np.asarray(self.free_mask) | np.isnan(self.held), np.asarray(self.held))
 
     def _with(self, mask: np.ndarray, held: np.ndarray) -> "Problem":
@@ -123,7 +121,10 @@ class Problem(AbstractProblem):
         return eqx.tree_at(lambda p: (p.free_mask, p.held), self, new)
 
     def require_decided(self) -> None:
-        """ValueError where a Discrete is neither held nor relaxed: no continuous search can decide it."""
+        """Check that every Discrete is held or relaxed, since no continuous search can decide it.
+
+        **Raises:** ValueError otherwise.
+        """
         undecided = np.isnan(self.held) & ~np.asarray(self.free_mask)
         if undecided.any():
             names = [name for name, u in zip(self.names, undecided, strict=True) if u]
@@ -134,50 +135,50 @@ class Problem(AbstractProblem):
 
     @property
     def rows(self) -> int:
-        """Length of the residual: data, then priors."""
+        """The length of the residual: data, then priors."""
         return self.data.size + sum(q.prior_residual(jnp.zeros(())).size for q in self.unknowns)
 
     # Coordinates: x unbounded, s scaled by the prior, p physical (parameters.py).
 
     def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Prior-scaled s of the unbounded x."""
+        """The prior-scaled s at the unbounded x."""
         return jnp.stack([q.fold(x[i]) for i, q in enumerate(self.unknowns)])
 
     def quantile(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Prior-scaled s of prior probabilities u: uniform u in the unit cube sample the prior."""
+        """The prior-scaled s of prior probabilities u: uniform u in the unit cube sample the prior."""
         return jnp.stack([q.quantile(u[i]) for i, q in enumerate(self.unknowns)])
 
     def unfold(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
-        """An unbounded x from which a search near s can start."""
+        """An unbounded x near s from which a search can start."""
         return jnp.stack([q.unfold(s[i]) for i, q in enumerate(self.unknowns)])
 
     def physical(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Physical values of all unknowns; what is held stays there."""
+        """The physical values of all unknowns, with held values unchanged."""
         p = jnp.stack([q.physical(s[i]) for i, q in enumerate(self.unknowns)])
         return jnp.where(self.free_mask, p, self.held)
 
     def scaled(self, values: Mapping[str, float]) -> Float[Array, " n"]:
-        """Prior-scaled s of a dict of physical values."""
+        """The prior-scaled s of a dict of physical values."""
         dtype = self.held.dtype
         return jnp.stack([self.parameters[k].scaled(jnp.asarray(values[k], dtype)) for k in self.names])
 
     def scale(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
-        """dp/ds [unit]: zero for what is held."""
+        """The derivative dp/ds [unit], zero for held parameters."""
         return jax.jvp(self.physical, (s,), (jnp.ones_like(s),))[1]
 
     def values(self, x: Float[Array, " n"]) -> dict[str, Array]:
-        """Physical values of all parameters, the fixed and the held ones included."""
+        """The physical values of all parameters, including fixed and held ones."""
         return self.named(self.physical(self.fold(x)))
 
     def named(self, p: Float[Array, " n"]) -> dict[str, Array]:
-        """All parameters by name, of the physical values p of the unknowns."""
+        """All parameters by name, from the physical values p of the unknowns."""
         found = {name: p[i] for i, name in enumerate(self.names)}
         return {k: v.value if isinstance(v, Fixed) else found[k] for k, v in self.parameters.items()}
 
     # Simulation
 
     def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
-        """One simulation at prior-scaled s; a failed or non-finite one is marked, never weighed."""
+        """One simulation at prior-scaled s; a failed or non-finite one is marked and has no finite misfit."""
         p = self.physical(s)
         predictions, ok = self.predict(self.named(p))
         rows = [q.prior_residual(q.scaled(p[i])) for i, q in enumerate(self.unknowns)]
@@ -188,9 +189,9 @@ class Problem(AbstractProblem):
         return Evaluation(residual, misfit, ok, predictions)
 
     def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
-        """dr/ds by forward mode; NaN where the simulation failed."""
+        """The derivative dr/ds by forward mode; NaN if the simulation failed."""
         return jax.jacfwd(lambda s: self.evaluate(s).residual)(s)
 
     def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:
-        """Whitened residuals, data first, then Gaussian priors; NaN where the simulation failed."""
+        """The whitened residuals, data first, then Gaussian priors; NaN if the simulation failed."""
         return self.evaluate(self.fold(x)).residual

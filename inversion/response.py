@@ -1,4 +1,4 @@
-"""Response surfaces: what a noisy or chaotic model does on average, as a function that is cheap and smooth."""
+"""Response surfaces: the mean of a noisy or chaotic model as a smooth, cheap function."""
 
 import equinox as eqx
 import jax
@@ -12,9 +12,9 @@ from difsim.typing import as_float
 class ResponseSurface(eqx.Module):
     """A polynomial of second degree in n numbers, by least squares; `surface(x)` [m], differentiable.
 
-    `low` and `high` [n]: the box of its points, outside which it says nothing; `terms` [t, m] of
-    t = (n + 1)(n + 2)/2; `error` [m]: rms of what each point tells that had no part in the fit, scatter of the
-    model included: the sigma of one prediction; `ok` [k]: the points that were used.
+    `low` and `high` [n]: the box of its points, the range of validity; `terms` [t, m] of t = (n + 1)(n + 2)/2;
+    `error` [m]: rms error of leave-one-out predictions, with the scatter of the model: the sigma of one
+    prediction; `ok` [k]: the points that were used.
     """
 
     low: Float[Array, " n"]
@@ -27,21 +27,22 @@ class ResponseSurface(eqx.Module):
         return _monomials(self.scaled(x)) @ self.terms
 
     def inside(self, x: Float[Array, " n"]) -> Bool[Array, ""]:
-        """Whether `x` is in the box of the points."""
+        """True if `x` is in the box of the points."""
         return jnp.all((x >= self.low) & (x <= self.high))
 
     def scaled(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The box to ±1."""
+        """The numbers scaled so that the box is ±1."""
         return (2 * x - self.low - self.high) / (self.high - self.low)
 
 
 def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -> ResponseSurface:
-    """The response surface of `values` [k, m] at `points` [k, n].
+    """On the host: the response surface through noisy values at points.
 
-    Points with values that are not finite are left out, and are not `ok`. On the host.
+    Points with values that are not finite are left out, and are not `ok`.
 
-    **Raises:** ValueError for fewer than 1.5 times as many points as there are terms, or points in which one of
-    the n numbers, or a product of two, is not told.
+    **Arguments:** `points` [k, n]; `values` [k, m]. **Returns:** the surface.
+    **Raises:** ValueError for fewer than 1.5 times as many points as there are terms, or points that do not
+    determine one of the n numbers or a product of two.
     **Source:** Box & Wilson (1951), J. R. Stat. Soc. B 13, 1; the error: Allen (1974), Technometrics 16, 125.
     """
     points, values = as_float(points), as_float(values)
@@ -54,13 +55,13 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
             f"response_surface: {ok.sum()} points with finite values are too few for {count} terms of {n} numbers"
         )
     if not bool(jnp.all(high > low)):
-        raise ValueError("response_surface: a number that is the same in all points cannot be told")
+        raise ValueError("response_surface: a number that is the same in all points cannot be determined")
     none = jnp.zeros((count, values.shape[1]))
     surface = ResponseSurface(low, high, none, none[0], jnp.asarray(ok))
     design = np.asarray(jax.vmap(lambda x: _monomials(surface.scaled(x)))(points[ok]))
     left, size, right = np.linalg.svd(design, full_matrices=False)
     if size[-1] < 1e-8 * size[0]:
-        raise ValueError("response_surface: the points lie on a conic section, and do not tell all terms apart")
+        raise ValueError("response_surface: the points lie on a conic section, and do not determine all terms")
     y = np.asarray(values)[ok]
     terms = right.T @ ((left.T @ y) / size[:, None])
     lever = np.sum(left**2, axis=1)
@@ -70,6 +71,6 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
 
 
 def _monomials(x: Float[Array, " n"]) -> Float[Array, " t"]:
-    """1, x_i, x_i x_j for i ≤ j."""
+    """The monomials 1, x_i, x_i x_j for i ≤ j."""
     i, j = np.triu_indices(x.shape[0])
     return jnp.concatenate([jnp.ones(1), x, x[i] * x[j]])

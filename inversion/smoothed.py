@@ -1,7 +1,7 @@
-"""Gradients of an expectation: what a spread of inputs does on average, where a single path says nothing.
+"""Gradients of an expectation over a spread of inputs, for models whose single paths have useless derivatives.
 
-For x = p + σ ξ with ξ normal, J(p) = E[f(x)] is smooth whatever f is. Two estimates of its gradient, each with
-its own error bar: the mean of f's own derivatives, exact in expectation while f is continuous, and useless where
+For x = p + σ ξ with ξ normal, J(p) = E[f(x)] is smooth for any f. There are two estimates of its gradient, each
+with an error bar: the mean of f's own derivatives, exact in expectation for continuous f, but useless if
 derivatives are large and of either sign; and the score's, from values alone, right for any f.
 """
 
@@ -20,9 +20,9 @@ from .sweeps import map_batched
 class Smoothed(eqx.Module):
     """An estimate of ∂E[f(p + σ ξ)]/∂p and its standard error.
 
-    `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, which of the
-    samples had finite results. What failed is left out, which biases the mean towards the rest, and no error bar
-    knows of it: look at `failed`. Both are NaN where too few are left.
+    `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, samples with
+    finite results. Failed samples are left out, which biases the mean towards the rest without an effect on the
+    error bar: check `failed`. Both are NaN if too few are left.
     """
 
     gradient: Float[Array, "m n"]
@@ -32,7 +32,7 @@ class Smoothed(eqx.Module):
 
     @property
     def failed(self) -> Scalar:
-        """The share of the samples that failed."""
+        """The share of failed samples."""
         return jnp.mean(jnp.where(self.ok, 0.0, 1.0))
 
 
@@ -44,17 +44,17 @@ def smoothed_gradient(
     key: Array,
     batch_size: int | None = None,
 ) -> Smoothed:
-    """∂E[f(p + σ ξ)]/∂p from values of f alone, by regression on antithetic pairs.
+    """The gradient ∂E[f(p + σ ξ)]/∂p from values of f alone, by regression on antithetic pairs.
 
     A pair ±ξ has the half difference d = (f(p + σξ) - f(p - σξ))/2, in which all even parts of f cancel. For
     normal ξ the expectation's gradient is E[d ξᵀ]/σ (Stein), and so is the slope of d's linear regression on ξ in
     the limit of many pairs; the regression leaves only the nonlinear rest of f as noise, and is exact for any
     quadratic f. Its standard error is the sandwich estimate, which does not suppose equal scatter; it is too small
-    where few samples dominate (a cubic f: 85 % of 95 % intervals hold at 200 samples).
+    if few samples dominate (a cubic f: 85 % of 95 % intervals hold at 200 samples).
 
-    **Arguments:** `function` of [n] to [m], traceable; it need not be differentiable, or continuous. `point` p
+    **Arguments:** `function` of [n] to [m], traceable; it need not be differentiable, or continuous; `point` p
     [n]; `spread` σ [n] > 0, the same units; `samples`, calls of f, even and at least 4 n; `key`; `batch_size` of
-    `map_batched`. **Raises:** `ValueError` for a spread or a number of samples that is not.
+    `map_batched`. **Returns:** the estimate. **Raises:** `ValueError` for another spread or number of samples.
     **Source:** C. Stein (1981), Ann. Stat. 9, 1135; H. White (1980), Econometrica 48, 817.
     """
     point, spread = _checked(point, spread)
@@ -70,7 +70,7 @@ def smoothed_gradient(
     xi = jnp.where(both[:, None], xi, 0.0)
     half = jnp.where(both[:, None], 0.5 * (plus - minus), 0.0)
     slope, error = regression(xi, half)
-    # As many pairs as the samples must have at the least: of fewer the regression leaves no scatter to tell.
+    # The smallest number of pairs allowed: with fewer the regression leaves no scatter.
     enough = jnp.sum(both) >= 2 * n
     slope, error = (jnp.where(enough, x / spread[None], jnp.nan) for x in (slope, error))
     return Smoothed(
@@ -82,18 +82,18 @@ def smoothed_gradient(
 
 
 def regression(x: Float[Array, "k n"], y: Float[Array, "k m"]) -> tuple[Float[Array, "m n"], Float[Array, "m n"]]:
-    """Slopes [m, n] of y ≈ slope·x by least squares, and their standard errors.
+    """Slopes of y ≈ slope·x by least squares, and their standard errors.
 
-    Through the origin: a column of ones in `x` gives an intercept. The errors are the sandwich estimate HC3, which
-    does not suppose equal scatter.
+    The line goes through the origin: a column of ones in `x` gives an intercept. The errors are the sandwich
+    estimate HC3, which does not suppose equal scatter.
 
-    **Arguments:** `x` [k, n] of full rank, k > n; `y` [k, m].
+    **Arguments:** `x` [k, n] of full rank, k > n; `y` [k, m]. **Returns:** slopes and errors [m, n].
     **Source:** J. G. MacKinnon & H. White (1985), J. Econometrics 29, 305.
     """
     inverse = jnp.linalg.inv(x.T @ x)
     slope = y.T @ x @ inverse
     rest, lever = y - x @ slope.T, jnp.sum(x @ inverse * x, axis=1)
-    # Residuals of a fit are too small where a sample pulls hard: (1 - lever) repairs that.
+    # Residuals of a fit are too small for samples of large leverage: (1 - lever) corrects that.
     influence = jnp.einsum("km,kn->kmn", rest / (1 - lever)[:, None], x @ inverse)
     return slope, jnp.sqrt(jnp.sum(influence**2, axis=0))
 
@@ -106,12 +106,13 @@ def pathwise_gradient(
     key: Array,
     batch_size: int | None = None,
 ) -> Smoothed:
-    """∂E[f(p + σ ξ)]/∂p as the mean of f's forward derivatives, with the standard error of that mean.
+    """The gradient ∂E[f(p + σ ξ)]/∂p as the mean of f's forward derivatives, with the standard error of that mean.
 
-    Right for continuous f only: at a jump the derivative of a path misses what the expectation sees, and the
-    error bar does not know. Where single derivatives have tails (chaotic bounces) the error bar itself is a guess.
+    It is right for continuous f only: at a jump the derivative of a path lacks the contribution of the jump, and
+    the error bar does not show it. If single derivatives have heavy tails (chaotic bounces) the error bar itself
+    is unreliable.
 
-    **Arguments and raises:** as `smoothed_gradient`; `samples` at least 2.
+    **Arguments:** as `smoothed_gradient`; `samples` at least 2. **Returns:** the estimate. **Raises:** as there.
     """
     point, spread = _checked(point, spread)
     if samples < 2:

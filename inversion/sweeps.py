@@ -1,4 +1,4 @@
-"""Batches: many simulations in one compiled call, on all devices; stores that survive being killed."""
+"""Batches: many simulations in one compiled call, on all devices; stores that survive a killed process."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from difsim.saving import digest, read_table, write_table
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """fn of each row of xs: in turn on each device, the rows shared out over `jax.devices()`.
+    """The function of each row of xs: one row after the other on each device, the rows shared by `jax.devices()`.
 
-    In turn rather than vmapped: a vmapped adaptive solve takes as many steps as its slowest member, and its
+    Rows are not vmapped by default: a vmapped adaptive solve takes as many steps as its slowest member, and its
     members share one step control. To use the cores of a CPU as devices, the entry point sets
     XLA_FLAGS=--xla_force_host_platform_device_count=2.
 
-    **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows
-    to vmap together (`jax.lax.map`). **Returns:** pytree of arrays [rows, ...].
+    **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows to
+    vmap together (`jax.lax.map`). **Returns:** pytree of arrays [rows, ...].
     **Raises:** ValueError when the arrays have different numbers of rows, or none.
     """
     rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
@@ -34,10 +34,10 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     devices = np.array(jax.devices())[: min(count, len(jax.devices()))]
     if devices.size == 1:
         return jax.lax.map(fn, xs, batch_size=batch_size)
-    # Traced here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
-    # refuses, in the search for the time of an impact.
+    # Trace here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
+    # raises in the search for the time of an impact.
     traced, closed = jax.closure_convert(fn, jax.tree.map(lambda leaf: leaf[0], xs))
-    padding = -count % devices.size  # the last row again: it is a valid input, its results are dropped
+    padding = -count % devices.size  # repeat the last row, a valid input, and drop its results
 
     def pad(leaf):
         return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
@@ -57,14 +57,14 @@ _map_compiled = eqx.filter_jit(map_batched)
 
 
 class Checkpoint:
-    """Finished pieces of long work, kept in a folder: killed at any time, nothing finished is lost.
+    """Finished pieces of long work in a folder, so that a killed process loses only unfinished ones.
 
-    Each piece is one file of arrays (`difsim.saving`), which is whole or absent.
+    Each piece is one file of arrays (`difsim.saving`), which is complete or absent.
 
-    **Arguments:** `folder`; `fingerprint`: what the results depend on (model, data, settings), as text, numbers,
+    **Arguments:** `folder`; `fingerprint`: all inputs of the results (model, data, settings), as text, numbers,
     arrays, dicts, tuples, or Modules of such: each has its own subfolder, so a changed one starts afresh and
-    deletes nothing. The `repr` of a Module is no such text: it does not show the numbers.
-    **Raises:** ValueError for what has no lasting hash, such as a function.
+    deletes nothing. Do not use the `repr` of a Module, which does not show its numbers.
+    **Raises:** ValueError for an input that has no reproducible hash, such as a function.
     """
 
     def __init__(self, folder: str | Path, fingerprint: Any):
@@ -73,8 +73,10 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def get_or(self, key: str, compute: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """The arrays stored under `key`, or those that `compute()` returns, once they are stored.
+        """The arrays stored under a key, computed and stored if they are not there yet.
 
+        **Arguments:** `key`, part of a file's name; `compute`, returns the arrays by name. **Returns:** the arrays
+        by name.
         **Raises:** ValueError for a key that names no file, and for a file that is damaged or of another piece.
         """
         path = self._path(key)
@@ -100,14 +102,14 @@ def sweep(
     batch_size: int | None = None,
     progress: bool = False,
 ) -> xr.Dataset:
-    """`function` of every case, chunk by chunk, each chunk one compiled call on all devices.
+    """The results of a function for all cases in chunks, each one compiled call on all devices.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
-    [cases, ...]; `chunk`: cases a call, and what is lost at most when killed; `checkpoint`: where finished
-    chunks are kept, together with the cases they belong to; `batch_size`: see `map_batched`.
-    **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an
-    output `y` are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, an
-    output with the name of an input, or a checkpoint with other outputs than `function` has.
+    [cases, ...]; `chunk`: cases per call, the largest loss when killed; `checkpoint`: keeps finished chunks
+    together with their cases; `batch_size`: see `map_batched`; `progress`: show a bar.
+    **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
+    are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name
+    of an input, or a checkpoint with other outputs than `function` has.
     """
     inputs = {name: np.asarray(value) for name, value in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
@@ -142,7 +144,7 @@ def sweep(
 
 
 def _check_outputs(function: Callable, part: Mapping, stored: Mapping, checkpoint: Checkpoint) -> None:
-    """A function that has changed would be answered by the outputs of the old one."""
+    """Refuse a checkpoint that holds the outputs of another function."""
     row = jax.eval_shape(function, {name: value[0] for name, value in part.items()})
     rows = len(next(iter(part.values())))
     due = {name: ((rows, *np.shape(value)), np.dtype(jnp.result_type(value))) for name, value in row.items()}
@@ -155,5 +157,5 @@ def _check_outputs(function: Callable, part: Mapping, stored: Mapping, checkpoin
 
 
 def _chunk_key(part: Mapping[str, np.ndarray]) -> str:
-    """A name for the cases themselves: other cases under the same fingerprint are never mixed up."""
+    """A name from the cases themselves, so that other cases under the same fingerprint have other names."""
     return f"chunk-{digest(part)[:24]}"

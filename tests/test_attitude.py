@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from difsim import AtRest, Status
-from difsim.body import RigidBody, RigidState, attitude_is_unit, require_attitude
+from difsim.body import RigidBody, RigidState
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane

@@ -53,7 +53,7 @@ def test_a_dive_solves_one_node_a_level():
     # Where every node reaches the target, no second child is solved, and the nearest value is taken.
     def solve(node, guess):
         values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
-        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.Calls(1, 0, 0))
+        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0))
 
     tree = inversion.branch_and_bound(toys.mixed()[0], solve)
     assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
@@ -75,7 +75,7 @@ def told(misfits):
         held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
         found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        return SimpleNamespace(misfit=found, values=values, calls=inversion.Calls(1, 0, 0))
+        return SimpleNamespace(misfit=found, values=values, calls=inversion.outcome.Calls(1, 0, 0))
 
     return solve
 
@@ -106,7 +106,7 @@ def test_a_tree_is_closed_within_its_tolerance(solve):
 def test_a_tree_without_a_valid_leaf_is_not_closed():
     def solve(node, guess):
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.Calls(1, 0, 1))
+        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1))
 
     tree = inversion.branch_and_bound(toys.mixed()[0].hold({"E": 1e8, "s": 1.0}), solve)
     assert tree.incumbent is None and tree.bound_gap == np.inf and not tree.is_closed
@@ -161,13 +161,13 @@ def test_evolution_solves_the_nodes_as_in_the_paper(key, leaves):
 
 
 def test_compatible_values(leaves):
-    found = inversion.compatible_values(leaves)
+    found = inversion.identifiability.compatible_values(leaves)
     assert 1e8 in found["E"] and 0.6 in found["c"] and 2.0 in found["s"]
     assert found["E"] == (1e8,)
-    assert inversion.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
+    assert inversion.identifiability.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
     failed = [dataclasses.replace(leaf, misfit=np.inf) for leaf in leaves]
     with pytest.raises(ValueError, match="none of 18 leaves has a valid simulation"):
-        inversion.compatible_values(failed)  # all of them were: each is as good as the best
+        inversion.identifiability.compatible_values(failed)  # all of them were: each is as good as the best
 
 
 def test_branch_and_bound_refuses(solve):
@@ -186,7 +186,7 @@ def test_evolution_finds_the_global_minimum(key):
     assert found.calls.forward == 24 * (found.generations + 1)
 
 
-def test_evolution_matches_least_squares_with_priors_and_held_values(key):
+def test_evolution_agrees_with_least_squares(key):
     problem = toys.mixed()[0].hold({"E": 1e9, "c": 1.0, "s": 1.0})
     fit = inversion.fit(problem, key=key, starts=16, keep=4)
     found = inversion.differential_evolution(problem, key, population=24, stall=12, max_generations=100)
@@ -243,9 +243,9 @@ def test_evolution_refuses(key):
 
 def test_confidence_is_that_of_the_mean():
     samples = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]])
-    lower, upper = inversion.confidence(samples)
+    lower, upper = inversion.evolution.confidence(samples)
     half = 1.96 * np.sqrt(5.0 / 3.0) / 2.0
     np.testing.assert_allclose(lower, [2.5 - half, 25.0 - 10.0 * half])
     np.testing.assert_allclose(upper, [2.5 + half, 25.0 + 10.0 * half])
     with pytest.raises(ValueError, match="two samples"):
-        inversion.confidence(samples[:1])
+        inversion.evolution.confidence(samples[:1])

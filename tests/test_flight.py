@@ -18,7 +18,8 @@ from difsim.dynamics import (
     to_body,
     to_inertial,
 )
-from difsim.gravity import Mascons, PointMass, Rotating, Scaled, Uniform, lobes_67p
+from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
+from difsim.gravity.field import Scaled
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
 from difsim.stepping import Adaptive, AtContact, Forward, MaxImpacts, Reverse, simulate, transition
 from tests.helpers import approx

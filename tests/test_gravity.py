@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import scipy.special
 
-from difsim.gravity import Ellipsoid, Mascons, PointMass, Rotating, Sum, Uniform, lobes_67p
+from difsim.gravity import Ellipsoid, Mascons, PointMass, Rotating, Uniform, lobes_67p
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.ellipsoid import G
+from difsim.gravity.field import Sum
 from tests.catalogue import FIELDS, POINTS, rotation
 from tests.helpers import check_finite, check_gradients, rows, single
 

@@ -52,7 +52,7 @@ def test_wheels_turn_the_body_and_conserve_what_they_must():
     assert np.linalg.norm(solution.states.momentum[3]) > 1e-3
 
 
-def test_the_rigid_hop_pivots_about_its_edge_where_friction_holds():
+def test_rigid_hop_pivots_about_its_edge_without_slip():
     """Then ω = H/I_edge, and the centre leaves at 45 degrees."""
     sure = hop.rigid(2e-3, friction=2.0)
     assert sure["spin"] == pytest.approx(2e-3 / (hop.INERTIA + hop.MASS * EDGE**2 / 2), rel=1e-12)
@@ -68,7 +68,7 @@ def test_at_rest_the_ground_carries_the_cube():
 
 
 @pytest.mark.slow
-def test_a_hop_is_near_the_closed_form_and_its_derivative_that_of_its_values():
+def test_hop_and_its_derivative_agree_with_the_closed_form():
     """The stop lasts 1 s, in which the cube turns: a tenth off the rigid cube that is stopped at once.
 
     A mirrored throw lands mirrored. Straight over the edge two corners touch at once, so the range, which is even

@@ -87,7 +87,7 @@ def test_a_free_impact_realises_the_restitution_of_the_law(name):
         ("power 1.5 clipped", [(0.01, 0.8e-3), (0.03, 3.1e-3), (0.1, 1.54e-2)]),
     ],
 )
-def test_a_smooth_onset_raises_the_restitution_by_what_the_theory_page_says(name, deviations):
+def test_smooth_onset_raises_the_restitution_as_predicted(name, deviations):
     for width, deviation in deviations:
         got, solution = realised(name, 0.6, width)
         assert got - 0.6 == pytest.approx(deviation, rel=0.05)
@@ -118,7 +118,7 @@ def test_an_oblique_bounce_closes_its_energies(name):
     assert abs(parts["elastic"][-1]) < 1e-10  # springs and cohesion have let go
 
 
-def test_the_compressive_damper_takes_energy_while_moving_in_only():
+def test_compressive_damper_dissipates_in_compression_only():
     """Paper 003, sec. 4.1 and Fig. 10: past the deepest point nothing is lost."""
     depth = elastic_depth("linear compressive", 0.1)
     model = ball(normal("linear compressive", 0.5, 0.02 * depth), SMOOTH)
@@ -141,7 +141,7 @@ def _still(start):
 
 
 @pytest.mark.slow
-def test_the_same_plane_as_plane_table_and_mesh_gives_the_same_rebound():
+def test_plane_table_and_mesh_give_the_same_rebound():
     width = 0.1 * elastic_depth("power 1.5", 1.0)
     model = cube(normal("power 1.5 clipped", 0.6, width), friction_law("each point", 0.4, 1e-2))
     start = state((0.0, 0.0, 0.4), (0.3, 0.1, -1.0), (0.5, -1.0, 0.2), (0.8, 0.3, 0.4, 0.33))
@@ -162,7 +162,7 @@ def test_the_same_plane_as_plane_table_and_mesh_gives_the_same_rebound():
 
 
 @pytest.mark.slow
-def test_the_field_has_right_derivatives_apart_touching_and_at_rest():
+def test_rate_derivatives_are_right_apart_touching_and_at_rest():
     """Far, before the touch, in it, at rest and turning on four corners, still on one: zero spin, zero slip."""
     tilted = (0.8, 0.3, 0.4, 0.33)
     starts = [

@@ -56,7 +56,7 @@ def test_a_start_with_the_centre_in_the_ground_is_a_status():
 
 
 @pytest.mark.parametrize(("tangent", "rolls"), [(0.5, True), (0.9, False)])
-def test_a_ball_rolls_down_a_gentle_slope_and_slides_down_a_steep_one(tangent, rolls):
+def test_ball_rolls_on_gentle_slopes_and_slides_on_steep_ones(tangent, rolls):
     """Up to tan θ = 7/2 μ with 5/7 g sin θ; above it with g (sin θ - μ cos θ)."""
     mu, theta = 0.2, np.arctan(tangent)
     model, height = rolling_ball(mu, tangent)
@@ -109,7 +109,7 @@ def test_a_sliding_block_stops(law):
 
 
 @pytest.mark.parametrize("law", ["each point", "effective point", "spring"])
-def test_a_block_sticks_on_a_gentle_slope_and_slides_off_a_steep_one(law):
+def test_block_sticks_on_gentle_slopes_and_slides_on_steep_ones(law):
     """Below atan μ it drifts at less than the regularisation speed; the cap of sticking lets it go above."""
     model, height = block(0.4, 0.25, law)
     assert abs(follow(model, state((0, 0, height)), 0.5).last.body.velocity[0]) < (
@@ -122,7 +122,7 @@ def test_a_block_sticks_on_a_gentle_slope_and_slides_off_a_steep_one(law):
     assert last.velocity[0] == approx(0.5 * G * (np.sin(theta) - 0.4 * np.cos(theta)), rel=2e-2)
 
 
-def test_cohesion_holds_a_block_on_a_slope_too_steep_for_its_weight():
+def test_cohesion_holds_a_block_on_a_steep_slope():
     """It sticks while sin θ < μ (cos θ + n F_c/(m g))."""
     tangent, mu = 0.6, 0.4
     needed = MASS * G * (np.sin(np.arctan(tangent)) / mu - np.cos(np.arctan(tangent))) / 4

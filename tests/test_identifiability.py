@@ -10,7 +10,8 @@ import toys
 import inversion
 from difsim import Status
 from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, Profile, envelope
+from inversion.outcome import Calls
 
 
 def test_fisher_information_of_a_linear_problem(key):
@@ -114,10 +115,10 @@ def test_an_interval_holds_every_valley_of_its_profile():
     problem, grid = rank_deficient(), np.linspace(0.0, 1.0, 101)
     valleys = [((grid - middle) / 0.05) ** 2 + floor for middle, floor in ((0.25, 0.0), (0.75, 1.0))]
     profiles = [
-        inversion.Profile("c", grid, misfit, misfit.min(), (None, None), inversion.Calls(), np.full(101, i == 0))
+        Profile("c", grid, misfit, misfit.min(), (None, None), Calls(), np.full(101, i == 0))
         for i, misfit in enumerate(valleys)
     ]
-    found = inversion.envelope(problem, profiles)
+    found = envelope(problem, profiles)
     ends = [0.25 - 0.05 * np.sqrt(3.84), 0.75 + 0.05 * np.sqrt(2.84)]
     np.testing.assert_allclose(found.interval, ends, rtol=1e-3)
     np.testing.assert_array_equal(found.converged, valleys[0] <= valleys[1])

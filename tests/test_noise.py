@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.shape import Constant, Patch, Plane, Rough, Sphere
+from difsim.shape import Patch, Plane, Rough, Sphere
+from difsim.shape.noise import Constant
 from tests.helpers import check_gradients, count_traces, single
 
 PLANE = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))

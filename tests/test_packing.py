@@ -11,18 +11,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from difsim.gravity import (
-    Inscribed,
-    Lumps,
-    Packing,
-    Polyhedron,
-    clustered_lumps,
-    facet_lumps,
-    facet_share,
-    inscribe,
-    pack,
-)
-from difsim.gravity.inscribed import clearance, gap
+from difsim.gravity import Polyhedron, inscribe, pack
+from difsim.gravity.inscribed import Inscribed, clearance, gap
+from difsim.gravity.packing import Lumps, Packing, clustered_lumps, facet_lumps, facet_share
 from difsim.mesh import TriMesh, load
 from difsim.units import G
 from tests.catalogue import rotation

@@ -86,7 +86,7 @@ def test_they_are_mapped_and_differentiated_twice(scene):
         close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (listed, dense)))
 
 
-def test_what_it_closes_over_may_be_traced_and_not_differentiated(scene):
+def test_closed_over_values_may_be_traced_without_derivatives(scene):
     neighbours, spring, samples = scene
 
     def energy(stiffness, flag, charge):

@@ -85,7 +85,7 @@ def test_laplacian_is_the_share_of_directions_that_lead_inside(turn):
     np.testing.assert_allclose(laplacian / (-4 * np.pi), shares, atol=1e-11)
 
 
-def test_gradient_is_symmetric_and_grows_as_the_logarithm_next_to_an_edge():
+def test_gradient_is_symmetric_and_logarithmic_near_an_edge():
     """∇g of the cube at (1 + d, 1 + d, z): its xy rises by 2 log 10 a decade, E of a right angle being 1."""
     distances = 10.0 ** -np.arange(3, 11)
     points = np.stack([1 + distances, 1 + distances, np.full(8, 0.3)], axis=1)

@@ -39,7 +39,7 @@ def test_the_error_is_that_of_a_new_point():
     ("points", "message"),
     [
         (POINTS[:12], "too few for 10 terms"),
-        (POINTS.at[:, 1].set(1.0), "cannot be told"),
+        (POINTS.at[:, 1].set(1.0), "cannot be determined"),
         (jnp.stack([jnp.cos(0.1 * jnp.arange(60.0)), jnp.sin(0.1 * jnp.arange(60.0))], axis=1), "conic section"),
     ],
 )

@@ -245,7 +245,7 @@ def test_surface_frame_round_trips(v):
     close(frame.velocity(v), rate)  # Eq 7: the site is fixed, so a velocity only rotates
 
 
-def test_the_attitude_and_the_angles_of_the_axis_in_the_surface_frame():
+def test_attitude_and_axis_angles_in_the_surface_frame():
     """α, β in the comet and αₛ, βₛ at the surface describe one axis."""
     frame = rot.SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
     q = quaternion([0.3, 1.0, -0.4])

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from difsim.sph import Carried, Sliding, Stopping, Tool, Turning
+from difsim.sph import Tool
+from difsim.sph.tools import Carried, Sliding, Stopping, Turning
 from difsim.stepping import Courant, simulate
 from experiments.sampling.collect import COURANT, orderings, settling
 from experiments.sampling.run import Sampling

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.saving import digest, read_arrays, read_table, save_whole, write_arrays, write_table
+from difsim.saving import digest, read_arrays, read_table, write_arrays, write_table
+from difsim.saving.whole import save_whole
 from difsim.typing import Scalar, number
 from tests.crafted import HARM, Harmful, planted
 
@@ -107,7 +108,7 @@ def test_no_objects_are_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_file_of_arrays_is_refused_at_once_and_never_executed(tmp_path, monkeypatch):
+def test_other_files_are_refused_and_never_executed(tmp_path, monkeypatch):
     monkeypatch.setenv(HARM, str(tmp_path / "harm"))
     path, tree = tmp_path / "tree", {"x": jnp.arange(1000.0), "y": jnp.arange(5)}
     write_arrays(path, "tree", "mark", tree)

@@ -7,16 +7,8 @@ import numpy as np
 import pytest
 
 from difsim.particles import Neighbours
-from difsim.sph import (
-    Compression,
-    Continuum,
-    CubicSpline,
-    DruckerPrager,
-    PlaneStrain,
-    Tool,
-    Viscosity,
-    WendlandC2,
-)
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity, WendlandC2
+from difsim.sph.soil import Compression, PlaneStrain
 from tests.helpers import check_gradients
 
 KERNELS = [CubicSpline(0.7), WendlandC2(0.7)]

@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.sph import ArtificialStress, Continuum, CubicSpline, GradientCorrection, Murnaghan, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
+from difsim.sph.corrections import ArtificialStress, GradientCorrection
 from difsim.stepping import simulate
 
 LENGTH, THICK = 0.2, 0.02  # m

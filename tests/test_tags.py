@@ -16,8 +16,12 @@ from difsim.dem import AbstractClump, AbstractGrainLaw, HertzMindlin
 from difsim.gravity import AbstractField
 from difsim.particles import AbstractParticles
 from difsim.saving import digest
-from difsim.shape import AbstractAmplitude, AbstractSDF
-from difsim.sph import AbstractCorrection, AbstractDensity, AbstractKernel, AbstractMaterial, AbstractPath
+from difsim.shape import AbstractSDF
+from difsim.shape.noise import AbstractAmplitude
+from difsim.sph import AbstractMaterial
+from difsim.sph.corrections import AbstractCorrection
+from difsim.sph.density import AbstractDensity
+from difsim.sph.kernel import AbstractKernel
 from difsim.sph.soil import AbstractCone
 from difsim.stepping import AbstractSolver
 

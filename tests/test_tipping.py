@@ -110,7 +110,7 @@ def test_no_state_creates_energy(gear):
 
         t = jnp.array(0.5)
         _, rate = jax.jvp(energies, (t, state), (jnp.ones(()), model.vector_field(t, state)))
-        return rate | model.power(t, state), jnp.any(model.rock(state).pushes[0] != 0)
+        return rate | model.power(t, state), jnp.any(model.boulder_forces(state).normal_forces[0] != 0)
 
     random, n = np.random.default_rng(3), 4000
     uniform = lambda *sizes: jnp.asarray(random.uniform(-1, 1, size=(n, *sizes)))  # noqa: E731

@@ -29,7 +29,7 @@ from inversion.shooting import Chain, progressive
 STATE = RigidState((0.1, -0.2, 1.5), (0.03, 0.01, 0.05), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
 
 
-def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
+def test_arc_covariance_is_that_of_the_mismatches():
     """Against 200 000 draws of a chain of three arcs, the last of which is not used."""
     rng = np.random.default_rng(0)
     spreads, slopes = rng.normal(size=(4, 2, 2)), rng.normal(size=(3, 2, 2))
@@ -46,7 +46,7 @@ def test_the_weights_of_arcs_are_the_covariance_of_what_they_miss():
     chosen = chain.mean + np.array([1.0, -2.0, 0.5, 1.0, 0.0, 0.0])
     flat = u.reshape(-1, 8)
     slope = np.linalg.solve(np.cov(miss.T), (miss - miss.mean(axis=0)).T @ flat / len(flat))
-    np.testing.assert_allclose(chain.told(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
+    np.testing.assert_allclose(chain.estimated(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
     own = np.linalg.inv(chain.covariance[:2, :2])
     assert chain.chi_squared(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
 
@@ -69,11 +69,11 @@ def chained(seen, rounds):
         weight = np.linalg.solve(chain.covariance, by_p)
         off = end - seen[1:]
         step = -(weight @ (off - chain.mean)) / (weight @ by_p)
-        p, shifts = p + step, chain.told(off + by_p * step)
+        p, shifts = p + step, chain.estimated(off + by_p * step)
     return p, (weight @ by_p) ** -0.5
 
 
-def test_rounds_end_at_the_most_likely_parameters_and_starts_together():
+def test_rounds_end_at_most_likely_parameters_and_starts():
     """Against scipy's least squares of all unknowns at once; and over 100 chains without the bias of one round."""
     rng, z = np.random.default_rng(1), []
     for i in range(100):

@@ -1,6 +1,5 @@
-"""Bodies: rigid motion and the lander."""
+"""Bodies: rigid bodies, landers and stones."""
 
-from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.body.hull import Hull
 from difsim.body.lander import (
     AbstractLandingGear,
@@ -10,13 +9,12 @@ from difsim.body.lander import (
     MaxwellLegs,
     Undamped,
 )
-from difsim.body.rigid import RigidBody, RigidState, rigid_scales
-from difsim.body.stone import Edges, Stone
+from difsim.body.rigid import RigidBody, RigidState
+from difsim.body.stone import Stone
 
 __all__ = [
     "AbstractLandingGear",
     "CentralDamper",
-    "Edges",
     "Flywheel",
     "Hull",
     "Lander",
@@ -25,7 +23,4 @@ __all__ = [
     "RigidState",
     "Stone",
     "Undamped",
-    "attitude_is_unit",
-    "require_attitude",
-    "rigid_scales",
 ]

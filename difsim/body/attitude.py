@@ -1,4 +1,4 @@
-"""Whether attitudes are unit quaternions: what is turned by another one is stretched or flattened."""
+"""A check that attitudes are unit quaternions, since any other one stretches or flattens what it rotates."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -11,25 +11,27 @@ from jaxtyping import Array, Bool
 
 from difsim.typing import ATTITUDE, is_known
 
-# How far from 1 a length may be. Solvers leave 2e-6 after 160 turns at the tolerance 1e-8, 3e-5 at 1e-6 (single
-# precision too), and finite differences some 1e-4; a vector that is turned by such a one is off by twice as much.
+# Tolerance of the length. Solvers leave 2e-6 after 160 turns at the tolerance 1e-8, 3e-5 at 1e-6 (single
+# precision too), and finite differences some 1e-4; the relative error of a rotated vector is twice as large.
 TOLERANCE = 1e-3
 
 
 def attitude_is_unit(state: Any) -> Bool[Array, ""]:
-    """Whether all attitudes in a state (a pytree of Modules, one or a batch) are unit quaternions to 1e-3.
+    """True if all attitudes in a state are unit quaternions to 1e-3, also under jit.
 
-    Attitudes are the fields made by `difsim.typing.quaternion()`. Under jit too. One that is not finite is none of
-    this function's matter, and passes.
+    `state` is a pytree of Modules, one or a batch. Attitudes are the fields made by `difsim.typing.quaternion()`.
+    One that is not finite passes: other checks report it.
     """
     sound = [jnp.all(_is_unit(value)) for _, value in _attitudes(state)]
     return jnp.all(jnp.stack(sound)) if sound else jnp.asarray(True)
 
 
 def require_attitude(what: str, state: Any) -> None:
-    """Raise `ValueError` for a known attitude in a state that is no unit quaternion; `what` begins the message.
+    """Refuse a state with a known attitude that is no unit quaternion.
 
-    Not in `RigidState` itself: a rate has its structure too, and the rate of an attitude is of no length.
+    `RigidState` does not check it, since a rate has the same structure and the rate of an attitude has any length.
+
+    **Arguments:** `what`, the start of the message; `state`, a pytree of Modules. **Raises:** ValueError.
     """
     for name, value in _attitudes(state):
         if is_known(value) and not np.all(_is_unit(np.asarray(value))):
@@ -41,14 +43,14 @@ def require_attitude(what: str, state: Any) -> None:
 
 
 def _is_unit(q):
-    """Of arrays of NumPy or JAX."""
+    """True where quaternions [..., 4] of NumPy or JAX are of unit length."""
     length2 = (q * q).sum(axis=-1)
-    # 1 ± 2 δ of the square: no root is needed, which has no derivative at 0.
+    # 1 ± 2 δ for the square, without a root, which has no derivative at 0.
     return (abs(length2 - 1) <= 2 * TOLERANCE) | ~(abs(length2) < jnp.inf)
 
 
 def _attitudes(x: Any, name: str = "") -> Iterator[tuple[str, Array]]:
-    """Names, as `first.attitude`, and values."""
+    """The names, such as `first.attitude`, and values of all attitudes."""
     if isinstance(x, eqx.Module):
         for field in dataclasses.fields(x):
             value, path = getattr(x, field.name), f"{name}.{field.name}".lstrip(".")

@@ -1,7 +1,7 @@
 """The lander: a rigid body on massless legs, a damper between them and the body, and a flywheel.
 
-Legs and damper deflect along the surface normal (cosine of the tilt, 6 % at 20 degrees): then the ledger
-closes exactly and friction does no work on the leg springs.
+Legs and damper deflect along the surface normal (the error is the cosine of the tilt, 6 % at 20 degrees): then the
+energy balance closes exactly and friction does no work on the leg springs.
 """
 
 from abc import abstractmethod
@@ -17,11 +17,14 @@ from difsim.typing import Scalar, Vec3, number, require
 
 
 class AbstractLandingGear(eqx.Module):
-    """What sits between the body and the legs: its state is a vector of strokes, m."""
+    """The damping between the body and the legs; its state is a vector of strokes, m."""
 
     @abstractmethod
     def strokes(self, state: Float[Array, "s"], legs: int) -> Float[Array, "legs"]:
-        """Stroke of each leg's root towards the body, m."""
+        """The stroke of each leg's root towards the body, m.
+
+        **Arguments:** `state` [s], m; `legs`, their number. **Returns:** strokes [legs], m.
+        """
 
     @abstractmethod
     def initial(self, legs: int) -> Float[Array, "s"]:
@@ -29,22 +32,25 @@ class AbstractLandingGear(eqx.Module):
 
     @abstractmethod
     def rate(self, state: Float[Array, "s"], loads: Float[Array, "legs"]) -> Float[Array, "s"]:
-        """Rate of the state under each leg's push N along the normal, m/s."""
+        """The rate of the state under the normal force on each leg.
+
+        **Arguments:** `state` [s], m; `loads` [legs], N. **Returns:** the rate [s], m/s.
+        """
 
     @abstractmethod
     def dissipation(self, rate: Float[Array, "s"]) -> Scalar:
-        """Power lost in the dampers, W."""
+        """The power lost in the dampers, W, at a rate of the state [s] m/s."""
 
     @abstractmethod
     def elastic_energy(self, state: Float[Array, "s"]) -> Scalar:
-        """Energy stored in the stop, J."""
+        """The energy stored in the stops, J."""
 
 
 class CentralDamper(AbstractLandingGear):
     """One damper for all legs with stops at both ends: D s' = Σ N - κ ⟨s - s_stop⟩² + κ ⟨-s⟩².
 
-    It does not return by itself. The stops are rubber buffers (force quadratic in their compression): smooth where
-    they begin, and without the tail of a softplus, under which the stroke would creep back for ever.
+    It does not return by itself. The stops are rubber buffers with a force quadratic in their compression, which
+    starts smoothly; a softplus has a tail, under which the stroke would creep back for ever.
 
     **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
@@ -77,11 +83,11 @@ class CentralDamper(AbstractLandingGear):
 
 
 class MaxwellLegs(AbstractLandingGear):
-    """A damper of its own in series with each leg spring: D s_i' = N_i + κ ⟨-s_i⟩².
+    """A separate damper in series with each leg spring: D s_i' = N_i + κ ⟨-s_i⟩².
 
-    This is the paper's cascade taken literally (Fig. 5): a leg of 13.3 kN/m and 567 N s/m relaxes in 43 ms
-    and does not return, so no rebound is stored. There is no stop to the stroke, but a buffer where it is 0: a
-    pull would draw the leg out of the body.
+    This is the paper's cascade (Fig. 5): a leg of 13.3 kN/m and 567 N s/m relaxes in 43 ms and does not return, so
+    no energy is stored for a rebound. The stroke has no upper stop, only a buffer at 0, since a tensile force
+    would draw the leg out of the body.
 
     **Arguments:** `damping` D N s/m, `stop_stiffness` κ N/m².
     """
@@ -142,17 +148,11 @@ def _buffered(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.maximum(x, 0.0) ** 3 / 3
 
 
-END_WIDTH = 0.01  # of the run-down time: how smoothly the flywheel's torque ends
+END_WIDTH = 0.01  # share of the run-down time over which the flywheel's torque ends
 
 
 class Flywheel(eqx.Module):
-    """Hands its angular momentum about the body's z axis to the body, evenly over the run-down time.
-
-    The torque ends smoothly (1 % of the run-down time): a jump at an unknown time would lose its part of the
-    derivative by that time.
-
-    **Arguments:** `momentum` N m s at touch-down (t = 0), `rundown` s.
-    """
+    """A flywheel that transfers its angular momentum to the body about its z axis, over the run-down time."""
 
     momentum: Scalar = number()
     rundown: Scalar = number()
@@ -165,12 +165,12 @@ class Flywheel(eqx.Module):
         )
 
     def stored(self, t: Scalar) -> Vec3:
-        """Angular momentum left in the wheel, body frame, N m s."""
+        """The angular momentum left in the wheel, body frame, N m s."""
         left = self.momentum * safe.ramp(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(left), jnp.zeros_like(left), left])
 
     def torque(self, t: Scalar) -> Vec3:
-        """Torque on the body, body frame, N m: minus the rate of `stored`."""
+        """The torque on the body, body frame, N m: minus the rate of `stored`."""
         torque = self.momentum / self.rundown * safe.step(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(torque), jnp.zeros_like(torque), torque])
 
@@ -178,9 +178,10 @@ class Flywheel(eqx.Module):
 class Lander(eqx.Module):
     """A rigid body with n legs, or with none: `Lander.without_legs`.
 
-    **Arguments:** `body`; `feet` [n, 3] m, centres of the soles in the body frame with the gear unloaded;
-    `hips` [n, 3] m, where each strut begins; `footpad_radius` m; `leg_stiffness` N/m of one leg; `gear` an
-    `AbstractLandingGear`; `flywheel`; `hull`, what touches the ground when the lander tips over (None: nothing does).
+    **Arguments:** `body`; `feet` [n, 3] m, centres of the footpads in the body frame with the gear unloaded;
+    `hips` [n, 3] m, the upper ends of the struts; `footpad_radius` m; `leg_stiffness` N/m of one leg; `gear` an
+    `AbstractLandingGear`; `flywheel`; `hull`, which touches the ground if the lander tips over (None: no hull
+    contact).
 
     **Raises** `ValueError` for one or two legs, for none without a hull, shapes that do not match, a radius or
     stiffness that is not positive, soles that overlap or stand on one line, feet that are not below their hips, the
@@ -221,7 +222,7 @@ class Lander(eqx.Module):
                 depth < -0.5 * self.hull.size[2],
                 f"Lander: feet at z = {depth} m must lie below the hull, {self.hull.size} m: it would touch first",
             )
-        # Each sole has the whole strength of the soil under it: where two overlap it would count twice.
+        # Each footpad acts on undisturbed soil: under overlapping ones its strength would count twice.
         require(
             _nearest(self.feet) > 2 * self.footpad_radius,
             f"Lander: soles of radius {self.footpad_radius} m at {self.feet} m overlap: move the feet apart",
@@ -243,13 +244,13 @@ class Lander(eqx.Module):
 
 
 def _nearest(feet: Float[Array, "n 3"]) -> Scalar:
-    """The least distance between two feet seen from above, m."""
+    """The smallest distance between two feet seen from above, m."""
     one, other = jnp.triu_indices(feet.shape[0], 1)
     return jnp.min(safe.norm((feet[one] - feet[other])[:, :2]))
 
 
 def _width(feet: Float[Array, "n 3"]) -> Scalar:
-    """How far the feet lie off the line that fits them best, seen from above, m: root of the sum of squares."""
+    """The distance of the feet from their best-fit line, seen from above, m: root of the sum of squares."""
     across = feet[:, :2] - jnp.mean(feet[:, :2], axis=0, keepdims=True)
     (xx, xy), (_, yy) = across.T @ across
     return safe.sqrt(0.5 * (xx + yy - safe.norm(jnp.stack([xx - yy, 2 * xy]))))

@@ -9,10 +9,12 @@ from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion
 
 
 class RigidState(eqx.Module):
-    """Position m and velocity m/s of the centre of mass in the frame, attitude (unit quaternion, body to
-    frame), spin rad/s in the body frame. **Raises** `ValueError` for vectors that are not [3], an attitude
-    that is not [4]. A rate has this structure too; so that an attitude has the length 1 is asked for where a run
-    begins (`require_attitude`)."""
+    """Position, velocity, attitude and spin of a rigid body.
+
+    **Arguments:** `position` [3] m and `velocity` [3] m/s of the centre of mass in the frame; `attitude` [4], a
+    unit quaternion, body to frame; `spin` [3] rad/s in the body frame. **Raises:** `ValueError` for other shapes.
+    A rate has this structure too, so the length of the attitude is checked when a run begins (`require_attitude`).
+    """
 
     position: Vec3 = number()
     velocity: Vec3 = number()
@@ -24,19 +26,19 @@ class RigidState(eqx.Module):
             require_last(f"RigidState: {name}", getattr(self, name), size)
 
     def point(self, body_point: Vec3) -> Vec3:
-        """Position of a body-fixed point in the frame, m."""
+        """The position of a body-fixed point in the frame, m."""
         return self.position + rotation.rotate(self.attitude, body_point)
 
     def velocity_at(self, point: Vec3) -> Vec3:
-        """Velocity of the body's material at a point of the frame, m/s."""
+        """The velocity of the body's material at a point of the frame, m/s."""
         return self.velocity + jnp.cross(rotation.rotate(self.attitude, self.spin), point - self.position)
 
 
 class RigidBody(eqx.Module):
-    """Mass kg and inertia kg m² ([3, 3] in the body frame, about the centre of mass).
+    """A mass kg and an inertia kg m² ([3, 3] in the body frame, about the centre of mass).
 
-    **Raises** `ValueError` for a mass that is not positive, an inertia that is not symmetric positive
-    definite [3, 3], or one that no mass distribution has (a principal moment above the sum of the other two).
+    **Raises:** `ValueError` for a mass that is not positive, an inertia that is not symmetric positive definite
+    [3, 3], or one that no mass distribution has (a principal moment above the sum of the other two).
     """
 
     mass: Scalar = number()
@@ -67,10 +69,11 @@ class RigidBody(eqx.Module):
             )
 
     def derivative(self, state: RigidState, force: Vec3, torque: Vec3, stored_momentum: Vec3) -> RigidState:
-        """Newton and Euler: m v' = F, I ω' = τ - ω × (I ω + h).
+        """The rate of the state by Newton and Euler: m v' = F, I ω' = τ - ω × (I ω + h).
 
-        **Arguments:** `force` N in the frame, `torque` N m about the centre of mass in the body frame,
-        `stored_momentum` h N m s of wheels inside, in the body frame.
+        **Arguments:** `state`; `force` N in the frame; `torque` N m about the centre of mass in the body frame;
+        `stored_momentum` h N m s of wheels inside, in the body frame. **Returns:** the rate, in the state's
+        structure.
         """
         return RigidState(
             position=state.velocity,
@@ -80,14 +83,15 @@ class RigidBody(eqx.Module):
         )
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
-        """½ m v² + ½ ω·I ω, J."""
+        """The kinetic energy ½ m v² + ½ ω·I ω, J."""
         return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
 
 
 def rigid_scales(state: RigidState, speed: Scalar, length: Scalar, reach: Scalar) -> tuple[RigidState, RigidState]:
     """The origin and the units of a rigid body's numbers, for `dynamics.AbstractModel.scales`.
 
-    **Arguments:** `speed` m/s and `length` m of its motion; `reach` m, its size.
+    **Arguments:** `state`; `speed` m/s and `length` m of its motion; `reach` m, its size.
+    **Returns:** origin and units, in the state's structure.
     """
     still = jnp.zeros(3)
     origin = RigidState(state.position, still, jnp.zeros(4), still)

@@ -1,4 +1,4 @@
-"""A stone: a rigid body with a surface, as points, edges and a signed distance."""
+"""A stone: a rigid body with its surface as points, edges and a signed distance."""
 
 from itertools import pairwise
 from os import PathLike
@@ -15,15 +15,15 @@ from difsim.mesh import TriMesh, surface_points
 from difsim.shape import AbstractSDF, GridSDF
 from difsim.typing import Scalar, is_known, number
 
-_FLAT = 1e-4  # rad: an edge that bends less is part of a flat face
+_FLAT = 1e-4  # rad: an edge with a smaller angle is part of a flat face
 
 
 class Edges(eqx.Module):
     """Convex edges of a surface, cut into short pieces.
 
     **Arguments:** `nodes` [E, 2], the ends of a piece, indices into `Stone.nodes`; `wings` [E, 2, 3], unit vectors
-    that lead from the edge into its two faces, at right angles to it: n̂ is an outward normal of the edge where
-    n̂·wing ≤ 0 for both; `lengths` [E] m of the pieces.
+    from the edge into its two faces, at right angles to it: n̂ is an outward normal of the edge where n̂·wing ≤ 0
+    for both; `lengths` [E] m of the pieces.
     """
 
     nodes: Int[Array, "E 2"] = eqx.field(converter=jnp.asarray)
@@ -34,12 +34,13 @@ class Edges(eqx.Module):
 class Stone(eqx.Module):
     """A rigid body and its surface, all in one frame about the centre of mass.
 
-    Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` touch
-    nothing: they tell which piece of a long edge is near.
+    Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` do not touch:
+    they identify the piece of a long edge that is near.
 
     **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none
-    for a round solid); `marks` [L, 3] m inside long edges. `radius` m, the farthest point's, follows. Make it of a
-    mesh by `from_mesh`. **Raises:** `ValueError` for points that are no [N, 3], or edges that end in no node.
+    for a round solid); `marks` [L, 3] m on long edges. `radius` m, the largest distance of a point, is derived.
+    Use `from_mesh` for a mesh. **Raises:** `ValueError` for points that are not [N, 3], or edges whose ends are no
+    nodes.
     """
 
     body: RigidBody
@@ -64,7 +65,7 @@ class Stone(eqx.Module):
 
     @property
     def nodes(self) -> Float[Array, "P 3"]:
-        """Points and marks, m: what the edges' ends count in."""
+        """Points and marks [P, 3], m, which the ends of the edges index."""
         return jnp.concatenate([self.points, self.marks])
 
     @staticmethod
@@ -79,15 +80,15 @@ class Stone(eqx.Module):
     ) -> "Stone":
         """On the host: the stone that a closed mesh bounds, at uniform density.
 
-        The vertices of the mesh are its points, its convex edges the edges. Its distance is tabulated on a grid:
-        within some 0.2 of the spacing along sharp edges, and much better where the surface bends little.
+        The vertices of the mesh are its points, its convex edges the edges. Its distance is tabulated on a grid,
+        with an error of some 0.2 of the spacing along sharp edges, and much less where the surface is smooth.
 
         **Arguments:** `mesh` in m, any place; `mass` kg; `inertia` [3, 3] kg m² about the centroid in the mesh's
-        axes, instead of that of a uniform density; `count`, points on the faces besides the vertices, even by
-        area; `spacing` of the grid, m (1/80 of the longest side); `shape`, an exact distance in the frame of the
-        mesh moved to its centroid, instead of the grid; `cache`, a folder that keeps the grid.
-        **Raises:** `ValueError` for a path instead of a mesh, a mass or inertia that no body has, a negative
-        count, a spacing above a tenth of the longest side, and as `GridSDF`.
+        axes, instead of that of a uniform density; `count`, further points on the faces, uniform by area;
+        `spacing` of the grid, m (1/80 of the longest side); `shape`, an exact distance in the frame of the mesh
+        moved to its centroid, instead of the grid; `cache`, a folder that keeps the grid.
+        **Returns:** the stone. **Raises:** `ValueError` for a path instead of a mesh, a mass or inertia that no
+        body has, a negative count, a spacing above a tenth of the longest side, and as `GridSDF.from_mesh`.
         """
         if not isinstance(mesh, TriMesh):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Cameras: a pinhole with radial distortion, what it sees, and calibrations read from files."""
+"""Cameras: a pinhole with radial distortion, its images, and calibrations read from files."""
 
 from difsim.camera.files import read_json, read_opencv, write_json
 from difsim.camera.pinhole import Camera, looking_at

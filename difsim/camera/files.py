@@ -20,11 +20,11 @@ MATRICES = ("camera_matrix", "K")
 DISTORTIONS = ("distortion_coefficients", "dist_coeffs", "D")
 ROTATIONS = ("rvec", "R")  # a rotation vector or a matrix
 TRANSLATIONS = ("tvec", "T")
-FURTHEST = 100.0  # m: a camera in a laboratory is nearer than this to the origin; millimetres are not
+FURTHEST = 100.0  # m: a laboratory camera is closer to the origin; a larger number is probably in mm
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without code, and with OpenCV's matrices."""
+    """A YAML loader without code execution that reads OpenCV's matrices."""
 
 
 for _tag in ("opencv-matrix", "opencv-nd-matrix"):
@@ -34,11 +34,11 @@ for _tag in ("opencv-matrix", "opencv-nd-matrix"):
 def read_opencv(path: str | PathLike) -> Camera:
     """The camera of a calibration that OpenCV's FileStorage, its calibration sample or ROS wrote as YAML.
 
-    Read are `camera_matrix` (K), `distortion_coefficients` (dist_coeffs, D) as (k₁, k₂, p₁, p₂[, k₃]),
-    `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m; without a pose the camera is
-    the frame.
-    **Raises:** ValueError for missing or misshapen entries, for skew, and for distortion that `Camera` does not
-    have (tangential, rational, thin prism); FileNotFoundError.
+    The entries are `camera_matrix` (K), `distortion_coefficients` (dist_coeffs, D) as (k₁, k₂, p₁, p₂[, k₃]),
+    `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m. Without a pose the camera's
+    frame is the frame.
+    **Raises:** ValueError for missing or misshapen entries, skew, and distortion that `Camera` does not have
+    (tangential, rational, thin prism); FileNotFoundError.
     """
     text = _text(path)
     # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
@@ -82,10 +82,10 @@ def read_opencv(path: str | PathLike) -> Camera:
 
 
 def read_json(path: str | PathLike) -> dict[str, Camera]:
-    """The cameras of a file {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3], "rotation":
-    [3], "translation": [3], "size": [2], "rate": ...}}}, by name: the arguments of `Camera`, in px, rad and m.
+    """The cameras of a JSON file by name, with the arguments of `Camera` in px, rad and m.
 
-    Other keys beside "cameras" are left to who wrote them.
+    The file is {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3], "rotation": [3],
+    "translation": [3], "size": [2], "rate": ...}}}. Other keys beside "cameras" are ignored.
     **Raises:** ValueError for missing, unknown, misshapen or non-finite entries; FileNotFoundError.
     """
     try:
@@ -109,7 +109,10 @@ def read_json(path: str | PathLike) -> dict[str, Camera]:
 
 
 def write_json(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
-    """Write what `read_json` reads; `further` are other keys of the file."""
+    """Write a file that `read_json` reads.
+
+    **Arguments:** `path`; `cameras` by name; `further` keys of the file.
+    """
     names = (*REQUIRED, *OPTIONAL)
     table = {
         key: {n: np.asarray(getattr(camera, n)).tolist() for n in names if np.isfinite(getattr(camera, n)).all()}
@@ -147,7 +150,7 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
 
 
 def _entry(content: Mapping[str, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
-    """The flat numbers under the first of `names` that is there."""
+    """The flat numbers under the first of `names` that exists."""
     found = next((name for name in names if name in content), None)
     if found is None:
         raise ValueError(f"no {' or '.join(names)}: there are {sorted(map(str, content))}")
@@ -163,7 +166,7 @@ def _entry(content: Mapping[str, Any], names: tuple[str, ...], sizes: tuple[int,
 
 
 def _vector(turn: np.ndarray) -> np.ndarray:
-    """A rotation vector [3] rad, of itself or of a matrix [9]."""
+    """A rotation vector [3] rad, from one or from a matrix [9]."""
     if turn.size == 3:
         return turn
     matrix = turn.reshape(3, 3)

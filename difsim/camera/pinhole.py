@@ -1,4 +1,4 @@
-"""A pinhole camera with radial distortion: where a point is in the image, and whether it is there at all."""
+"""A pinhole camera with radial distortion: the image of a point, and the test whether there is one."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,24 @@ from difsim import rotation, safe
 from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require, require_finite
 
 Vector = ArrayLike | Sequence[float | int]
-# Where the growth of the image radius is looked at between the axis and a point: a cubic in ρ² has at most two
-# turns, which cannot hide between nine points of what a lens does.
+# Places between the axis and a point where the growth of the image radius is tested: a cubic in ρ² has at most two
+# extrema, which for real lenses do not fall between nine points.
 FRACTIONS = np.linspace(0.0, 1.0, 9)
 
 
 class Camera(eqx.Module):
-    """A pinhole with three radial terms; every number of it can be differentiated.
+    """A pinhole with three radial terms; all of its numbers can be differentiated.
 
-    r_C = R(φ) r_N + t,  (a, b) = (x_C, y_C)/z_C,  ρ² = a² + b²,  d = 1 + w₁ρ² + w₂ρ⁴ + w₃ρ⁶,
-    (u, v) = (f_x d a + c_x, f_y d b + c_y).
+    r_C = R(φ) r_N + t,  (a, b) = (x_C, y_C)/z_C,  ρ² = a² + b²,  d = 1 + w₁ρ² + w₂ρ⁴ + w₃ρ⁶, (u, v) = (f_x d a +
+    c_x, f_y d b + c_y).
 
-    x runs to the right of the image, y down, z forward. OpenCV's projectPoints with D = (w₁, w₂, 0, 0, w₃).
+    x points to the right of the image, y down, z forward. It equals OpenCV's projectPoints with D = (w₁, w₂, 0, 0,
+    w₃).
 
     **Arguments:** `fx`, `fy`: focal lengths px; `cx`, `cy`: principal point px; `radial` [3]: w₁, w₂, w₃;
-    `rotation` [3] rad: rotation vector φ from the frame to the camera (OpenCV's rvec); `translation` [3] m: t,
-    the origin of the frame as the camera has it; `size` [2] px: width and height of the image, by default
-    without end; `rate` 1/s: frames a second, by default unknown (infinite).
+    `rotation` [3] rad: rotation vector φ from the frame to the camera (OpenCV's rvec); `translation` [3] m: t, the
+    origin of the frame in camera coordinates; `size` [2] px: width and height of the image, by default infinite;
+    `rate` 1/s: frames per second, by default unknown (infinite).
     **Raises:** ValueError for a focal length, size or rate that is not positive, other numbers that are not
     finite, and for wrong shapes.
     **Source:** Zhang, IEEE Trans. PAMI 22, 1330 (2000).
@@ -64,9 +65,10 @@ class Camera(eqx.Module):
         translation: Vector,
         rate: float = np.inf,
     ) -> "Camera":
-        """The camera whose image is `field` [2] rad wide and high, its axis in the middle of the image.
+        """A camera without distortion whose axis is in the middle of the image, f = size / (2 tan(field/2)).
 
-        f = size / (2 tan(field/2)), without distortion. **Raises:** ValueError for angles out of (0, π).
+        **Arguments:** `field` [2] rad, of width and height; the others as of `Camera`. **Returns:** the camera.
+        **Raises:** ValueError for angles out of (0, π).
         """
         field, size = as_float(field), as_float(size)
         require((field > 0) & (field < jnp.pi), f"Camera: field of view {field} rad must be between 0 and pi")
@@ -75,12 +77,12 @@ class Camera(eqx.Module):
 
     @property
     def field_of_view(self) -> Vec2:
-        """Angles [2] rad that width and height of the image take at the axis, without distortion."""
+        """The angles [2] rad of width and height of the image at the axis, without distortion."""
         return 2 * jnp.arctan(self.size / 2 / jnp.stack([self.fx, self.fy]))
 
     @property
     def matrix(self) -> Mat3:
-        """R: components in the frame to components in the camera."""
+        """R [3,3], from components in the frame to components in the camera."""
         return rotation.to_matrix(rotation.from_rotation_vector(self.rotation))
 
     @property
@@ -91,32 +93,35 @@ class Camera(eqx.Module):
     def project(self, points: Float[Array, "*n 3"]) -> Float[Array, "*n 2"]:
         """Pixels [..., 2] of points [..., 3] m of the frame.
 
-        A point in the plane of the pinhole (z_C = 0) is given the principal point, and one behind the camera its
-        mirror image: ask `sees` whether there is an image.
+        A point in the plane of the pinhole (z_C = 0) gets the principal point, and one behind the camera its
+        mirror image: `sees` tells whether there is an image.
         """
         return jnp.vectorize(lambda p: self._image(self._plane(p)), signature="(i)->(j)")(points)
 
     def sees(self, points: Float[Array, "*n 3"]) -> Bool[Array, "*n"]:
-        """Whether points [..., 3] m are in front of the camera and within its image.
+        """True for points [..., 3] m in front of the camera and within its image.
 
-        Far off the axis the polynomial of the distortion turns round and would fold the outside into the image:
-        a point is seen only where the radius in the image grows all the way from the axis to it.
+        Far off the axis the polynomial of the distortion decreases and would map points outside into the image: a
+        point is seen only if the radius in the image grows all the way from the axis to it.
         """
         return jnp.vectorize(self._sees, signature="(i)->()")(points)
 
     def faces(self, points: Float[Array, "*n 3"], centre: Vec3) -> Bool[Array, "*n"]:
-        """Whether points [..., 3] m lie on the side of their own body, about `centre` [3], that is turned here.
+        """True for points on the side of their own body that is turned towards the camera.
 
         (r - r_centre)·(r_camera - r_centre) > 0. The rule printed in the paper (an angle below 90° between the
         directions from the camera to marker and centre) holds for every marker of a body in the image.
+
+        **Arguments:** `points` [..., 3], m; `centre` [3] of the body, m. **Returns:** booleans [...].
         """
         towards = self.position - centre
         return jnp.vectorize(lambda p: (p - centre) @ towards > 0, signature="(i)->()")(points)
 
     def frames(self, start: float, end: float) -> np.ndarray:
-        """On the host: times s of the frames in [start, end], the first at `start`.
+        """On the host: the times of the frames in an interval, the first at its start.
 
-        **Raises:** ValueError where the rate is unknown or the interval is empty.
+        **Arguments:** `start`, `end`, s. **Returns:** times, s.
+        **Raises:** ValueError for an unknown rate or an empty interval.
         """
         rate = float(self.rate)
         if not (np.isfinite(rate) and end > start):
@@ -124,7 +129,7 @@ class Camera(eqx.Module):
         return start + np.arange(int((end - start) * rate * (1 + 1e-12)) + 1) / rate  # 1e-12: the end counts
 
     def _plane(self, point: Vec3) -> Vec3:
-        """(a, b, z_C): the point on the plane at unit distance, and its depth m."""
+        """(a, b, z_C): the image on the plane at unit distance, and the depth m."""
         q = rotation.from_rotation_vector(self.rotation)
         x, y, z = rotation.rotate(q, point) + self.translation
         return jnp.stack([safe.divide(x, z), safe.divide(y, z), z])
@@ -146,10 +151,11 @@ class Camera(eqx.Module):
 
 
 def looking_at(position: Vector, target: Vector, up: Vector) -> tuple[Vec3, Vec3]:
-    """Rotation vector [3] rad and translation [3] m of a camera at `position` [3] m that looks at `target` [3] m.
+    """The pose of a camera at `position` that looks at `target`.
 
-    `up` [3]: the direction that is upwards in the image, of any length.
-    **Raises:** ValueError where up is along the line of sight, or target and position are one point.
+    **Arguments:** `position`, `target` [3], m; `up` [3], upwards in the image, of any length.
+    **Returns:** rotation vector [3] rad and translation [3] m of the camera.
+    **Raises:** ValueError if `up` is along the line of sight, or target and position coincide.
     """
     position, target, up = (jnp.asarray(v, float) for v in (position, target, up))
     forward = safe.unit(target - position)

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
-from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState, require_attitude
+from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
+from difsim.body.attitude import require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder

@@ -5,7 +5,8 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState, rigid_scales
+from difsim.body import RigidBody, RigidState
+from difsim.body.rigid import rigid_scales
 from difsim.contact import AbstractOutline, Newton
 from difsim.contact.contact_points import Moving
 from difsim.contact.impact import AbstractImpact

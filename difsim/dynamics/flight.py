@@ -1,7 +1,7 @@
 """Free flight of a point mass about a rotating body, until it meets the body's surface.
 
-Two forms of one motion: `Flight` in the frame that rotates with the body, `InertialFlight` in the frame that
-does not; both frames have the same axes at t = 0. The mass is 1 kg: it cancels.
+The motion has two forms: `Flight` in the frame that rotates with the body, and `InertialFlight` in the inertial
+frame; both frames have the same axes at t = 0. The mass is 1 kg: it cancels.
 """
 
 from typing import ClassVar
@@ -18,14 +18,14 @@ from difsim.typing import Quat, Scalar, Vec3, number, require, require_finite, r
 
 
 class FlightState(eqx.Module):
-    """Position m and velocity m/s in the model's frame."""
+    """The position m and velocity m/s in the model's frame."""
 
     position: Vec3 = number()
     velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
 
 
 class Flight(AbstractModel):
-    """A point mass in the frame fixed to a rotating body (paper 000 Eqs 1-2):
+    """A point mass in the frame fixed to a rotating body (paper 000 Eqs 1-2).
 
     r'' + 2 ω × r' + ω × (ω × r) = ∇U.
 
@@ -55,7 +55,10 @@ class Flight(AbstractModel):
         )
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up."""
+        """Bounds that are valid while half of the gap is closed.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the gap and the bounds.
+        """
         gap = self.surface.distance(state.position)
         return Approach(
             gap=gap,
@@ -77,14 +80,21 @@ class Flight(AbstractModel):
 
 
 def flight_scales(near: Approach, state: FlightState) -> tuple[FlightState, FlightState]:
-    """`AbstractModel.scales` of a point in flight."""
+    """The origin and units of a point mass in flight, for `AbstractModel.scales`.
+
+    **Arguments:** `near`, the approach to the surface; `state`. **Returns:** origin and units, in the state's
+    structure.
+    """
     units, ones = motion_units(near), jnp.ones(3)
     return FlightState(state.position), FlightState(units.length * ones, units.speed * ones)
 
 
 def check_flight(model: AbstractModel) -> None:
-    """Raise `ValueError` for a `gravity` that has the centrifugal term, an `omega` that is not [3] or not finite,
-    or a `resolution` that is not positive."""
+    """Check the gravity, omega and resolution of a model of flight.
+
+    **Raises:** `ValueError` for a `gravity` with the centrifugal term, an `omega` that is not [3] or not finite,
+    or a `resolution` that is not positive.
+    """
     name = type(model).__name__
     require(
         not isinstance(model.gravity, Rotating),
@@ -96,24 +106,30 @@ def check_flight(model: AbstractModel) -> None:
 
 
 def relative_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, velocity: Vec3) -> Vec3:
-    """∇U - 2 ω × v - ω × (ω × r), m/s², in a frame that turns with `omega` ω rad/s."""
+    """The acceleration ∇U - 2 ω × v - ω × (ω × r) in a rotating frame.
+
+    **Arguments:** `gravity` U; `omega` ω [3], rad/s; `position` r [3], m; `velocity` v [3], m/s.
+    **Returns:** the acceleration [3], m/s².
+    """
     swept = jnp.cross(omega, position)
     return gravity.acceleration(position) - 2 * jnp.cross(omega, velocity) - jnp.cross(omega, swept)
 
 
 def greatest_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, gap: Scalar) -> Scalar:
-    """What closes a `gap` d m, m/s², while half of it is used up.
+    """An upper bound of the acceleration towards the surface while half of a gap is closed.
 
-    All mass is farther away than d, so no part of it pulls more than four times as much meanwhile (this is a bound
-    where the parts' pulls do not cancel each other). The Coriolis term turns the velocity and does not change the
-    speed; the centrifugal one is ω² r at most.
+    All mass is farther away than the gap d, so the pull of each part grows by a factor of four at most (a bound if
+    the pulls of the parts do not cancel). The Coriolis term does not change the speed; the centrifugal one is ω² r
+    at most.
+
+    **Arguments:** `gravity`; `omega` [3], rad/s; `position` [3], m; `gap` d, m. **Returns:** the bound, m/s².
     """
     reach = safe.norm(position) + jnp.maximum(gap, 0.0)
     return 4 * safe.norm(gravity.acceleration(position)) + omega @ omega * reach
 
 
 class InertialFlight(AbstractModel):
-    """The same flight seen from outside: r'' = R ∇U(Rᵀ r), R the turn by ω t; the field and surface rotate.
+    """The same flight in the inertial frame, r'' = R ∇U(Rᵀ r), with R the rotation by ω t of field and surface.
 
     **Arguments:** `body`, the `Flight` in the body's frame.
     """
@@ -137,9 +153,9 @@ class InertialFlight(AbstractModel):
 
 
 class Backward(AbstractModel):
-    """Any model with time run backwards: τ = -t grows, so its solutions lead from later states to earlier ones.
+    """Any model with reversed time: τ = -t grows, so its solutions go from later states to earlier ones.
 
-    **Arguments:** `model`, which must not lose energy by friction or impacts if the past is to be found again.
+    **Arguments:** `model`, without losses of energy by friction or impacts if the past is to be recovered.
     """
 
     model: AbstractModel
@@ -165,7 +181,10 @@ class Backward(AbstractModel):
 
 
 def to_inertial(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
-    """A state of the rotating frame seen from outside at time `t` s: R r and R (v + ω × r)."""
+    """A state of the rotating frame in the inertial frame: R r and R (v + ω × r).
+
+    **Arguments:** `omega` ω [3], rad/s; `t`, s; `state`. **Returns:** the inertial state.
+    """
     q = _turn(omega, t)
     return FlightState(
         position=rotation.rotate(q, state.position),
@@ -174,7 +193,10 @@ def to_inertial(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
 
 
 def to_body(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
-    """The inverse of `to_inertial`."""
+    """A state of the inertial frame in the rotating frame, the inverse of `to_inertial`.
+
+    **Arguments:** `omega` [3], rad/s; `t`, s; `state`. **Returns:** the state in the rotating frame.
+    """
     q = _turn(omega, t)
     position = rotation.inverse_rotate(q, state.position)
     velocity = rotation.inverse_rotate(q, state.velocity)

@@ -7,7 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import RigidBody, RigidState, require_attitude, rigid_scales
+from difsim.body import RigidBody, RigidState
+from difsim.body.attitude import require_attitude
+from difsim.body.rigid import rigid_scales
 from difsim.contact import SurfaceContact
 from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
@@ -40,9 +42,9 @@ class Hopper(AbstractModel):
     kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
 
     **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
-    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that is sure
-    not to pass a contact: some 1/20 of a contact's duration.
-    **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
+    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that cannot
+    miss a contact: some 1/20 of a contact's duration.
+    **Raises:** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
     field.
     """
 
@@ -59,7 +61,8 @@ class Hopper(AbstractModel):
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
         """The state before any contact, from the motion in the target's frame.
 
-        **Raises** `ValueError` for an attitude that is no unit quaternion.
+        **Arguments:** `body`, in the target's frame; `target`, its attitude [4]. **Returns:** the state.
+        **Raises:** `ValueError` for an attitude that is no unit quaternion.
         """
         memory = self.contact.friction.memory(self.contact.outline.count)
         state = HopperState(body, target, memory)
@@ -67,7 +70,7 @@ class Hopper(AbstractModel):
         return state
 
     def wrench(self, state: HopperState) -> Wrench:
-        """What the surface does to the body."""
+        """The force and torque of the surface on the body."""
         turn = rotation.to_matrix(state.body.attitude)
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
@@ -107,7 +110,7 @@ class Hopper(AbstractModel):
                 position=body.velocity,
                 velocity=pushed.acceleration,
                 attitude=rotation.derivative(body.attitude, body.spin),
-                # A vector's rate is the same in the body's frame and in the one that ω is measured against.
+                # The rate of ω is the same in the body's frame and in the one that ω is relative to.
                 spin=pushed.spin_rate @ turn,
             ),
             target=rotation.derivative(state.target, self.omega),

@@ -1,6 +1,6 @@
 """A lander that touches down on a layered regolith beside, or on, a boulder (paper 000 sec. 2.2-2.3).
 
-The frame is the local surface frame: z along the surface normal, the regolith's surface at z = 0.
+The frame is the local surface frame with z along the surface normal and the regolith's surface at z = 0.
 """
 
 import equinox as eqx
@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import rotation, safe
-from difsim.body import Lander, RigidState, rigid_scales
+from difsim.body import Lander, RigidState
+from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
@@ -55,7 +56,7 @@ class Touchdown(AbstractModel):
             raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
 
     def start(self, body: RigidState) -> TouchdownState:
-        """The state before touch: gear and ground at rest."""
+        """The state before contact, with gear and ground unloaded."""
         return TouchdownState(
             body=body,
             gear=self.lander.gear.initial(self.lander.legs),
@@ -63,7 +64,10 @@ class Touchdown(AbstractModel):
         )
 
     def footpads(self, state: TouchdownState) -> FootpadForces:
-        """The soles on the regolith: leg spring and grain skeleton in series, less the plastic penetration."""
+        """The regolith's forces on the footpads.
+
+        Leg spring and grain skeleton act in series on the closure less the plastic penetration.
+        """
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
@@ -85,8 +89,11 @@ class Touchdown(AbstractModel):
             stored=stiffness * safe.ramp_integral(closure, self.smoothing),
         )
 
-    def rock(self, state: TouchdownState) -> BoulderForces:
-        """One strut across the boulder's edge (weight 1 - scenario), its sole on the top (weight scenario)."""
+    def boulder_forces(self, state: TouchdownState) -> BoulderForces:
+        """The boulder's forces on a strut and a footpad.
+
+        The strut touches the edge (weight 1 - scenario), the footpad the top (weight scenario).
+        """
         lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
         if boulder is None:
             none = jnp.zeros((5, 3), up.dtype)
@@ -98,12 +105,12 @@ class Touchdown(AbstractModel):
         edge = boulder.cross(hip + lift, foot + lift)
         closure = jnp.stack([edge.closure, boulder.edge_point[2] - foot[2] - lift[2]])
         both = lambda law: jax.vmap(law, in_axes=(0, None, None))(closure, k, boulder.hertz)  # noqa: E731
-        push, energy = both(series_force), both(series_energy)
-        on_hip, on_foot = boulder.edge_force(edge, push[0], energy[0])
-        top = above * push[1]
-        normal = jnp.stack([below * edge.weight * push[0], top])
-        # Forces act where the body carries them: without the stroke, which moves along the normal and not
-        # with the body's rotation. Only so is the work of a push the energy of the contact.
+        force, energy = both(series_force), both(series_energy)
+        on_hip, on_foot = boulder.edge_force(edge, force[0], energy[0])
+        top = above * force[1]
+        normal = jnp.stack([below * edge.weight * force[0], top])
+        # Forces act on the body at points without the stroke, which moves along the normal and not
+        # with the body's rotation. Only then is the work of a normal force the energy of the contact.
         crossing = edge.point - lift
         velocity = jax.vmap(body.velocity_at)(jnp.stack([crossing, foot]))
         faces = jnp.stack([edge.normal, up])
@@ -112,7 +119,7 @@ class Touchdown(AbstractModel):
         return BoulderForces(
             gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure[1]]),
             normal=normal,
-            pushes=jnp.stack([below * on_hip, below * on_foot, top * up]),
+            normal_forces=jnp.stack([below * on_hip, below * on_foot, top * up]),
             friction=friction,
             point=jnp.stack([hip, foot, foot, crossing, foot]),
             slip=slip,
@@ -120,7 +127,7 @@ class Touchdown(AbstractModel):
         )
 
     def hull(self, state: TouchdownState) -> HullForces:
-        """The hull on the ground's surface, z = 0: its own law along the normal, the soil's friction across."""
+        """The force of the ground's surface, z = 0, on the hull: its own normal law with the soil's friction."""
         hull, body, up = self.lander.hull, state.body, upwards(state)
         if hull is None:
             none = jnp.zeros_like(up[0])
@@ -138,21 +145,21 @@ class Touchdown(AbstractModel):
             point=point,
             stored=hull.normal.elastic_energy(depth),
             damping=(normal - elastic) * rate,
-            rubbing=-jnp.sum(friction * slip),
+            friction_power=-jnp.sum(friction * slip),
         )
 
     def contact_force(self, state: TouchdownState) -> Vec3:
-        """Resultant of all contact forces on the lander, N."""
-        return jnp.sum(self._forces(self.footpads(state), self.rock(state), self.hull(state))[0], axis=0)
+        """The resultant of all contact forces on the lander [3], N."""
+        return jnp.sum(self._forces(self.footpads(state), self.boulder_forces(state), self.hull(state))[0], axis=0)
 
     def _forces(
-        self, footpads: FootpadForces, rock: BoulderForces, hull: HullForces
+        self, footpads: FootpadForces, on_boulder: BoulderForces, hull: HullForces
     ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
-        """All contact forces N, and the points m where the body takes them."""
+        """All contact forces N, and their points of action on the body, m."""
         normal = jnp.append(footpads.normal, hull.normal)
         sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
-        forces = jnp.concatenate([sideways.at[:, 2].add(normal), rock.force])
-        return forces, jnp.concatenate([footpads.point, hull.point[None], rock.point])
+        forces = jnp.concatenate([sideways.at[:, 2].add(normal), on_boulder.force])
+        return forces, jnp.concatenate([footpads.point, hull.point[None], on_boulder.point])
 
     def vector_field(self, t, state):
         return self.rates(t, state)[0]
@@ -162,8 +169,8 @@ class Touchdown(AbstractModel):
 
     def rates(self, t, state):
         lander, body = self.lander, state.body
-        footpads, rock, hull = self.footpads(state), self.rock(state), self.hull(state)
-        forces, points = self._forces(footpads, rock, hull)
+        footpads, on_boulder, hull = self.footpads(state), self.boulder_forces(state), self.hull(state)
+        forces, points = self._forces(footpads, on_boulder, hull)
         total, moment = jnp.sum(forces, axis=0), jnp.sum(jnp.cross(points, forces), axis=0)
         torque = moment - jnp.cross(body.position, total)
         weight = lander.body.mass * self.gravity.acceleration(body.position)
@@ -173,7 +180,7 @@ class Touchdown(AbstractModel):
         # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
         loads = footpads.normal
         if self.boulder is not None:
-            loads = loads.at[self.leg].add(jnp.sum(rock.pushes[:, 2]))
+            loads = loads.at[self.leg].add(jnp.sum(rock.normal_forces[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
@@ -192,7 +199,7 @@ class Touchdown(AbstractModel):
         return rate, {
             "ground": footpads.normal @ flow + hull.damping,
             "damper": lander.gear.dissipation(gear),
-            "friction": hull.rubbing - slipping,
+            "friction": hull.friction_power - slipping,
             "flywheel": -wheel @ body.spin,
         }
 
@@ -206,7 +213,7 @@ class Touchdown(AbstractModel):
         # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
         if self.boulder is not None:
             footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
-        edge, top = self.rock(state).gap
+        edge, top = self.boulder_forces(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of the legs' own period with the whole lander on them, or of the hull's.
@@ -219,7 +226,7 @@ class Touchdown(AbstractModel):
         )
 
     def starts_inside(self, state):
-        """Whether the body's centre is in the ground, where neither legs nor hull have a law."""
+        """True if the body's centre is in the ground, where neither legs nor hull have a law."""
         return state.body.position[2] < 0
 
     def scales(self, t, state):
@@ -234,7 +241,9 @@ class Touchdown(AbstractModel):
 
     def energy(self, t, state):
         lander, body = self.lander, state.body
-        contacts = jnp.sum(self.footpads(state).stored) + self.rock(state).stored + self.hull(state).stored
+        contacts = (
+            jnp.sum(self.footpads(state).stored) + self.boulder_forces(state).stored + self.hull(state).stored
+        )
         return {
             "kinetic": lander.body.kinetic_energy(body),
             "potential": -lander.body.mass * self.gravity.potential(body.position),
@@ -250,7 +259,7 @@ class Touchdown(AbstractModel):
 
     def wrench(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
         """The force N on the lander and its moment about the origin, N m: what changes `momentum`."""
-        forces, points = self._forces(self.footpads(state), self.rock(state), self.hull(state))
+        forces, points = self._forces(self.footpads(state), self.boulder_forces(state), self.hull(state))
         weight = self.lander.body.mass * self.gravity.acceleration(state.body.position)
         moment = jnp.sum(jnp.cross(points, forces), axis=0) + jnp.cross(state.body.position, weight)
         return jnp.sum(forces, axis=0) + weight, moment
@@ -262,10 +271,10 @@ def _reach(lander: Lander) -> Scalar:
 
 
 def upwards(state: TouchdownState) -> Vec3:
-    """The surface normal, in the precision of the state."""
+    """The surface normal [3], in the precision of the state."""
     return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 
 
 def loaded(force: Scalar) -> Scalar:
-    """A smooth 0 to 1 indicator of contact: half at 1 N, so that phase lengths have derivatives."""
+    """A smooth indicator of contact from 0 to 1, half at 1 N, so that durations of phases have derivatives."""
     return force**2 / (force**2 + 1.0)

@@ -1,4 +1,4 @@
-"""What a touchdown keeps from one instant to the next, and what its contacts do at one."""
+"""The state of a touchdown, and the forces of its contacts."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,8 +17,11 @@ class TouchdownState(eqx.Module):
 
 
 class FootpadForces(eqx.Module):
-    """What the regolith does to each sole: elastic closure m, normal force N, friction N, the point m where
-    they act and its slip velocity m/s, energy stored in leg and skeleton J."""
+    """The regolith's forces on each footpad.
+
+    Elastic `closure` m, `normal` force N, `friction` N, the `point` m where they act and its `slip` velocity m/s,
+    energy `stored` in leg and skeleton J.
+    """
 
     closure: Float[Array, "n"]
     normal: Float[Array, "n"]
@@ -29,13 +32,16 @@ class FootpadForces(eqx.Module):
 
 
 class BoulderForces(eqx.Module):
-    """What the boulder does to the lander: pushes N at the strut's hip and foot (the edge's) and at the sole (the
-    top's), friction N of edge and top, and where all five act. `gap` m > 0 of edge and top, `normal` N of both,
-    the slip velocity m/s of both, energy stored in boulder and leg J."""
+    """The boulder's forces on the lander.
+
+    `gap` m > 0 of edge and top, `normal` forces N of both; `normal_forces` N at the strut's hip and foot (from the
+    edge) and at the footpad (from the top); `friction` N of edge and top, the `point` m of all five, the `slip`
+    velocity m/s of both, energy `stored` in boulder and leg J.
+    """
 
     gap: Float[Array, "2"]
     normal: Float[Array, "2"]
-    pushes: Float[Array, "3 3"]
+    normal_forces: Float[Array, "3 3"]
     friction: Float[Array, "2 3"]
     point: Float[Array, "5 3"]
     slip: Float[Array, "2 3"]
@@ -43,13 +49,16 @@ class BoulderForces(eqx.Module):
 
     @property
     def force(self) -> Float[Array, "5 3"]:
-        """Pushes and friction, N."""
-        return jnp.concatenate([self.pushes, self.friction])
+        """Normal forces and friction [5, 3], N."""
+        return jnp.concatenate([self.normal_forces, self.friction])
 
 
 class HullForces(eqx.Module):
-    """What the ground does to the hull at its lowest `point` m: the `gap` m there, `normal` push N, `friction` N,
-    energy `stored` J, and what damping and friction take, W."""
+    """The ground's force on the hull at its lowest `point` m.
+
+    The `gap` m there, `normal` force N, `friction` N, energy `stored` J, and power lost to `damping` and friction,
+    W.
+    """
 
     gap: Scalar
     normal: Scalar
@@ -57,4 +66,4 @@ class HullForces(eqx.Module):
     point: Vec3
     stored: Scalar
     damping: Scalar
-    rubbing: Scalar
+    friction_power: Scalar

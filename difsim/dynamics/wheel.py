@@ -1,4 +1,4 @@
-"""Reaction wheels inside a hopper: spun up slowly and stopped at once, they throw it."""
+"""Reaction wheels inside a hopper that make it hop: a slow spin-up and a sudden stop."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ class WheeledState(eqx.Module):
 class TorqueProfile(eqx.Module):
     """Spin-up and stop: the motors' torque u = H (b(t/T₁)/T₁ - b((t - T₁)/T₂)/T₂), b(s) = 1 - cos 2πs in [0, 1].
 
-    At T₁ the wheels have all of H, at T₁ + T₂ none. The greatest torques are 2H/T₁ and 2H/T₂.
+    At T₁ the wheels have all of H, at T₁ + T₂ none. The largest torques are 2H/T₁ and 2H/T₂.
 
     **Arguments:** `momentum` H [3] N m s in the body's frame; `spin_up` T₁ and `brake` T₂, s.
     **Raises:** `ValueError` unless both are positive.
@@ -34,7 +34,7 @@ class TorqueProfile(eqx.Module):
         require(self.brake > 0, f"Burst: brake = {self.brake} s must be positive")
 
     def torque(self, t: Scalar) -> Vec3:
-        """u [3] N m on the wheels, `t` s after the start."""
+        """The torque u [3] N m on the wheels, `t` s after the start."""
         up, down = t / self.spin_up, (t - self.spin_up) / self.brake
         return self.momentum * (_bump(up) / self.spin_up - _bump(down) / self.brake)
 
@@ -49,7 +49,7 @@ class Wheeled(AbstractModel):
     h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
     gyroscopic momentum. The power of the motors is u · (h/J - ω*).
 
-    **Arguments:** `hopper`, whose inertia I has the wheels locked across their axes but not about them;
+    **Arguments:** `hopper`, whose inertia I includes the wheels, locked across their axes but free about them;
     `torque_profile`, the motors' torque; `wheel_inertia` J kg m² of each about its axis.
     **Raises:** `ValueError` for an inertia that is not positive.
     **Source:** the gyrostat; e.g. Hughes, Spacecraft Attitude Dynamics (1986), sec. 3.5.

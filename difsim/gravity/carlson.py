@@ -1,7 +1,7 @@
 """Carlson's symmetric elliptic integrals R_F and R_D, by duplication with a fixed number of steps.
 
-A fixed number of steps keeps forward and reverse derivatives possible. Every step brings the three arguments
-four times closer together, and the seventh-order series at the end errs by (spread)⁶.
+The fixed number of steps allows forward and reverse derivatives. Every step brings the three arguments four times
+closer together, and the seventh-order series at the end errs by (spread)⁶.
 
 B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numer. Algorithms 10 (1995) 13-26,
 algorithms 1 (R_F) and 4 (R_D).
@@ -19,8 +19,8 @@ STEPS = 7
 def rf_rd(q: Vec3) -> tuple[Scalar, Vec3]:
     """R_F of three positive numbers and the three R_D, each with another of them in the last place.
 
-    R_F = ½ ∫₀^∞ ds/Δ and R_D,i = 3/2 ∫₀^∞ ds/((s + qᵢ) Δ) with Δ² = (s + q₁)(s + q₂)(s + q₃). The four share
-    all square roots.
+    R_F = ½ ∫₀^∞ ds/Δ and R_D,i = 3/2 ∫₀^∞ ds/((s + qᵢ) Δ) with Δ² = (s + q₁)(s + q₂)(s + q₃). All four share the
+    square roots.
 
     **Arguments:** `q` [3], positive, of any unit u. **Returns:** R_F in u^-1/2 and R_D [3] in u^-3/2.
     """

@@ -1,11 +1,11 @@
-"""A logarithm and an arc tangent made of a few dozen multiplications, without branch or table.
+"""A logarithm and an arc tangent from a few dozen multiplications, without branch or table.
 
-The polyhedron spends its time in these two functions. XLA's own in float64 on a CPU cost several times more,
-and know nothing of what is special here: the logarithm is of a ratio whose difference of terms is known, so
-it keeps all digits of ratios near 1. Both work in float64 (errors below 2e-15 relative) and in float32 (1e-6).
+The polyhedron spends its time in these two functions. XLA's own in float64 on a CPU cost several times more. The
+logarithm takes the difference of the terms of its ratio, so that ratios near 1 keep all digits. Both work in
+float64 (relative errors below 2e-15) and in float32 (1e-6).
 
-Reduction and series as in W. J. Cody and W. Waite, Software Manual for the Elementary Functions (1980),
-ch. 5 and 11; the polynomials are interpolated at Chebyshev nodes when the module is loaded.
+Reduction and series as in W. J. Cody and W. Waite, Software Manual for the Elementary Functions (1980), ch. 5 and
+11; the polynomials are interpolated at Chebyshev nodes when the module is loaded.
 """
 
 import math
@@ -45,10 +45,10 @@ def _odd(s: Array, coefficients: list[float]) -> Array:
 
 
 def _split(quotient: Array) -> tuple[Array, Array]:
-    """The integer next to a number, and the rest.
+    """The nearest integer to a number, and the remainder.
 
-    The reductions hand on their integer and their rest, less than ½, in one quotient: XLA computes a division
-    in one loop and what follows in another, and the second would otherwise compute all of the first again.
+    The reductions pass their integer and their remainder, less than ½, in one quotient: XLA computes a division in
+    one loop and what follows in another, and the second loop would otherwise repeat all of the first.
     """
     integer = jnp.round(quotient)
     return integer, quotient - integer
@@ -56,9 +56,11 @@ def _split(quotient: Array) -> tuple[Array, Array]:
 
 @jax.custom_jvp
 def log_ratio(difference: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """log((b + difference)/b) for b > 0 and difference ≥ 0, without loss of digits where it is small.
+    """log((b + difference)/b), without loss of digits for small differences.
 
     With c = 2^k near the ratio: log = k log 2 + 2 atanh(s), s = (b + difference - c b)/(b + difference + c b).
+
+    **Arguments:** `difference` ≥ 0 and `b` > 0, of the same unit. **Returns:** the logarithm.
     """
     integer, mantissa = _BITS[b.dtype]
     one = jnp.ones((), b.dtype).view(integer)
@@ -81,7 +83,10 @@ def _(primals, tangents):
 
 @jax.custom_jvp
 def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The angle of (x, y) from the x axis, in [-π, π]; 0 with zero derivative at x = y = 0."""
+    """The angle of (x, y) from the x axis; 0 with zero derivative at x = y = 0.
+
+    **Arguments:** `y`, `x`, of the same unit. **Returns:** angles in [-π, π], rad.
+    """
     high, wide = jnp.abs(y), jnp.abs(x)
     steep, flat = high * _TAN_PI_8 > wide, high <= wide * _TAN_PI_8
     bottom = jnp.where(flat, wide, jnp.where(steep, high, high + wide))

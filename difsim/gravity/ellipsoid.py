@@ -15,10 +15,10 @@ from difsim.units import GM_67P, LOBES_67P, G
 class Ellipsoid(AbstractField):
     """A homogeneous ellipsoid.
 
-    U = 2π Gρ abc [R_F(q) - ⅓ Σ uᵢ² R_D,i(q)],  qᵢ = aᵢ² + λ,
-    with u the point in the ellipsoid's own axes and λ the confocal parameter: 0 inside, and outside the
-    positive root of Σ uᵢ²/(aᵢ² + λ) = 1. The acceleration is continuous through the surface; the gradient
-    jumps there by 4πGρ along the normal, and on the surface itself the inner value is given.
+    U = 2π Gρ abc [R_F(q) - ⅓ Σ uᵢ² R_D,i(q)],  qᵢ = aᵢ² + λ, with u the point in the ellipsoid's own axes and λ
+    the confocal parameter: 0 inside, and outside the positive root of Σ uᵢ²/(aᵢ² + λ) = 1. The acceleration is
+    continuous through the surface; the gradient jumps there by 4πGρ along the normal, and on the surface itself it
+    has the inner value.
 
     **Arguments:** `centre` [3], m; `axes` [3,3], row i the unit vector along semi-axis i; `semi_axes` [3], m;
     `density` ρ, kg/m³. **Raises:** `ValueError` for axes that are not orthonormal, semi-axes that are not
@@ -54,7 +54,7 @@ def _shape(u: Vec3, a2: Vec3) -> Scalar:
 
 @_shape.def_jvp
 def _(primals, tangents):
-    """∂/∂uᵢ = -⅔ uᵢ R_D,i in closed form, since ∂/∂λ is 0 outside, and λ is constant inside: as fast as U."""
+    """∂/∂uᵢ = -⅔ uᵢ R_D,i in closed form, as fast as U: ∂/∂λ is 0 outside, and λ is constant inside."""
     (u, a2), (du, da2) = primals, tangents
     confocal = _confocal(u**2, a2)
     rf, rd = rf_rd(a2 + confocal)
@@ -70,13 +70,13 @@ def _(primals, tangents):
 def _confocal(u2: Vec3, a2: Vec3) -> Scalar:
     """The root λ ≥ 0 of F(λ) = Σ u²/(a² + λ) = 1 outside, 0 inside.
 
-    1/F grows and is concave, nearly a straight line: Newton steps on 1/F = 1 from a lower bound climb to the
-    root without passing it. All but the last two steps are hidden from differentiation; two steps from a
-    converged root carry derivatives exactly up to the third.
+    1/F grows and is concave, nearly a straight line: Newton steps on 1/F = 1 from a lower bound approach the root
+    without passing it. Only the last two steps are differentiated; two steps from a converged root give
+    derivatives exact up to the third.
     """
 
     outside = jnp.sum(u2 / a2) > 1
-    u2 = jnp.where(outside, u2, a2)  # inside, solve for some outer point instead, and drop the result
+    u2 = jnp.where(outside, u2, a2)  # inside, solve for an outer point instead and discard the result
     root = jnp.maximum(jnp.sum(u2) - jnp.max(a2), 0.0)
     held = jax.lax.stop_gradient((u2, a2))
     root = jax.lax.fori_loop(0, 8, lambda _, root: _newton(root, *held), jax.lax.stop_gradient(root))
@@ -91,14 +91,14 @@ def _newton(root: Scalar, u2: Vec3, a2: Vec3) -> Scalar:
 
 
 def lobes_67p() -> AbstractField:
-    """Gravity of comet 67P as two ellipsoids with the mass and inertia of its lobes.
+    """The gravity of comet 67P as two ellipsoids with the mass and inertia of its lobes.
 
-    Axes, centroids and shares of the mass (69/31 %) of the two lobes of the SHAP5 shape at uniform density;
-    GM = 666.2 m³/s². Frame: body-fixed, the comet's rotation about z (add it with `Rotating`).
+    Axes, centroids and mass shares (69/31 %) of the two lobes of the SHAP5 shape at uniform density; GM = 666.2
+    m³/s². The frame is body-fixed with the comet's rotation about z (add it with `Rotating`).
 
-    Error at Philae's first touchdown, r = (2114.5, -955.2, 494.9) m: |g| = 2.066e-4 m/s² where the polyhedron
-    has 2.117e-4 (2.4 % low); with the centrifugal term of ω = 1.40677e-4 rad/s 1.637e-4 against 1.691e-4 (3.2 %
-    low). Between 2.9 and 5 km from the centre it is 1.0 % rms.
+    Error at Philae's first touchdown, r = (2114.5, -955.2, 494.9) m: |g| = 2.066e-4 m/s² where the polyhedron has
+    2.117e-4 (2.4 % low); with the centrifugal term of ω = 1.40677e-4 rad/s 1.637e-4 against 1.691e-4 (3.2 % low).
+    Between 2.9 and 5 km from the centre it is 1.0 % rms.
 
     **Returns:** a `Sum` of two `Ellipsoid`s.
     **Source:** computed from the SHAP5 shape model of Jorda et al., Icarus 277 (2016) 257-278.

@@ -1,7 +1,7 @@
-"""Gravity fields: one potential at one point; acceleration and gradient follow from it.
+"""Gravity fields: one potential at one point, from which acceleration and gradient follow.
 
 The potential U is positive near mass, and g = +∇U (the geodesist's sign). A field is evaluated at one point;
-callers `vmap`. Fields add, and scale with a number: `3 * (field + Uniform(g))`.
+callers use `vmap`. Fields can be added and multiplied by a number: `3 * (field + Uniform(g))`.
 """
 
 from abc import abstractmethod
@@ -70,7 +70,7 @@ class Scaled(AbstractField):
 class Uniform(AbstractField):
     """The same acceleration everywhere, U = g·x (so U = 0 in the origin).
 
-    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape, or not finite.
+    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape or values that are not finite.
     """
 
     tag = "uniform"
@@ -85,9 +85,9 @@ class Uniform(AbstractField):
 
 
 class Rotating(AbstractField):
-    """A field seen from a frame in uniform rotation: U = U₀ + ½ |ω × x|², gravity and centrifugal term.
+    """A field in a frame of uniform rotation, gravity and centrifugal term: U = U₀ + ½ |ω × x|².
 
-    The rotation axis goes through the origin. The Coriolis term -2 ω × v has no potential, and belongs to the
+    The rotation axis goes through the origin. The Coriolis term -2 ω × v has no potential; it belongs to the
     equations of motion.
 
     **Arguments:** `field`, gravity in the rotating frame; `omega` [3], rad/s. **Raises:** `ValueError` for an
@@ -110,7 +110,7 @@ class Rotating(AbstractField):
 class PointMass(AbstractField):
     """A point mass, U = GM/|x - r|.
 
-    In the very point r the field has no value; there U and all its derivatives are given as 0.
+    At the point r itself U and all its derivatives are 0.
 
     **Arguments:** `GM`, m³/s², not negative; `position` r [3], m. **Raises:** `ValueError` for a GM that is
     negative or not finite.
@@ -129,7 +129,10 @@ class PointMass(AbstractField):
 
 
 def require_points(points: Array) -> None:
-    """Raise `ValueError` unless `points` is an array [P,3], P > 0."""
+    """Check the shape of points.
+
+    **Raises:** `ValueError` unless `points` is an array [P,3], P > 0.
+    """
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise ValueError(
             f"evaluate: points of shape {points.shape}: give [P,3], in m, P > 0; for one point there are "

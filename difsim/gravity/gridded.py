@@ -1,4 +1,4 @@
-"""The fast field for long runs and big ensembles: one potential, read from tables."""
+"""The fast field for long runs and large ensembles: one potential, interpolated in tables."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,28 +17,28 @@ from difsim.saving import digest, read_table, write_table
 from difsim.spline import GridSpline
 from difsim.typing import Scalar, Vec3, number, require
 
-# Where the far table takes over, in greatest radii of the body. Both are outside the sphere around the body: the
-# image of what is within cannot be resolved by a table.
+# Where the far table takes over, in largest radii of the body. Both are outside the sphere around the body: the
+# image of points inside it cannot be resolved by a table.
 BLEND = (1.35, 1.5)
 
-FIT = 1  # counts the ways to fit, so that a table made in an older one is not taken for one of this
+FIT = 1  # version of the fit, so that tables of an older one are not used
 
 
 class Gridded(AbstractField):
     """The gravity of any body by two cubic splines of its potential, one near the body and one to infinity.
 
-    U(x) = N(d) + b (F(d) - N(d)),  F(d) = (a/r) V(a² d/r²),  d = x - centre, r = |d|,
-    with a spline N of U itself, a spline V of Kelvin's image of U, and b(r²) rising from 0 at r = a to 1 at
-    `outer`. In the middle of the image is infinity, V(0) = GM/a: so U → GM/r.
+    U(x) = N(d) + b (F(d) - N(d)),  F(d) = (a/r) V(a² d/r²),  d = x - centre, r = |d|, with a spline N of U itself,
+    a spline V of Kelvin's image of U, and b(r²) rising from 0 at r = a to 1 at `outer`. The centre of the image is
+    infinity, V(0) = GM/a, so U → GM/r.
 
-    The acceleration is exactly the gradient of this one potential, whose second derivatives are continuous. So
-    work round a closed loop is zero, and an integrator sees no jumps. The field is linear in the density:
-    `2 * field` is that of a body twice as dense. Its error is greatest at the surface; state it with `error_map`,
-    as one of acceleration. Inside the body the values are finite, and a guide only: the near table is fitted to
-    the outside, and crosses the surface without its jump in ∇g.
+    The acceleration is exactly the gradient of this one potential, whose second derivatives are continuous, so the
+    work along a closed path is zero and an integrator meets no jumps. The field is linear in the density: `2 *
+    field` is that of a body twice as dense. The error is largest at the surface; state it with `error_map` as an
+    error of acceleration. Inside the body the values are finite but inaccurate: the near table is fitted to the
+    outside and has no jump of ∇g at the surface.
 
     **Arguments:** `near`, `far`, splines N and V of degree 3 around the origin; `centre` [3], m; `inner` a and
-    `outer`, m; `made_of`, the fingerprint of what it was fitted to. `Gridded.fit` makes one.
+    `outer`, m; `made_of`, the fingerprint of its inputs. `Gridded.fit` makes one.
     **Raises:** `ValueError` for radii in the wrong order, or tables that do not reach them.
     **Source:** the image by Kelvin's inversion, Kellogg, Foundations of potential theory (1929), ch. IX.
     """
@@ -70,11 +70,12 @@ class Gridded(AbstractField):
         return near + share * (kelvin(self.far, self.inner, d) - near)
 
     def evaluate(self, points: Float[Array, "P 3"]) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
-        """U [P] and g [P,3] at many points [P,3] in m, by blocks that stay in the cache.
+        """U [P] m²/s² and g [P,3] m/s² at many points [P,3] m, in blocks that stay in the cache.
 
-        Where all points are near, or all far, one table is read, else block by block: a block that is wholly near,
-        or wholly far, reads its own only. So sort points by distance, or let neighbours in space be neighbours in
-        the array. **Raises:** `ValueError` for points of another shape, or none.
+        A block that is entirely near or far reads one table only, so sort points by distance, or keep neighbours
+        in space next to each other in the array.
+
+        **Raises:** `ValueError` for points of another shape, or none.
         """
         require_points(points)
         laws = (
@@ -93,20 +94,20 @@ class Gridded(AbstractField):
         width = min(n, 256)
         blocks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
         mixed = lambda x: by_distance(x, near, far, both)  # noqa: E731
-        # A choice within the loop costs nearly as much as the look-up, so it is made for all points first.
+        # A branch within the loop costs nearly as much as the look-up, so it is evaluated for all points first.
         U, g = by_distance(blocks, *(partial(jax.lax.map, f) for f in (near, far, mixed)))
         return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
 
     @classmethod
     def fit(cls, field: AbstractField, mesh: TriMesh, spacing: float, progress: bool = True) -> "Gridded":
-        """On the host: the tables of `field`, the gravity of a body with the surface `mesh`.
+        """On the host: the tables of the gravity of a body with the surface `mesh`.
 
-        The field is evaluated at some 10 (greatest radius/spacing)³ + 1.2e5 places, and the memory of the result
-        is some 27 (greatest radius/spacing)³ numbers.
+        The field is evaluated at some 10 (largest radius/spacing)³ + 1.2e5 places, and the result has some 27
+        (largest radius/spacing)³ numbers.
 
-        **Arguments:** `field`, that falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
-        whether bars show it.
-        **Raises:** `ValueError` for a spacing above a sixth of the body's greatest radius or not positive, and for
+        **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
+        true to show bars. **Returns:** the fast field.
+        **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or not positive, and for
         a field that does not fall off as GM/r.
         """
         centre = np.asarray(mesh.centroid)
@@ -135,9 +136,11 @@ class Gridded(AbstractField):
 
     @classmethod
     def load(cls, path: str | PathLike, made_of: str | None = None) -> "Gridded":
-        """Read what `save` wrote, of a field that was `made_of` this: its `fingerprint` (None: any).
+        """Read what `save` wrote.
 
-        **Raises:** `ValueError` for a file that is damaged, no such field, or made of something else.
+        **Arguments:** `path`; `made_of`, the `fingerprint` that the file must have (None: any). **Returns:** the
+        field.
+        **Raises:** `ValueError` for a file that is damaged, of another kind, or made of something else.
         """
         parts = [f"{name}_{part}" for name in ("near", "far") for part in ("origin", "spacing", "coefficients")]
         made_of, file = read_table(path, "gravity field", made_of, (*parts, "centre", "inner", "outer"))
@@ -149,11 +152,14 @@ class Gridded(AbstractField):
 
 
 def fingerprint(field: AbstractField, mesh: TriMesh, spacing: float) -> str:
-    """A hash of all that a `Gridded` is fitted to: the field with its numbers, the mesh and the spacing."""
+    """A hash of all inputs of `Gridded.fit`.
+
+    **Arguments:** `field`, with its numbers; `mesh`; `spacing`, m. **Returns:** the hash.
+    """
     return digest((FIT, field, mesh.vertices, mesh.faces, float(spacing)))
 
 
 def _rise(t: Scalar) -> Scalar:
-    """From 0 at t ≤ 0 to 1 at t ≥ 1, with continuous second derivatives."""
+    """A step from 0 at t ≤ 0 to 1 at t ≥ 1 with continuous second derivatives."""
     t = jnp.clip(t, 0, 1)
     return t**3 * (10 - 15 * t + 6 * t**2)

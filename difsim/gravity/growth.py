@@ -1,13 +1,13 @@
-"""Host only: the largest ellipsoids that fit side by side into a closed mesh, which need not be convex.
+"""Host only: the largest non-overlapping ellipsoids inside a closed mesh, which need not be convex.
 
-Planes stand for the facets: an ellipsoid that stays within its `planes` can meet no facet, and a plane between
-each two ellipsoids keeps them apart. With the planes held, the largest ellipsoids are a small smooth problem;
-with the new ellipsoids come new planes. The volume grows in every round, every round ends inside the mesh, and
-where the rounds end the ellipsoids are a local optimum of the problem without planes: at a point of contact the
-plane and the facet bound them to first order alike.
+Planes replace the facets: an ellipsoid within its `planes` cannot touch a facet, and a plane between each two
+ellipsoids separates them. For fixed planes the largest ellipsoids are a small smooth problem; the new ellipsoids
+give new planes. The volume grows in every round, every round ends inside the mesh, and the final ellipsoids are a
+local optimum of the problem without planes: at a point of contact the plane and the facet bound them alike to
+first order.
 
-For one ellipsoid this is the method of R. Deits, R. Tedrake, Computing large convex regions of obstacle-free
-space through semidefinite programming, Algorithmic Foundations of Robotics XI (2015) 109-124.
+For one ellipsoid this is the method of R. Deits, R. Tedrake, Computing large convex regions of obstacle-free space
+through semidefinite programming, Algorithmic Foundations of Robotics XI (2015) 109-124.
 """
 
 from collections.abc import Sequence
@@ -21,22 +21,23 @@ from difsim.mesh import TriMesh, signed_distance
 
 _LOWER = np.tril_indices(3)
 _DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L
-_MARGIN = 1e-6  # all semi-axes are shortened by this share, so that inclusion is strict
+_MARGIN = 1e-6  # share by which all semi-axes are shortened, so that inclusion is strict
 
 
 def inscribe(
     mesh: TriMesh, count: int, *, starts: int = 4, seed: int = 0, rounds: int = 60, rtol: float = 1e-4
 ) -> list[Inscribed]:
-    """The largest `count` ellipsoids inside a mesh that do not overlap: greatest total volume found.
+    """The `count` non-overlapping ellipsoids inside a mesh with the largest total volume found.
 
-    Each of `starts` trials puts its ellipsoids in one by one, as a sphere where the body is deepest beside those
-    that are there (every trial but the first draws by chance, deep points more often), and grows all together
-    after each, at most `rounds` times, until the volume grows by less than `rtol` in a round. The maxima are
-    local: more starts may find a better one.
+    Each of `starts` trials inserts its ellipsoids one by one, as a sphere at the deepest free point of the body
+    (all trials but the first choose at random, deep points more often), and lets all grow together after each
+    insertion until the volume grows by less than `rtol` in a round. The maxima are local: more starts may find a
+    better one.
 
-    **Arguments:** `mesh`; `count` ≥ 1; `starts` ≥ 1; `seed` of the trials.
+    **Arguments:** `mesh`; `count` ≥ 1; `starts` ≥ 1; `seed` of the trials; `rounds`, at most, of one growth;
+    `rtol`.
     **Returns:** the ellipsoids, largest first, none touching the mesh or another (`clearance`, `gap`).
-    **Raises:** `ValueError` for a count or a number of starts below 1, or where no room is left to start in.
+    **Raises:** `ValueError` for a count or a number of starts below 1, or if no free space is left to start in.
     """
     if count < 1 or starts < 1:
         raise ValueError(f"inscribe: count = {count} ellipsoids and starts = {starts} must both be at least 1")
@@ -47,7 +48,7 @@ def inscribe(
         balls: list[Inscribed] = []
         for number in range(1, count + 1):
             balls = _with_sphere(balls, points, depths, rng if trial else None)
-            # Those before the last are only on their way: a few rounds show where there is room.
+            # Before the last insertion a few rounds are enough to show the free space.
             balls = _grow(mesh, balls, rounds if number == count else 6, rtol)
         trials.append(_strictly_inside(mesh, balls))
     best = max(trials, key=lambda balls: sum(ball.volume for ball in balls))
@@ -65,13 +66,13 @@ def _grow(mesh: TriMesh, balls: list[Inscribed], rounds: int, rtol: float) -> li
 
 
 def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list[Inscribed]:
-    """The ellipsoids of greatest total volume between given planes, and between planes that separate them.
+    """The ellipsoids of largest total volume between given planes and between planes that separate them.
 
-    Unknowns are a centre w and a lower triangular matrix L for each, in the coordinates of the ellipsoid
-    before: d + B (w + L u), so that all sizes are about 1. Along a normal n an ellipsoid reaches to
-    n·w + |Lᵀ n|. Every condition bounds such an extent, or for a separating plane the sum of two.
+    The unknowns are a centre w and a lower triangular matrix L for each, in the coordinates of the previous
+    ellipsoid: d + B (w + L u), so that all sizes are about 1. Along a normal n an ellipsoid extends to n·w + |Lᵀ
+    n|. Every condition bounds such an extent, or for a separating plane the sum of two.
     """
-    # One row a term: the condition that it is part of, its ellipsoid, its normal; one bound a condition.
+    # One row per term: its condition, its ellipsoid, its normal; one bound per condition.
     normals = np.concatenate([normal for normal, _ in planes])
     which = np.repeat(np.arange(len(balls)), [len(normal) for normal, _ in planes])
     condition, bounds = np.arange(len(normals)), np.concatenate([distance for _, distance in planes])
@@ -110,7 +111,7 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
         slope[condition, which] = -np.concatenate([normals, by_L[:, *_LOWER]], axis=1)
         return slope.reshape(len(bounds), -1)
 
-    # Not to less than half or more than twice the size in one round: the planes know the neighbourhood only.
+    # At most a factor of 2 in size per round: the planes are valid in the neighbourhood only.
     limits = np.tile([[-1.0, 1.0]] * 3 + [[-2.0, 2.0]] * 6, (len(balls), 1, 1))
     limits[:, _DIAGONAL, 0] = 0.5
     start = np.zeros((len(balls), 9))
@@ -124,7 +125,7 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
         method="SLSQP",
         options={"maxiter": 60, "ftol": 1e-7},
     ).x
-    # The search went astray, out of the mesh or into NaN: better no growth, which ends the rounds.
+    # The search left the mesh or gave NaN: return no growth, which ends the rounds.
     if not room(found).min() >= -1e-6:
         return list(balls)
     w, L = split(found)
@@ -137,7 +138,7 @@ def _times(normals, L) -> np.ndarray:
 
 
 def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribed]:
-    """All shrunk until the exact distances, of facets and of each other, leave a margin."""
+    """The ellipsoids, shrunk until their exact distances to facets and to each other leave a margin."""
     balls = [ball.scaled(min(1.0, 1 + clearance(mesh, ball)) * (1 - _MARGIN)) for ball in balls]
     for a, b in combinations(range(len(balls)), 2):
         normal = separator(balls[a], balls[b])
@@ -149,7 +150,7 @@ def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribe
 
 
 def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a grid inside the mesh, and how deep below the surface they are, m."""
+    """Points of a grid inside the mesh, and their depths below the surface, m."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     step = (high - low).max() / cells
     counts = np.ceil((high - low) / step).astype(int)
@@ -160,7 +161,7 @@ def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generator | None) -> list[Inscribed]:
-    """One more: a sphere half as large as there is room beside the others, where it is deepest (or by chance)."""
+    """The ellipsoids and one sphere more, half as large as the free space at the deepest (or a random) point."""
     room = depths
     for ball in balls:
         room = np.minimum(room, ball.distance(points))
@@ -171,7 +172,7 @@ def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generato
         )
     chance = np.maximum(room, 0) ** 3
     chosen = np.argmax(room) if rng is None else rng.choice(len(room), p=chance / chance.sum())
-    # An ellipsoid nearer than it seemed is passed by a smaller sphere.
+    # The distance is of first order: shrink the sphere if an ellipsoid is nearer than that.
     new = Inscribed(points[chosen], 0.5 * room[chosen] * np.eye(3))
     while any(gap(ball, new) <= 0 for ball in balls):
         new = new.scaled(0.5)

@@ -1,7 +1,7 @@
-"""Host only: an ellipsoid inside a closed mesh, with what proves that it is inside, and apart from another.
+"""Host only: an ellipsoid inside a closed mesh, and tests that it is inside and apart from another one.
 
-The mesh need not be convex. In the coordinates in which the ellipsoid is the unit ball it is inside if its
-centre is, and no facet comes nearer to the origin than 1; two ellipsoids are apart if a plane lies between them.
+The mesh need not be convex. In coordinates in which the ellipsoid is the unit ball, the ellipsoid is inside if its
+centre is and no facet is nearer to the origin than 1. Two ellipsoids are apart if a plane separates them.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from difsim.mesh import TriMesh, signed_distance
 
 @dataclass(frozen=True, eq=False)
 class Inscribed:
-    """The image x = d + B u of the unit ball |u| ≤ 1: an ellipsoid on the host.
+    """An ellipsoid on the host, the image x = d + B u of the unit ball |u| ≤ 1.
 
-    `centre` d [3] m, `matrix` B [3,3] m, not singular.
+    **Arguments:** `centre` d [3], m; `matrix` B [3,3], m, not singular.
     """
 
     centre: Float[np.ndarray, "3"]
@@ -40,35 +40,37 @@ class Inscribed:
         return np.linalg.svd(self.matrix)[0].T
 
     def field(self, density: float) -> Ellipsoid:
-        """Its gravity at a density in kg/m³."""
+        """Its gravity field at a density in kg/m³."""
         return Ellipsoid(self.centre, self.axes, self.semi_axes, density)
 
     def coordinates(self, points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:
-        """u = B⁻¹ (x - d) of points [..., 3] m: the ellipsoid is |u| ≤ 1."""
+        """The coordinates u = B⁻¹ (x - d) of points [..., 3] m, in which the ellipsoid is |u| ≤ 1."""
         return (points - self.centre) @ np.linalg.inv(self.matrix).T
 
     def distance(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
-        """Distance of points [n,3] m from the surface to first order, (|u| - 1)/|∇|u||; negative inside."""
+        """Distances [n] m of points [n,3] m from the surface to first order, (|u| - 1)/|∇|u||; negative inside."""
         u = self.coordinates(points)
         size = np.linalg.norm(u, axis=1)
         slope = np.linalg.norm(u @ np.linalg.inv(self.matrix), axis=1)
-        return (size - 1) * size / np.where(slope > 0, slope, np.inf)  # in the centre itself: 0
+        return (size - 1) * size / np.where(slope > 0, slope, np.inf)  # 0 in the centre itself
 
     def reach(self, direction: Float[np.ndarray, "3"]) -> float:
-        """How far the ellipsoid extends from its centre along a unit vector, |Bᵀ m|, m."""
+        """The extent of the ellipsoid from its centre along a unit vector m, |Bᵀ m|, m."""
         return float(np.linalg.norm(self.matrix.T @ direction))
 
     def scaled(self, factor: float) -> "Inscribed":
-        """The same, `factor` times as large about its own centre."""
+        """The ellipsoid `factor` times as large about the same centre."""
         return Inscribed(self.centre, factor * self.matrix)
 
 
 def clearance(mesh: TriMesh, ball: Inscribed) -> float:
-    """How much larger than the ellipsoid, about its centre, the one is that touches the mesh, minus 1.
+    """The growth factor, minus 1, at which the ellipsoid would touch the mesh.
 
-    Exact: over all facets the smallest distance from the origin in the ellipsoid's own coordinates. Positive
-    with the centre inside, it proves that the whole ellipsoid is inside; times the shortest semi-axis it is a
-    lower bound of the clearance in metres. Negative infinity where the centre is outside.
+    It is exact: the smallest distance of all facets from the origin in the ellipsoid's own coordinates. A positive
+    value proves that the whole ellipsoid is inside; times the shortest semi-axis it is a lower bound of the
+    clearance in metres.
+
+    **Arguments:** `mesh`; `ball`, the ellipsoid. **Returns:** the number; -∞ if the centre is outside.
     """
     if signed_distance(mesh, ball.centre[None])[0] >= 0:
         return -np.inf
@@ -76,19 +78,27 @@ def clearance(mesh: TriMesh, ball: Inscribed) -> float:
 
 
 def gap(a: Inscribed, b: Inscribed) -> float:
-    """Distance between two ellipsoids, m, by the plane that separates them best; negative when they overlap."""
+    """The distance between two ellipsoids along the normal of the plane that separates them best.
+
+    **Arguments:** `a`, `b`. **Returns:** the distance, m; negative if they overlap.
+    """
     return apart(a, b, separator(a, b))
 
 
 def apart(a: Inscribed, b: Inscribed, normal) -> float:
-    """Width of the empty slab between two ellipsoids that a unit normal from a to b is perpendicular to."""
+    """The width of the empty slab between two ellipsoids normal to a direction.
+
+    **Arguments:** `a`, `b`; `normal` [3], a unit vector from a to b. **Returns:** the width, m.
+    """
     return float((b.centre - a.centre) @ normal) - a.reach(normal) - b.reach(normal)
 
 
 def separator(a: Inscribed, b: Inscribed) -> np.ndarray:
-    """The unit normal, from a to b, of the widest empty slab between two ellipsoids.
+    """The unit normal of the widest empty slab between two ellipsoids.
 
-    The width is concave in the normal, so what a descent finds is the widest; it is negative if they overlap.
+    The width is concave in the normal, so a local descent finds the widest; it is negative if they overlap.
+
+    **Arguments:** `a`, `b`. **Returns:** the unit normal [3] from a to b.
     """
     size = a.semi_axes[0] + b.semi_axes[0]
 
@@ -96,7 +106,7 @@ def separator(a: Inscribed, b: Inscribed) -> np.ndarray:
         length = np.linalg.norm(normal)
         unit = normal / length
         pulls = sum(ball.matrix @ ball.matrix.T @ unit / ball.reach(unit) for ball in (a, b))
-        slope = a.centre - b.centre + pulls  # at unit length; along the normal nothing changes
+        slope = a.centre - b.centre + pulls  # at unit length; constant along the normal
         return -apart(a, b, unit) / size, (slope - slope @ unit * unit) / length / size
 
     line = b.centre - a.centre
@@ -118,7 +128,10 @@ def _nearest(triangles) -> np.ndarray:
 
 
 def planes(mesh: TriMesh, ball: Inscribed) -> tuple[np.ndarray, np.ndarray]:
-    """Planes n·u = r in the ball's coordinates, every facet behind at least one of them: normals, distances."""
+    """Planes n·u = r in the ball's coordinates, with every facet behind at least one of them.
+
+    **Arguments:** `mesh`; `ball`. **Returns:** unit normals n [k,3] and distances r [k].
+    """
     vertices = ball.coordinates(mesh.vertices)
     nearest = _nearest(vertices[mesh.faces])
     distance = np.linalg.norm(nearest, axis=1)

@@ -11,16 +11,16 @@ from difsim.typing import Scalar, Vec3, number, require
 
 
 class Mascons(AbstractField):
-    """Point masses, or homogeneous balls of radius Rᵢ, in rᵢ.
+    """Point masses, or homogeneous balls of radius Rᵢ, at rᵢ.
 
     U = Σ GMᵢ/|x - rᵢ| and g = Σ GMᵢ (rᵢ - x)/|x - rᵢ|³ outside a ball; U = Σ GMᵢ (3Rᵢ² - |x - rᵢ|²)/2Rᵢ³ inside,
-    where the acceleration falls linearly to 0. A point that lies exactly on a point mass does not feel it.
+    where the acceleration falls linearly to 0. A point exactly on a point mass does not feel it.
 
-    Some 2 ns a mascon for U as for g, in batches of 16 to 64 points, whose distances to thousands of mascons stay
-    in the cache of a core: `jax.lax.map(field.acceleration, points, batch_size=64)`.
+    The cost is some 2 ns per mascon for U or g, in batches of 16 to 64 points, whose distances to thousands of
+    mascons stay in the cache of a core: `jax.lax.map(field.acceleration, points, batch_size=64)`.
 
-    **Arguments:** `GM` [n], m³/s², none negative; `position` [n,3], m; `radius` [n] or one for all, m, by
-    default 0: points. **Raises:** `ValueError` for a negative GM or radius, or unequal numbers of them.
+    **Arguments:** `GM` [n], m³/s², none negative; `position` [n,3], m; `radius` [n] or one for all, m, by default
+    0: points. **Raises:** `ValueError` for a negative GM or radius, or unequal numbers of them.
     """
 
     tag = "mascons"
@@ -50,7 +50,7 @@ def _potential(x: Vec3, mascons: Mascons) -> Scalar:
 
 @_potential.def_jvp
 def _(primals, tangents):
-    """∂U/∂x = g as one matrix product: five times faster than what autodiff makes of the sum."""
+    """∂U/∂x = g as one matrix product, five times faster than autodiff of the sum."""
     (x, mascons), (dx, dmascons) = primals, tangents
     change = jnp.zeros_like(x[0])
     if dx is not None:
@@ -69,7 +69,7 @@ def _sum(x: Vec3, mascons: Mascons) -> Scalar:
 def _inverse(x: Vec3, mascons: Mascons) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """1/max(d, R) [n], 0 on a point mass, and d² [n], for distances d = |x - r|.
 
-    Coordinate by coordinate, so that the loop over the mascons vectorises.
+    It is written by coordinates, so that the loop over the mascons vectorises.
     """
     a, b, c = (x[i] - mascons.position[:, i] for i in range(3))
     square = a * a + b * b + c * c

@@ -1,9 +1,8 @@
-"""Host only: a mesh as a few inscribed ellipsoids, which are exact, and mass concentrations for the rest.
+"""Host only: a body as a few inscribed ellipsoids, which are exact, and mass concentrations for the rest.
 
-Some hundred times faster than a polyhedron of 20 000 facets, and as good at distance; near the surface the
-concentrations show, in the acceleration more than in the potential.
-Two steps, `inscribe` and `clustered_lumps`, and `pack`, which does both and checks them. `facet_lumps` is the
-rule for the rest that was published for comet 67P.
+It is some hundred times faster than a polyhedron of 20 000 facets, and as good at a distance; near the surface the
+concentrations show in the acceleration more than in the potential. `pack` runs the two steps, `inscribe` and
+`clustered_lumps`, and checks the result. `facet_lumps` is the rule for the rest that was published for comet 67P.
 """
 
 from collections.abc import Sequence
@@ -22,14 +21,14 @@ from difsim.gravity.mascon import Mascons
 from difsim.mesh import TriMesh
 from difsim.units import G
 
-SAMPLES = 40  # sample points a lump
+SAMPLES = 40  # sample points per lump
 
 
 @dataclass(frozen=True, eq=False)
 class Lumps:
-    """Parts of a body, each drawn together to a ball, or to a point, in its centroid.
+    """Parts of a body, each replaced by a ball or a point in its centroid.
 
-    `position` [n,3] m; `volume` [n] m³ of the part; `radius` [n] m of what stands for it; `lobe` [n], the
+    `position` [n,3] m; `volume` [n] m³ of the part; `radius` [n] m of the ball, 0 for a point; `lobe` [n], the
     ellipsoid whose density it has.
     """
 
@@ -41,11 +40,11 @@ class Lumps:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Ellipsoids and lumps that make up one body, with what was checked.
+    """Ellipsoids and lumps that make up one body, with the results of checks.
 
-    `densities` [one an ellipsoid] kg/m³; `share` of the body's volume in the ellipsoids; `clearance`, the
+    `densities` [one per ellipsoid] kg/m³; `share` of the body's volume in the ellipsoids; `clearance`, the
     smallest of `difsim.gravity.inscribed.clearance` (positive: strictly inside); `gap` between the two nearest
-    ellipsoids, m (infinite for one alone); `volume_error`, that of all volumes together over the mesh's;
+    ellipsoids, m (infinite for one alone); `volume_error`, of the total volume relative to the mesh's;
     `centre_error` [3] m, centroid of all volumes minus the mesh's.
     """
 
@@ -60,13 +59,13 @@ class Packing:
 
     @property
     def mascons(self) -> Mascons:
-        """The lumps with the masses that the densities of their lobes give them."""
+        """The lumps as mascons, with the densities of their lobes."""
         lumps = self.lumps
         return Mascons(G * self.densities[lumps.lobe] * lumps.volume, lumps.position, lumps.radius)
 
     @property
     def field(self) -> Sum:
-        """The gravity of all: one `Ellipsoid` each, then the `Mascons`."""
+        """The gravity of the body: one `Ellipsoid` each, then the `Mascons`."""
         pairs = zip(self.ellipsoids, self.densities, strict=True)
         return Sum((*(ellipsoid.field(density) for ellipsoid, density in pairs), self.mascons))
 
@@ -95,15 +94,15 @@ def pack(
     mascons: int | Lumps = 1200,
     GM: float | None = None,
 ) -> Packing:
-    """Ellipsoids inscribed in a mesh, and mass concentrations in the rest: a fast field of the same body.
+    """A fast field of a body: ellipsoids inscribed in its mesh, and mass concentrations in the rest.
 
-    **Arguments:** `mesh`; `densities`, one number or one for each ellipsoid, largest first, kg/m³: what is
-    outside the ellipsoids has the density of the nearest one; `ellipsoids`, how many (found by `inscribe`), or
-    the ellipsoids themselves; `mascons`, how many (found by `clustered_lumps`), or the lumps themselves; `GM`
-    m³/s², where it is given, scales all densities to this total.
+    **Arguments:** `mesh`; `densities`, kg/m³, one number or one for each ellipsoid, largest first (the rest has
+    the density of the nearest ellipsoid); `ellipsoids`, their number (found by `inscribe`), or the ellipsoids
+    themselves; `mascons`, their number (found by `clustered_lumps`), or the lumps themselves; `GM`, m³/s², if
+    given, to which all densities are scaled.
     **Returns:** a `Packing`; its `.field` is the gravity.
     **Raises:** `ValueError` for densities that are not positive or not one for each ellipsoid, a GM that is not
-    positive, ellipsoids that leave the mesh or overlap, and what `inscribe` and `clustered_lumps` refuse.
+    positive, ellipsoids that leave the mesh or overlap, and as `inscribe` and `clustered_lumps`.
     """
     if GM is not None and not 0 < GM < np.inf:
         raise ValueError(f"pack: GM = {GM} m³/s²: give a positive finite number, or none to keep the densities")
@@ -145,14 +144,14 @@ def clustered_lumps(
 ) -> Lumps:
     """The rest of a mesh outside its ellipsoids as `count` balls, with its exact multipoles up to degree 2.
 
-    Points of a grid in the rest are gathered round the nearest of `count` centres, which move to the middle of
-    theirs, `rounds` times: parts of least inertia, and so of least error, for their number. Each becomes a ball
-    of its volume: near it a point would pull without bound. The grid counts volume only to some per mille: the
-    volumes are then corrected, by the least share in the mean square, so that volume, centroid and quadrupole of
-    ellipsoids and balls together are the mesh's own.
+    Points of a grid in the rest are assigned to the nearest of `count` centres, which move to the mean of their
+    points, `rounds` times: parts of small inertia, and so of small error. Each becomes a ball of its volume, since
+    the pull of a point is unbounded near it. The grid gives volumes to some per mille only: they are then
+    corrected, by shares that are least in the mean square, so that volume, centroid and quadrupole of ellipsoids
+    and balls are those of the mesh.
 
-    **Arguments:** `count` ≥ 10 lumps; `seed` of the first centres.
-    **Returns:** `Lumps`, `count` of them or, rarely, some fewer.
+    **Arguments:** `mesh`; `ellipsoids` in it; `count` ≥ 10 lumps; `rounds`; `seed` of the first centres.
+    **Returns:** `Lumps`, `count` of them or, rarely, a few less.
     **Raises:** `ValueError` for a count below 10, or too small for positive volumes.
     """
     if count < 10:
@@ -174,14 +173,15 @@ def clustered_lumps(
 
 
 def facet_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
-    """The published rule: one lump a facet, from the frustum between the facet and one ellipsoid.
+    """The published rule: one lump per facet, from the frustum between the facet and one ellipsoid.
 
-    The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid: between lies a frustum. Of the
-    frusta to all ellipsoids each facet takes the one of least volume, made a point in its centroid. They overlap
-    and leave gaps: taken as it stands, the rule finds 79 % of the rest's volume on comet 67P (20 000 facets), and
-    where it is scaled to the whole, as published, the centre of mass is 38 m off and the potential up to 4 %.
+    The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid and bound a frustum. Of the
+    frusta to all ellipsoids each facet takes the one of least volume, as a point in its centroid. Frusta overlap
+    and leave gaps: the rule finds 79 % of the rest's volume on comet 67P (20 000 facets), and scaled to the whole
+    volume, as published, the centre of mass is 38 m off and the potential up to 4 %.
 
-    **Returns:** `Lumps` with the rest's total volume; `facet_share` says how much was found.
+    **Arguments:** `mesh`; `ellipsoids` in it.
+    **Returns:** `Lumps` with the rest's total volume; `facet_share` gives the share before scaling.
     **Source:** paper 000, appendix A.
     """
     lumps = _frusta(mesh, ellipsoids)
@@ -189,7 +189,10 @@ def facet_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
 
 
 def facet_share(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> float:
-    """What share of the rest's volume the frusta of `facet_lumps` have before they are scaled."""
+    """The share of the rest's volume in the frusta of `facet_lumps` before they are scaled.
+
+    **Arguments:** `mesh`; `ellipsoids` in it. **Returns:** the share.
+    """
     return float(_frusta(mesh, ellipsoids).volume.sum() / _rest(mesh, ellipsoids))
 
 
@@ -202,7 +205,7 @@ def _frusta(mesh: TriMesh, ellipsoids: Sequence[Inscribed]) -> Lumps:
         whole, cut = (np.abs(np.linalg.det(corners)) / 6 for corners in (outer, inner))
         moment = whole[:, None] * outer.sum(axis=1) / 4 - cut[:, None] * inner.sum(axis=1) / 4
         volumes.append(whole - cut)
-        # A facet seen edge on makes no volume, and its lump may lie anywhere.
+        # A facet seen edge on gives no volume, and the place of its lump does not matter.
         centroids.append(ellipsoid.centre + moment / np.where(whole > cut, whole - cut, np.inf)[:, None])
     lobe = np.argmin(volumes, axis=0)
     facets = np.arange(len(lobe))
@@ -230,7 +233,7 @@ def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tupl
 
 
 def _with_exact_multipoles(mesh: TriMesh, ellipsoids: Sequence[Inscribed], positions, volumes) -> np.ndarray:
-    """Volumes [n], changed by the least shares, with the multipoles of the rest up to degree 2."""
+    """Volumes [n], changed by the smallest shares, with the multipoles of the rest up to degree 2."""
     origin, size = mesh.centroid, mesh.volume ** (1 / 3)
     inertia = mesh.inertia(1.0)
     wanted = _multipoles(mesh.volume, np.zeros(3), np.trace(inertia) / 2 * np.eye(3) - inertia, size)
@@ -250,8 +253,8 @@ def _with_exact_multipoles(mesh: TriMesh, ellipsoids: Sequence[Inscribed], posit
 def _multipoles(volume: float, first, second, size: float) -> np.ndarray:
     """Nine numbers, lengths in units of `size`, from volume, first [3] and second [3,3] moments.
 
-    Of the second moments only the part without trace makes gravity. To match the trace too, which points lack
-    since they have no size, would press the lumps outwards, and spoil the field near by.
+    Only the trace-free part of the second moments makes gravity. To match the trace too, which points lack since
+    they have no size, would move the lumps outwards and spoil the field close to the body.
     """
     (xx, xy, xz), (_, yy, yz), (*_, zz) = second / size**2
     return np.array([volume, *(first / size), xy, yz, xz, xx - yy, (xx + yy) / 2 - zz])

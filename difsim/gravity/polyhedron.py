@@ -16,38 +16,38 @@ from difsim.mesh import TriMesh
 from difsim.typing import Mat3, Scalar, Vec3, number, require
 from difsim.units import G
 
-# Facets (or edges) times points worked on at once: its dozen temporary arrays stay in the cache of a core.
+# Facets (or edges) times points per block: its dozen temporary arrays stay in the cache of a core.
 POINTS, BLOCK = 64, 16384
 
 
 # U [P], g [P,3], ∇g [P,3,3]
 Field = tuple[Float[Array, " P"], Float[Array, "P 3"], Float[Array, "P 3 3"]]
 
-# x, y and z, each an array: XLA would compute stacked ones again for each use of one of them.
+# x, y and z, each an array: XLA would compute a stacked array again for each use of one component.
 Vector = list[Array]
 
 
 class Polyhedron(AbstractField):
     """A homogeneous body bounded by triangles.
 
-    U = ½Gρ (Σₑ rₑ·Eₑ·rₑ Lₑ - Σ_f r_f·F_f·r_f ω_f),  g = -Gρ (Σₑ Eₑ rₑ Lₑ - Σ_f F_f r_f ω_f),
-    ∇g = Gρ (Σₑ Eₑ Lₑ - Σ_f F_f ω_f),  ∇²U = -Gρ Σ_f ω_f,
-    with r from the point to the edge or facet, F = n̂n̂, E = n̂m̂ of one side of the edge plus n̂'m̂' of the other
-    (n̂ normal of the facet, m̂ in its plane, normal to the edge, outwards), L the logarithm of an edge (the
-    potential of a wire) and ω the signed solid angle of a facet.
+    U = ½Gρ (Σₑ rₑ·Eₑ·rₑ Lₑ - Σ_f r_f·F_f·r_f ω_f),  g = -Gρ (Σₑ Eₑ rₑ Lₑ - Σ_f F_f r_f ω_f), ∇g = Gρ (Σₑ Eₑ Lₑ -
+    Σ_f F_f ω_f),  ∇²U = -Gρ Σ_f ω_f, with r from the point to the edge or facet, F = n̂n̂, E = n̂m̂ of one side of
+    the edge plus n̂'m̂' of the other (n̂ normal of the facet, m̂ in its plane, normal to the edge, outwards), L
+    the logarithm of an edge (the potential of a wire) and ω the signed solid angle of a facet.
 
-    Right everywhere: on facets, edges and vertices too, where ∇g is the mean over the directions that lead away
-    (a half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g is infinite as the logarithm of
-    the distance, it is finite and large. At distance the sums cancel: with R the size of the body, all three err
-    by 1e-15 (r/R)², relative, or 1e-14 near by; in float32 by 1e-6 (r/R)². Beyond some 20 radii (10 in float32)
-    take a point mass or a series. At a distance d from an edge or vertex ∇g errs by 1e-16/d times the edge.
+    It is right everywhere, also on facets, edges and vertices, where ∇g is the mean over the outward directions (a
+    half inside on a facet, an eighth on a cube's vertex); on an edge, where ∇g diverges as the logarithm of the
+    distance, it is finite and large. At a distance the sums cancel: with R the size of the body, the relative
+    error of all three is 1e-14 nearby and 1e-15 (r/R)² far away, in float32 1e-6 (r/R)². Beyond some 20 radii (10
+    in float32) use a point mass or a series. At a distance d from an edge or vertex ∇g errs by 1e-16/d times the
+    edge.
 
-    Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in
-    bounded memory in reverse mode too.
+    Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in bounded
+    memory in reverse mode too.
 
     **Arguments:** `mesh`, m; `density` ρ, kg/m³. **Raises:** `ValueError` for a negative density.
-    **Source:** Werner and Scheeres, Celest. Mech. Dyn. Astron. 65 (1997) 313-344; ω by Van Oosterom and
-    Strackee, IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
+    **Source:** Werner and Scheeres, Celest. Mech. Dyn. Astron. 65 (1997) 313-344; ω by Van Oosterom and Strackee,
+    IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
     """
 
     tag = "polyhedron"
@@ -77,12 +77,13 @@ class Polyhedron(AbstractField):
         return _at_points(x[None], self)[2][0]
 
     def laplacian(self, x: Vec3) -> Scalar:
-        """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, the solid angle's share on the surface."""
+        """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, in proportion to the solid angle on the surface."""
         return jnp.trace(self.gradient(x))
 
     def evaluate(self, points: Float[Array, "P 3"]) -> Field:
-        """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m: in bounded memory, and faster than `vmap`
-        of the other methods; a point alone costs as much as ten of many.
+        """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m, in bounded memory and faster than `vmap`.
+
+        One point costs as much as ten points of a large batch.
 
         **Raises:** `ValueError` for points of another shape, or none.
         """
@@ -111,7 +112,7 @@ def _at_points(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
 
 @_at_points.def_jvp
 def _(primals, tangents):
-    """∂U/∂x is g and ∂g/∂x is ∇g; only the rest goes through the sums."""
+    """∂U/∂x is g and ∂g/∂x is ∇g; only derivatives by other variables go through the sums."""
     (x, body), (dx, dbody) = primals, tangents
     U, g, gradient = _at_points(x, body)
     change = [jnp.zeros_like(part) for part in (U, g, gradient)]
@@ -127,8 +128,8 @@ def _(primals, tangents):
 def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
     """U, g and ∇g from sums over blocks of edges and of facets.
 
-    With r = a - x and a fixed point a of each edge or facet all three follow from ten sums that do not contain
-    x: of E L, E a L and a·E a L, and likewise of -F ω. So the points come in by one matrix product each.
+    With r = a - x and a fixed point a of each edge or facet all three follow from ten sums that do not contain x:
+    of E L, E a L and a·E a L, and likewise of -F ω. So the points enter by one matrix product each.
     """
     # Near the origin the products with a lose the fewest digits; the result does not depend on it.
     centre = jax.lax.stop_gradient(jnp.mean(body.vertices, axis=0, keepdims=True))
@@ -158,7 +159,7 @@ def _blocked(
     # Gathered before the scan, so that reverse mode scatters once into the vertices, not once a block.
     corners = vertices[index].reshape(count, block, m, 3)
 
-    # Checkpointed: reverse mode keeps a block's corners alone, and computes the rest again.
+    # Checkpointed: reverse mode stores only a block's corners, and recomputes the rest.
     @partial(jax.checkpoint, prevent_cse=False)
     def add(total, block):
         corners, weights = block
@@ -212,8 +213,8 @@ def _facet_sums(
         for r, s, edge in ((r1, r2, _minus(b, a)), (r2, r3, _minus(c, b)), (r3, r1, _minus(a, c)))
     )
     bottom = 0.5 * (r1 * q23 + r2 * q31 + r3 * q12) - 2 * r1 * r2 * r3
-    # A point closer to the plane than rounding is in it, and sees nothing of the facet: else its side, and with
-    # it ±2π, would be chance. The slope by the distance from the plane stays.
+    # A point closer to the plane than rounding counts as in the plane, with ω = 0: otherwise its side, and with
+    # it ±2π, would be random. The derivative by the distance from the plane is kept.
     flat = jnp.abs(triple) <= (8 * jnp.finfo(x.dtype).eps * size * area)[:, None]
     triple -= jax.lax.stop_gradient(jnp.where(flat, triple, 0.0))
     return terms @ (2 * arctan2(triple, jnp.where(flat, jnp.abs(bottom), bottom)))
@@ -257,7 +258,7 @@ def _unit(v: Vector) -> tuple[Array, Vector]:
 
 
 def _columns(v: Vector) -> Vector:
-    """One for each edge or facet, to meet `_rows`."""
+    """One column for each edge or facet, to broadcast with `_rows`."""
     return [p[:, None] for p in v]
 
 

@@ -1,4 +1,4 @@
-"""On the host: fields at many places around a mesh, and how well one field stands for another there."""
+"""On the host: fields at many places around a mesh, and the errors of one field relative to another there."""
 
 from collections.abc import Callable
 
@@ -15,17 +15,18 @@ from difsim.gravity.polyhedron import Polyhedron
 from difsim.mesh import TriMesh, surface_points
 from difsim.units import G
 
-CHUNK = 4096  # points handed over at once: one compiled shape, bounded memory, and progress that can be seen
+CHUNK = 4096  # points per call: one compiled shape, bounded memory, and visible progress
 
 Points = Float[np.ndarray, "P 3"]
 
 
 def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict:
-    """Relative errors of acceleration, |g - g₀|/|g₀|, and of potential, |U - U₀|/|U₀|, at points [P,3] in m.
+    """Relative errors of acceleration, |g - g₀|/|g₀|, and of potential, |U - U₀|/|U₀|, at many points.
 
-    Errors of the potential look many times smaller than those of the force: show both, judge by the force.
+    Errors of the potential are many times smaller than those of the force: show both, judge by the force.
 
-    **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration's.
+    **Arguments:** `fast`, the field to judge; `exact`, the reference; `points` [P,3], m.
+    **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration.
     """
     (U, g), (U0, g0) = field_at(fast, points), field_at(exact, points)
     error = np.linalg.norm(g - g0, axis=1) / np.linalg.norm(g0, axis=1)
@@ -40,9 +41,10 @@ def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict
 def field_at(
     field: AbstractField, points: Points, label: str | None = None
 ) -> tuple[Float[np.ndarray, " P"], Points]:
-    """U [P] in m²/s² and g [P,3] in m/s² at many points [P,3] in m, in bounded memory.
+    """Potential and acceleration at many points in bounded memory, by the field's own `evaluate` if it has one.
 
-    By the field's own `evaluate` where it has one. With a `label` a bar of that name shows the progress.
+    **Arguments:** `field`; `points` [P,3], m; `label` of a progress bar (None: no bar).
+    **Returns:** U [P], m²/s², and g [P,3], m/s².
     """
     return _chunked(_evaluate, field, points, label)
 
@@ -69,23 +71,31 @@ def _chunked(function: Callable, field: AbstractField, points: Points, label: st
 
 
 def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points:
-    """Up to n random places [P,3] outside the body and `height` m from it, raised along the normals.
+    """Up to n random places outside the body, raised from its surface along the normals.
 
-    Those that came nearer to another part of the surface are left out.
+    Places that are nearer to another part of the surface are left out.
+
+    **Arguments:** `mesh`; `n`; `height` above the surface, m; `seed`. **Returns:** places [P,3], m.
     """
     places, normals, _ = surface_points(mesh, n, seed)
     places = places + height * normals
-    # What has kept its height is not left out for the rounding of its distance.
+    # The tolerance keeps points whose distance differs from the height by rounding only.
     places = places[~near_surface(mesh, places, 0.999 * height)]
     return places[outside(mesh, places)]
 
 
 def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
-    """Whether the points are within `distance` m of the surface."""
+    """True for points within a distance of the surface.
+
+    **Arguments:** `mesh`; `points` [P,3], m; `distance`, m. **Returns:** booleans [P].
+    """
     return igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)[0] < distance**2
 
 
 def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
-    """Whether the points are outside the body, by the solid angle under which they see its surface."""
+    """True for points outside the body, by the solid angle of its surface.
+
+    **Arguments:** `mesh`; `points` [P,3], m. **Returns:** booleans [P].
+    """
     body = Polyhedron(mesh, 1 / (4 * np.pi * G))  # ∇²U = -1 inside
     return _chunked(_laplacian, body, points) > -0.5

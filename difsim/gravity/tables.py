@@ -20,25 +20,30 @@ FAR_POINTS = 49  # along each axis of the far table; odd, so that infinity is on
 
 # The fit near the surface; lengths in cells of the table.
 FREE = 3.0  # coefficients are fitted up to this distance from the surface, on either side ...
-SEEN = 5.0  # ... and grid points outside serve as samples up to this one, so that none is fitted blindly
-PLACES = 4.0  # further samples for each cell's area of the surface, at these heights:
+SEEN = 5.0  # ... and grid points outside are samples up to this one, so that each coefficient has samples
+PLACES = 4.0  # further samples per cell area of the surface, at these heights:
 HEIGHTS = (0.0, 0.0, 0.35, 0.8)
-# Weight of the interpolated coefficients against one sample: it holds what no sample outside sees, deep inside.
+# Weight of the interpolated coefficients against one sample: it fixes those that no sample depends on, deep inside.
 TETHER = 0.01
 
 
 def kelvin(table: GridSpline, inner: Scalar, d: Vec3) -> Scalar:
-    """(a/r) V(a² d/r²) at d [3], r = |d| ≥ a, by the table of V; a is `inner`."""
-    # Nearer than a, where it is not used, the place is clipped: the image of d = 0 is at infinity.
+    """The potential (a/r) V(a² d/r²) outside a sphere, by the table of its Kelvin image V.
+
+    **Arguments:** `table` of V, m²/s²; `inner` a, m; `d` [3], m, r = |d| ≥ a. **Returns:** the potential, m²/s².
+    """
+    # For r < a, where the result is not used, the place is clipped: the image of d = 0 is at infinity.
     shrink = inner**2 / jnp.maximum(jnp.sum(d * d), inner**2)
     return jnp.sqrt(shrink) * table(shrink * d)
 
 
 def far_table(field: AbstractField, centre: Place, inner: float, label: str | None) -> GridSpline:
-    """V(y) = (a/|y|) U(centre + a² y/|y|²) on the cube |yᵢ| ≤ a; V(0) = GM/a.
+    """The Kelvin image V(y) = (a/|y|) U(centre + a² y/|y|²) on the cube |yᵢ| ≤ a, with V(0) = GM/a.
 
-    In the corners the image goes on towards the body, where U is less smooth; a spline forgets that within a few
-    points, and none of it reaches the ball |y| ≤ a.
+    In the corners the image continues towards the body, where U is less smooth; the influence on a spline decays
+    within a few points and does not reach the ball |y| ≤ a.
+
+    **Arguments:** `field`; `centre` [3], m; `inner` a, m; `label` of a progress bar. **Returns:** the spline of V.
     """
     GM = _mass(field, centre, inner)
     image = _cube(inner, FAR_POINTS)
@@ -50,7 +55,7 @@ def far_table(field: AbstractField, centre: Place, inner: float, label: str | No
 
 
 def _mass(field: AbstractField, centre: Place, inner: float) -> float:
-    """GM by the mean of r U over a sphere, the same for all spheres around the body."""
+    """GM from the mean of r U over a sphere, which is the same for all spheres around the body."""
     heights, weights = np.polynomial.legendre.leggauss(16)
     z, angle = np.meshgrid(heights, np.arange(32) * np.pi / 16, indexing="ij")
     across = np.sqrt(1 - z**2)
@@ -77,7 +82,11 @@ def near_table(
     outer: float,
     label: str | None,
 ) -> GridSpline:
-    """U on the cube |dᵢ| ≤ outer, interpolated; beyond `inner` the far table supplies it."""
+    """U on the cube |dᵢ| ≤ outer, interpolated; beyond `inner` it is taken from the far table.
+
+    **Arguments:** `field`; `centre` [3], m; `spacing`, m; `far`, the far table; `inner`, `outer`, m; `label` of a
+    progress bar. **Returns:** the spline of U, m²/s².
+    """
     half = spacing * np.ceil(outer / spacing)
     n = 2 * round(half / spacing) + 1
     d = _cube(half, n)
@@ -93,15 +102,18 @@ def fit_outside(
 ) -> GridSpline:
     """The near table with its coefficients around the surface fitted to potentials and accelerations outside.
 
-    Second derivatives of U jump through the surface, and an interpolating spline smears that over some two cells
-    on either side. Of the coefficients that places outside see, this is the least-squares solution.
+    Second derivatives of U jump at the surface, and an interpolating spline smears the jump over some two cells on
+    either side. This is the least-squares solution for the coefficients that contribute outside.
+
+    **Arguments:** `table`, the interpolated one; `field`; `mesh`; `centre` [3], m; `label` of a progress bar.
+    **Returns:** the fitted spline.
     """
     h = float(table.spacing)
     shape = table.coefficients.shape
     points = _samples(table, mesh, centre, h)
     U, g = field_at(field, points, label)
     orders = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-    # Accelerations times h have the size of the differences in potential that they stand for.
+    # Accelerations times h have the size of differences in potential.
     rows = [design(points - centre, table.origin, h, shape, 3)]
     rows += [h * design(points - centre, table.origin, h, shape, 3, order) for order in orders]
     matrix = scipy.sparse.vstack(rows).tocsc()
@@ -115,7 +127,7 @@ def fit_outside(
 
 
 def _samples(table: GridSpline, mesh: TriMesh, centre: Place, h: float) -> Points:
-    """Places on the surface, close above it, and the grid's points outside."""
+    """Places on the surface, close above it, and the points of the grid outside."""
     places, normals, _ = surface_points(mesh, int(PLACES * mesh.area / h**2))
     heights = np.random.default_rng(0).permutation(np.resize(HEIGHTS, len(places)))
     places = places + h * heights[:, None] * normals

@@ -1,19 +1,17 @@
-"""Host only: closed triangle meshes, read from files, checked, mended on request, with their mass properties.
+"""Host only: closed triangle meshes, read from files, checked, repaired on request, with their mass properties.
 
-The only package that imports trimesh. Everything here is numpy; nothing is traced or differentiated.
+Only this package imports trimesh. Everything here is numpy; nothing is traced or differentiated.
 """
 
 from difsim.mesh.decimation import simplify
 from difsim.mesh.distance import signed_distance
 from difsim.mesh.files import load, read
-from difsim.mesh.mending import Repaired, repair
-from difsim.mesh.sample import SurfacePoints, surface_points
+from difsim.mesh.mending import repair
+from difsim.mesh.sample import surface_points
 from difsim.mesh.solids import box, cylinder
 from difsim.mesh.surface import TriMesh
 
 __all__ = [
-    "Repaired",
-    "SurfacePoints",
     "TriMesh",
     "box",
     "cylinder",

@@ -1,4 +1,4 @@
-"""Fewer triangles for the same body."""
+"""Simplification of a mesh to fewer triangles."""
 
 import fast_simplification
 import numpy as np
@@ -11,13 +11,14 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
 
     Comet 67P from 96 834 to 20 000: volume 4e-5 smaller, centroid 5 cm off, surfaces 1.4 m rms apart, 6 m at most.
 
-    **Raises:** `ValueError` for fewer than 4 triangles or not fewer than there are, and where what results is no
-    closed surface (`TriMesh`).
+    **Arguments:** `mesh`; `faces`, the number of triangles wanted. **Returns:** the simplified mesh.
+    **Raises:** `ValueError` for fewer than 4 triangles, more than the mesh has, or a result that is no closed
+    surface.
     **Source:** Garland and Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997.
     """
     if not 4 <= faces < len(mesh.faces):
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
-    # About a point near by: it works in single precision.
+    # Relative to the mean vertex, because the algorithm works in single precision.
     middle = mesh.vertices.mean(axis=0)
     vertices, triangles = fast_simplification.simplify(
         (mesh.vertices - middle).astype(np.float32), mesh.faces.astype(np.int32), target_count=faces

@@ -1,4 +1,4 @@
-"""How far points are from a surface."""
+"""Signed distances from a mesh."""
 
 import igl
 import numpy as np
@@ -8,14 +8,15 @@ from difsim.mesh.surface import TriMesh
 
 
 def signed_distance(mesh: TriMesh, points: Float[np.ndarray, "N 3"]) -> Float[np.ndarray, "N"]:
-    """Signed distances [N] m of `points` [N, 3] m to the surface, negative inside.
+    """Signed distances of points from the surface, negative inside.
 
-    The sign is that of the angle-weighted pseudonormal, right at edges and vertices too. Not the fast winding
-    number: libigl's distances with it are wrong by up to 0.8 %.
+    The sign is that of the angle-weighted pseudonormal, which is right at edges and vertices too. The fast winding
+    number is not used: libigl's distances with it are wrong by up to 0.8 %.
 
+    **Arguments:** `mesh`; `points` [N,3], m. **Returns:** distances [N], m.
     **Source:** Baerentzen and Aanaes, IEEE Trans. Vis. Comput. Graph. 11 (2005) 243; libigl.
     """
-    # About a point near by, as the mesh's own integrals.
+    # Relative to the mean vertex, like the integrals of the mesh.
     middle = mesh.vertices.mean(axis=0)
     kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
     near = np.ascontiguousarray(points - middle)

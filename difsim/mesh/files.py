@@ -1,4 +1,4 @@
-"""Mesh files: OBJ, PLY, STL and OFF through trimesh; PDS plate tables and VRML text by a few lines of our own."""
+"""Mesh files: OBJ, PLY, STL and OFF through trimesh; PDS plate tables and VRML text by readers of our own."""
 
 import re
 from os import PathLike
@@ -19,11 +19,11 @@ Faces = Int[np.ndarray, "F 3"]
 def load(path: str | PathLike, unit: str, size: tuple[float, float] | None = None) -> TriMesh:
     """Read a mesh file and check that it is one closed surface.
 
-    **Arguments:** `path`, see `read`; `unit` of the coordinates in the file, "m" or "km", which is required:
-    files do not carry it, and a wrong guess is a factor of 10⁹ in mass; `size`, what is known of the body:
-    bounds (low, high) in m of the longest side of its box. Give it where the file is a user's.
-    **Raises:** `ValueError` for another unit, for a body out of `size`, and for a surface that `TriMesh`
-    refuses; `FileNotFoundError` for a missing file. Nothing is mended: see `repair`.
+    **Arguments:** `path`, see `read`; `unit` of the coordinates in the file, "m" or "km", which is required
+    because files do not state it and a wrong guess changes the mass by 10⁹; `size`, known bounds (low, high) in m
+    of the longest side of the body's box, recommended for files of a user.
+    **Returns:** the mesh. **Raises:** `ValueError` for another unit, a body outside `size`, and a surface that
+    `TriMesh` refuses; `FileNotFoundError`. Nothing is repaired: see `repair`.
     """
     vertices, faces = read(path, unit)
     try:
@@ -36,15 +36,16 @@ def load(path: str | PathLike, unit: str, size: tuple[float, float] | None = Non
 
 
 def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
-    """Vertices [V, 3] in m and faces [F, 3] of a mesh file, as they are: input for `TriMesh` or `repair`.
+    """Vertices [V,3] in m and faces [F,3] of a mesh file without checks, for `TriMesh` or `repair`.
 
-    The suffix names the format: .obj, .ply, .stl, .off; .tab, a plate model of the Planetary Data System
-    (numbers of vertices and plates, then both tables, see `_plates`); .wrl, text with one `point` and one
-    `coordIndex` list. Vertices with exactly equal coordinates are merged, since STL and textured files repeat
-    them at every face, and vertices that no face uses are left out.
+    The suffix names the format: .obj, .ply, .stl, .off; .tab, a plate model of the Planetary Data System (numbers
+    of vertices and plates, then both tables, see `_plates`); .wrl, text with one `point` and one `coordIndex`
+    list. Vertices with equal coordinates are merged, since STL and textured files repeat them at every face, and
+    unused vertices are dropped.
 
-    **Raises:** `ValueError` for another unit or format and for tables that do not fit their headers,
-    `FileNotFoundError` for a missing file.
+    **Arguments:** `path`; `unit` of the coordinates in the file, "m" or "km". **Returns:** vertices and faces.
+    **Raises:** `ValueError` for another unit or format and for tables that do not fit their headers;
+    `FileNotFoundError`.
     """
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
@@ -57,7 +58,7 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
         vertices, faces = _READERS[path.suffix.lower()](path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    if faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices):  # otherwise `TriMesh` says so
+    if faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices):  # otherwise `TriMesh` raises
         unique, index = np.unique(vertices, axis=0, return_inverse=True)
         if len(unique) < len(vertices):
             vertices, faces = unique, index[faces]
@@ -88,8 +89,8 @@ def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
 def _plates(path: Path) -> tuple[Vertices, Faces]:
     """A plate model: the number of vertices, their table, the number of plates, their table.
 
-    The numbers stand in one line at the top, or each before its table. A row is `x y z`, or `1 x y z` with a
-    running number. Plates count vertices from 1, or from 0 where a 0 occurs.
+    Both numbers are in the first line, or each precedes its table. A row is `x y z`, or `1 x y z` with a running
+    number. Plates count vertices from 1, or from 0 if a 0 occurs.
     """
     rows = [line.replace(",", " ").split() for line in path.read_text().splitlines()]
     rows = [row for row in rows if row and not row[0].startswith("#")]
@@ -105,7 +106,7 @@ def _plates(path: Path) -> tuple[Vertices, Faces]:
 
 
 def _counts(rows: list[list[str]], lengths: tuple[int, ...]) -> tuple[list[int], list[list[str]]]:
-    """The numbers of rows to come, from the first row, and the rows after it."""
+    """The sizes of the next tables, from the first row, and the rows after it."""
     first = rows[0] if rows else []
     if len(first) not in lengths or not all(word.isdigit() for word in first):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Opt-in repair of a broken surface; everything that is changed is told."""
+"""Repair of a broken surface on request, with a list of all changes."""
 
 from typing import NamedTuple
 
@@ -10,22 +10,22 @@ from difsim.mesh.surface import TriMesh
 
 
 class Repaired(NamedTuple):
-    """A mended surface and what was done to it, one line each; no line: nothing was."""
+    """A repaired surface and one line for each change; no line if nothing was changed."""
 
     mesh: TriMesh
     changes: tuple[str, ...]
 
 
 def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], largest_hole: int = 12) -> Repaired:
-    """Make one closed, outward surface of one that `TriMesh` refuses.
+    """Make one closed surface with outward normals from one that `TriMesh` refuses.
 
-    In this order: drop faces with a coordinate that is not finite or with a corner twice; keep the piece of
-    the largest area; turn faces that are wound against their neighbours; close holes of up to `largest_hole`
-    edges by a fan around their middle; turn the whole surface outwards. Holes are closed flat: look whether
-    that is the body. `vertices` [V, 3] m, `faces` [F, 3], as `read` gives them.
+    The steps: drop faces with a coordinate that is not finite or with a repeated corner; keep the piece of the
+    largest area; turn faces that are wound against their neighbours; close holes of up to `largest_hole` edges by
+    a fan around their middle; turn the whole surface outwards. Holes are closed flat: check that this is the body.
 
-    **Raises:** `ValueError` for larger holes, for edges of three faces, and for what stays broken after that
-    (faces without area).
+    **Arguments:** `vertices` [V,3], m, and `faces` [F,3], as `read` gives them; `largest_hole`, edges.
+    **Returns:** the mesh and the list of changes.
+    **Raises:** `ValueError` for larger holes, edges of three faces, and faces without area.
     """
     changes = []
     faces = np.asarray(faces, np.int64)
@@ -44,7 +44,7 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
         faces = faces[kept]
     oriented, _ = igl.bfs_orient(faces)
     if turned := np.sum((oriented != faces).any(axis=1)):
-        # Which side the flood of orientations starts from is arbitrary: the fewer faces are the wrong ones.
+        # The orientation that libigl starts from is arbitrary; the minority of the faces is taken as wrong.
         oriented = oriented if 2 * turned <= len(faces) else oriented[:, ::-1]
         if wrong := min(turned, len(faces) - turned):
             changes.append(f"turned {wrong} faces that were wound against their neighbours")
@@ -62,7 +62,7 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
 
 
 def _holes(faces: Int[np.ndarray, "F 3"]) -> list[list[int]]:
-    """Closed walks along the edges that have a face on one side only, as that face goes."""
+    """Closed walks along the edges that have a face on one side only, in the direction of that face."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     _, uses = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
     if uses.max() > 2:

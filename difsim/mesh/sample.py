@@ -9,7 +9,7 @@ from difsim.mesh.surface import TriMesh
 
 
 class SurfacePoints(NamedTuple):
-    """Points on a mesh: `points` [N, 3] m, outward unit `normals` [N, 3], the `faces` [N] they lie on."""
+    """Points on a mesh: `points` [N,3] m, outward unit `normals` [N,3], the `faces` [N] they lie on."""
 
     points: Float[np.ndarray, "N 3"]
     normals: Float[np.ndarray, "N 3"]
@@ -17,11 +17,12 @@ class SurfacePoints(NamedTuple):
 
 
 def surface_points(mesh: TriMesh, count: int, seed: int = 0) -> SurfacePoints:
-    """`count` random points, even by area, with the normals of their faces; the same for one `seed`.
+    """Random points on a surface, uniform by area, with the normals of their faces.
 
-    One point lies in each of `count` equal shares of the area, in the order of the faces: evener than
-    independent ones.
+    One point lies in each of `count` equal shares of the area, in the order of the faces, which is more even than
+    independent points.
 
+    **Arguments:** `mesh`; `count` of points; `seed`. **Returns:** the points.
     **Raises:** `ValueError` for a count below 1.
     """
     if count < 1:
@@ -33,7 +34,7 @@ def surface_points(mesh: TriMesh, count: int, seed: int = 0) -> SurfacePoints:
     share = (np.arange(count) + random.uniform(size=count)) / count * twice_area.sum()
     # Rounding may put the last share beyond the last face.
     faces = np.minimum(np.searchsorted(np.cumsum(twice_area), share), len(twice_area) - 1)
-    # (√u, v): uniform in a triangle, not denser at a corner.
+    # (√u, v) is uniform in a triangle, without a denser corner.
     u, v = np.sqrt(random.uniform(size=(count, 1))), random.uniform(size=(count, 1))
     points = a[faces] * (1 - u) + b[faces] * (u * (1 - v)) + c[faces] * (u * v)
     return SurfacePoints(points, (cross / twice_area[:, None])[faces], faces)

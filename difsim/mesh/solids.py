@@ -1,4 +1,4 @@
-"""Simple solids as meshes, about the origin."""
+"""Simple solids as meshes, centred in the origin."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,19 @@ from difsim.mesh.surface import TriMesh
 
 
 def box(size: Sequence[float]) -> TriMesh:
-    """Of edges `size` [3] m along the axes. **Raises:** ValueError unless each is positive."""
+    """A box with edges `size` [3] m along the axes.
+
+    **Raises:** ValueError unless each is positive.
+    """
     if min(size) <= 0:
         raise ValueError(f"box: size = {size} m must be positive")
     return _meshed(creation.box(size))
 
 
 def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
-    """A prism of `sectors` sides about z, its corners at `radius` m.
+    """A prism of `sectors` sides about z that approximates a cylinder.
 
+    **Arguments:** `radius` of the corners, m; `height`, m; `sectors`, at least 3. **Returns:** the mesh.
     **Raises:** ValueError unless both lengths are positive, or for fewer than three sectors.
     """
     if min(radius, height) <= 0 or sectors < 3:

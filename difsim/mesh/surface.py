@@ -1,4 +1,4 @@
-"""A closed surface of triangles: what is checked of it, and its mass properties."""
+"""Closed triangle meshes: their checks and their mass properties."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +12,10 @@ from jaxtyping import Float, Int
 class TriMesh:
     """A closed surface of triangles around one body, counter-clockwise seen from outside.
 
-    `vertices` [V, 3] m, `faces` [F, 3] indices into them. Raises `ValueError` when a coordinate is not
-    finite, there are fewer than 4 vertices or faces, an index is out of range, a triangle has no area, or the
-    surface is open, wound inconsistently, in several pieces, or inside out. Self-intersection is not checked.
+    **Arguments:** `vertices` [V,3], m; `faces` [F,3], indices into them.
+    **Raises:** `ValueError` for a coordinate that is not finite, fewer than 4 vertices or faces, an index out of
+    range, a triangle without area, or a surface that is open, wound inconsistently, in several pieces, or inside
+    out. Self-intersection is not checked.
     """
 
     vertices: Float[np.ndarray, "V 3"]
@@ -24,14 +25,14 @@ class TriMesh:
         return f"TriMesh({len(self.vertices)} vertices, {len(self.faces)} faces)"
 
     def __post_init__(self):
-        # In the one layout that libigl takes: rows in order, its own kind of integer (there are two of 64 bits).
+        # libigl accepts contiguous rows and one of the two 64-bit integer types only.
         object.__setattr__(self, "vertices", np.ascontiguousarray(self.vertices, np.float64))
         object.__setattr__(self, "faces", np.ascontiguousarray(np.asarray(self.faces).astype(np.int64)))
         bad = np.flatnonzero(~np.isfinite(self.vertices).all(axis=1))
         if bad.size:
             raise ValueError(
                 f"{bad.size} vertices are not finite, the first is number {bad[0]}, {self.vertices[bad[0]]}: "
-                "mend the file, or let mesh.repair drop them and close the holes"
+                "correct the file, or let mesh.repair drop them and close the holes"
             )
         if len(self.vertices) < 4 or len(self.faces) < 4:
             raise ValueError(
@@ -79,7 +80,7 @@ class TriMesh:
 
     @cached_property
     def _trimesh(self) -> trimesh.Trimesh:
-        # About a point near by: the integrals of a body far from the origin lose digits.
+        # Relative to the mean vertex: the integrals of a body far from the origin lose digits.
         return trimesh.Trimesh(self.vertices - self.vertices.mean(axis=0), self.faces, process=False)
 
     @property
@@ -98,9 +99,9 @@ class TriMesh:
         return np.asarray(self._trimesh.center_mass) + self.vertices.mean(axis=0)
 
     def inertia(self, density: float) -> Float[np.ndarray, "3 3"]:
-        """Inertia [3, 3] kg m2 about the centroid, in the axes of the mesh, at a uniform density in kg/m3.
+        """The inertia [3,3] kg m2 about the centroid, in the axes of the mesh, at a uniform density in kg/m3.
 
-        Raises `ValueError` when the density is not a positive number.
+        **Raises:** `ValueError` unless the density is positive and finite.
         """
         if not 0 < density < np.inf:
             raise ValueError(f"density is {density} kg/m3: give a positive finite number")

@@ -1,4 +1,4 @@
-"""What all particle methods share: who is near whom, sums over pairs, and what a model of particles offers."""
+"""The common parts of all particle methods: neighbour lists, sums over pairs, and the interface of a model."""
 
 from difsim.particles.barrier import optimisation_barrier as optimisation_barrier
 from difsim.particles.mapped import pair_map as pair_map

@@ -1,4 +1,4 @@
-"""Where a compiler is to stop making the same thing again."""
+"""A barrier that keeps a compiler from computing the same values again."""
 
 from typing import Any
 
@@ -8,13 +8,15 @@ from jaxtyping import Array, Bool
 
 
 def optimisation_barrier(values: Any, known: Bool[Array, ""]) -> Any:
-    """`values`, each made once on a CPU, however many results need them.
+    """`values`, each computed once on a CPU, however many results need them.
 
-    XLA's loops there make anew whatever is cheap, for each result and each of its components: of a contact's law
-    twice what it costs. They stop at a branch of which only the run knows the way.
+    XLA's loops on a CPU recompute cheap values for each result and each of its components, which doubles the cost
+    of a contact law. Fusion stops at a branch whose direction is known at run time only.
 
-    **Arguments:** `values`: a pytree of floats; `known`: always true, one for all pairs or particles, which the
-    compiler must not be able to tell, as it can of a constant. Were it false, the values would be NaN on a CPU.
+    **Arguments:** `values`: a pytree of floats; `known`: a boolean that is always true, one for all pairs or
+    particles, which the compiler cannot evaluate, unlike a constant. If it were false, the values would be NaN on
+    a CPU.
+    **Returns:** the values.
     """
 
     def branch(values, known):

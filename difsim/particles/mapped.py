@@ -1,4 +1,4 @@
-"""What is made of each pair by itself, such as the force of a contact and what it remembers."""
+"""Functions of single pairs, such as the force of a contact and its history."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,16 +20,16 @@ def pair_map(
     first: Int[Array, " p"],
     second: Int[Array, " p"],
 ) -> Any:
-    """interaction(a, b, c) of the two particles of each pair and of what is the pair's `own`.
+    """The function interaction(a, b, c) of the two particles of each pair and of the pair's `own` data.
 
-    Pairs are taken part by part on a CPU, so that what one needs stays in its nearest cache, and no part is begun
-    of the room that is left. So are derivatives of any order, which keep nothing but what this is given.
+    A CPU computes the pairs in parts whose data fit into its nearest cache, and skips the padding at the end of
+    the list. So do derivatives of any order, which store nothing but the arguments.
 
-    **Arguments:** `interaction`: gives floats; numbers that it closes over may be differentiated, and should be
-    few: reverse mode makes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
-    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), whose room is at its end.
-    **Returns:** what `interaction` does, with a last axis of p; of room it may be zero.
-    **Raises:** ValueError for an interaction that is not of floats.
+    **Arguments:** `interaction`: returns floats; numbers that it closes over may be differentiated, and should be
+    few: reverse mode computes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
+    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), with the padding at its end.
+    **Returns:** the results of `interaction`, with a last axis of p; zero or arbitrary for padding.
+    **Raises:** ValueError for an interaction that does not return floats.
     """
     one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
     numbers, of_pair = opened(interaction, one, one, row)
@@ -37,7 +37,7 @@ def pair_map(
 
 
 def _mapped(one: Callable[..., Any], numbers: Any, samples: Any, own: Any, *pairs) -> Any:
-    """one(numbers, a, b, c) of each pair, with its derivatives by all that is given."""
+    """The values one(numbers, a, b, c) of each pair, with derivatives by all arguments."""
 
     def run(given, *pairs):
         numbers, samples, own = given
@@ -47,13 +47,13 @@ def _mapped(one: Callable[..., Any], numbers: Any, samples: Any, own: Any, *pair
 
 
 def _push(one, at, along):
-    """How what is made changes with what moves."""
+    """The forward derivative of the values."""
     moving, still, *pairs = at
     return _mapped(changing(one), *zip(moving, still, along, strict=True), *pairs)
 
 
 def _pull(one, at, cotangent):
-    """The transpose of `_push`: what pairs say of a particle is added up."""
+    """The transpose of `_push`: contributions of pairs to a particle are added up."""
     (numbers, samples, own), (constants, others, kept), *pairs = at
 
     def cause(numbers, a, b, c):
@@ -73,7 +73,7 @@ def _pull(one, at, cotangent):
 
 
 def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second, count) -> Any:
-    """pair(a, b, c) of each pair: on a CPU part by part, elsewhere of all together."""
+    """The values pair(a, b, c) of each pair: in parts on a CPU, all together elsewhere."""
     each = jax.vmap(pair, in_axes=-1, out_axes=-1)
     room = first.shape[0]
 

@@ -1,4 +1,4 @@
-"""What every model of particles offers to the steps."""
+"""The interface of a particle model to the time steps."""
 
 from abc import abstractmethod
 from typing import Any
@@ -10,19 +10,23 @@ from difsim.typing import Scalar
 
 
 class AbstractParticles(eqx.Module):
-    """Particles of short reach.
+    """Particles with an interaction of short range.
 
     Arrays of a state have the particles (or their pairs) as their last axis; `state.position` is [d, n] m. A model
-    makes its own steps, since a good step hangs on the law: `begin` once, then `step` again and again, from one
-    *motion* to the next: `motion.time` s, `motion.state`, and what of the last step the next one needs.
+    makes its own steps, since a good step depends on the law: `begin` once, then `step` repeatedly, from one
+    *motion* to the next: `motion.time` s, `motion.state`, and the results of the last step that the next one
+    needs.
 
-    Who may meet whom is in a list, `Neighbours` or `Pairs`, which the steps keep fresh.
+    Near particles are in a list, `Neighbours` or `Pairs`, which the steps update.
     """
 
     @abstractmethod
     def allocate(self, state: Any, skin: float, slack: float) -> Any:
-        """The list for `state`, on the host: it sees further than the model's reach by the share `skin` of it, and
-        has room for `slack` times what it holds now."""
+        """The neighbour list for a state, on the host.
+
+        **Arguments:** `state`; `skin`, the share by which the list extends beyond the model's reach; `slack`, its
+        capacity over the present need. **Returns:** the list.
+        """
 
     def positions(self, state: Any) -> Float[Array, "d n"]:
         """The positions of the particles of the list, m."""
@@ -34,7 +38,10 @@ class AbstractParticles(eqx.Module):
 
     @abstractmethod
     def begin(self, time: Scalar, state: Any, near: Any) -> Any:
-        """The motion that starts from `state` at `time` s."""
+        """The motion that starts from a state.
+
+        **Arguments:** `time`, s; `state`; `near`, the list. **Returns:** the motion.
+        """
 
     def memory(self, motion: Any) -> Any:
         """The part of a motion that belongs to the pairs of a list; nothing, unless pairs remember."""
@@ -45,12 +52,18 @@ class AbstractParticles(eqx.Module):
         return ()
 
     def with_memory(self, motion: Any, memory: Any) -> Any:
-        """The same motion with this memory."""
+        """The motion with another history of its pairs.
+
+        **Arguments:** `motion`; `memory`, the history. **Returns:** the motion.
+        """
         return motion
 
     @abstractmethod
     def step(self, motion: Any, near: Any, dt: Scalar) -> Any:
-        """The motion `dt` s later; `near` is the list of where it is before the step."""
+        """The motion one time step later.
+
+        **Arguments:** `motion`; `near`, the list at the start of the step; `dt`, s. **Returns:** the motion.
+        """
 
     @abstractmethod
     def stable_time_step(self, motion: Any) -> Scalar:
@@ -66,8 +79,11 @@ class AbstractParticles(eqx.Module):
 
 
 class AbstractEstimating(AbstractParticles):
-    """Particles whose motion is smooth enough for a step to tell its error."""
+    """Particles whose motion is smooth enough for an error estimate of a step."""
 
     @abstractmethod
     def attempt(self, motion: Any, near: Any, dt: Scalar) -> tuple[Any, Float[Array, " n"]]:
-        """The motion `dt` s later by a method that tells its error, and the relative error of each particle."""
+        """The motion one time step later by a method with an error estimate.
+
+        **Arguments:** as `step`. **Returns:** the motion, and the relative error of each particle.
+        """

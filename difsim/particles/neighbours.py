@@ -1,8 +1,9 @@
 """Neighbour lists of fixed capacity: allocated on the host, updated under jit, with their overflow as a value.
 
 Particles are sorted into cells as wide as the list's reach. A row of three cells is contiguous in that order, so
-the candidates of a particle are 3 (plane) or 9 (space) ranges. Cells outside the grid are those of its border: two
-particles within reach of each other stay in neighbouring cells wherever they fly, only the capacity may not do.
+the candidates of a particle are 3 (plane) or 9 (space) ranges. Particles outside the grid belong to its border
+cells: two particles within reach of each other are always in neighbouring cells, but the capacity may become too
+small.
 """
 
 from dataclasses import replace
@@ -16,36 +17,38 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.typing import Scalar, as_float, number
 
-SLACK = 1.3  # capacity over what the first arrangement needs: grains that are compacted have more neighbours
-CHUNK = 4096  # particles whose candidates are looked at together: bounds the memory, and is past the overhead
+SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
+CHUNK = 4096  # particles whose candidates are tested together: bounds the memory, with little overhead
 
 
 class Neighbours(eqx.Module):
-    """For each particle the others within `cutoff` + `skin` of it; itself where a row has room left.
+    """The other particles within `cutoff` + `skin` of each particle, padded with the particle itself.
 
-    A pair of a particle with itself has no distance, so in sums of what vanishes with it (kernel gradients,
-    differences) such entries need no mask. b is in the row of a where a is in that of b, unless `overflow` is set.
-    Valid while no particle has moved further than half the skin.
+    A pair of a particle with itself has distance 0, so sums of terms that vanish with the distance (kernel
+    gradients, differences) need no mask. b is in the row of a if a is in that of b, unless `overflow` is set. The
+    list is valid while no particle has moved further than half the skin.
 
     **Arguments:** by `Neighbours.allocate`.
     """
 
     index: Int[Array, "k n"]
-    rigid: Bool[Array, " n"]  # two of these are no neighbours: they belong to walls and tools
-    origin: Float[Array, "d n"]  # where the particles were when the list was made
-    longest: Int[Array, ""]  # row, of how many: no particle has more neighbours
-    overflow: Bool[Array, ""]  # a row has no room: pairs are missing
+    rigid: Bool[Array, " n"]  # of walls and tools: no neighbours of each other
+    origin: Float[Array, "d n"]  # positions when the list was built
+    longest: Int[Array, ""]  # largest number of neighbours of a particle
+    overflow: Bool[Array, ""]  # true if a row is full and pairs are missing
     cutoff: Scalar = number()
     skin: Scalar = number()
-    corner: Float[Array, " d"] = number()  # of the first cell
+    corner: Float[Array, " d"] = number()  # corner of the first cell
     cells: tuple[int, ...] = eqx.field(static=True)
 
     @classmethod
     def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
-        """A list with room for `slack` times the neighbours that the particles have now. On the host.
+        """On the host: a list with a capacity of `slack` times the present neighbours of the particles.
 
-        **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: what
-        is looked at beyond it, so that the list lasts; `rigid` [n]: particles that do not meet each other.
+        **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: an
+        extra distance, so that the list stays valid for longer; `slack`; `rigid` [n]: particles that do not
+        interact with each other.
+        **Returns:** the list.
         **Raises:** ValueError for positions that are not finite or not [2 or 3, n], for cutoff ≤ 0, skin < 0 or
         slack < 1.
         """
@@ -62,7 +65,7 @@ class Neighbours(eqx.Module):
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
-        x = as_float(position)  # in its own precision, as `made` will find it
+        x = as_float(position)  # in its own precision, as in `made`
         empty = cls(
             jnp.zeros((1, x.shape[1]), jnp.int32),
             rigid,
@@ -79,16 +82,16 @@ class Neighbours(eqx.Module):
         return eqx.filter_jit(Neighbours.made)(sized, x)
 
     def is_stale(self, position: Float[Array, "d n"]) -> Bool[Array, ""]:
-        """Whether a particle has moved further than half the skin: two of them may then touch unlisted."""
+        """True if a particle has moved further than half the skin: a new neighbour may then be missing."""
         moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=0))
         return ~(moved <= (0.5 * self.skin) ** 2)  # true of NaN
 
     def updated(self, position: Float[Array, "d n"]) -> "Neighbours":
-        """The list for `position`, made again only where it is stale. Under jit; look at `overflow`."""
+        """The list for `position`, rebuilt only if it is stale, also under jit; check `overflow`."""
         return jax.lax.cond(self.is_stale(position), lambda: self.made(position), lambda: self)
 
     def made(self, position: Float[Array, "d n"]) -> "Neighbours":
-        """The list made again. Its overflow stays once it is set."""
+        """The list, rebuilt; its overflow stays once it is set."""
         position = jax.lax.stop_gradient(position)
         index, length = _rows(self, position)
         overflow = self.overflow | jnp.any(length > self.index.shape[0])
@@ -97,15 +100,15 @@ class Neighbours(eqx.Module):
 
 
 def _ranges(of: Neighbours, position: Float[Array, "d n"]):
-    """Particles in the order of their cells, and a function of one particle: ends of its ranges [3^(d-1)]."""
+    """Particles in the order of their cells, and a function of one particle: the ends of its ranges [3^(d-1)]."""
     cells = np.asarray(of.cells, np.int32)
-    strides = np.cumprod((1, *of.cells[:0:-1]))[::-1].astype(np.int32)  # the last axis runs fastest
+    strides = np.cumprod((1, *of.cells[:0:-1]))[::-1].astype(np.int32)  # the last axis varies fastest
     position = position.T
     own = jnp.floor((position - of.corner[None]) / (of.cutoff + of.skin))
     own = jnp.clip(own, 0, (cells - 1)[None]).astype(jnp.int32)
     flat = jnp.sum(own * strides[None], axis=1)
     order = jnp.argsort(flat).astype(jnp.int32)
-    # Where each cell begins in that order, and the end of the last.
+    # The start of each cell in that order, and the end of the last.
     first = jnp.searchsorted(flat[order], jnp.arange(np.prod(cells) + 1), method="sort").astype(jnp.int32)
     around = np.array([(*o, 0) for o in product((-1, 0, 1), repeat=len(cells) - 1)], dtype=np.int32)
 
@@ -121,7 +124,7 @@ def _ranges(of: Neighbours, position: Float[Array, "d n"]):
 
 
 def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "n k"], Int[Array, " n"]]:
-    """The row of each particle, and how many neighbours it has."""
+    """The row of each particle, and the number of its neighbours."""
     order, ends = _ranges(of, position)
     room, reach, n = of.index.shape[0], of.cutoff + of.skin, position.shape[1]
     everyone, position = jnp.arange(n, dtype=jnp.int32), position.T
@@ -132,7 +135,7 @@ def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "n 
         i, begin, end = own
 
         def look(rank, found):
-            # One candidate of each range. What is none, or beyond the room, goes to a column that is cut.
+            # One candidate of each range. Others, or those beyond the capacity, go to a column that is cut off.
             for first, last in zip(begin, end, strict=True):
                 place = first + rank
                 candidate = order[jnp.minimum(place, n - 1)]
@@ -152,5 +155,5 @@ def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "n 
 
 @eqx.filter_jit
 def _longest(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, ""]:
-    """How many neighbours the particle has that has most."""
+    """The largest number of neighbours of a particle."""
     return jnp.max(_rows(of, position)[1])

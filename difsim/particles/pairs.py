@@ -1,4 +1,4 @@
-"""Each two particles near each other once, in one flat list: half the work where pairs push back alike."""
+"""Near pairs of particles, each once, in one flat list: half the work for antisymmetric interactions."""
 
 import equinox as eqx
 import jax
@@ -13,34 +13,35 @@ from difsim.typing import Scalar, number, require, require_last
 class Pairs(eqx.Module):
     """Pairs of spheres whose gap is below `gap` + `skin`, each once, in the order of their first particle.
 
-    Room that is left is filled with pairs of particle 0 with itself. Valid as `Neighbours` is. Where radii differ
-    the list is as short as the gaps allow, not as long as the largest radius would make it.
+    The list is padded with pairs of particle 0 with itself, and valid as `Neighbours` is. For unequal radii its
+    length depends on the gaps, not on the largest radius.
 
     The last m particles may be parts of bodies: parts of one body are no pair. They are compared with all others,
-    so that few of them may be much larger than the rest.
+    so a few of them may be much larger than the rest.
 
     **Arguments:** by `Pairs.allocate`.
     """
 
     first: Int[Array, " p"]
     second: Int[Array, " p"]
-    near: Neighbours  # of all but the parts of bodies
+    near: Neighbours  # all particles but the parts of bodies
     radius: Float[Array, " n"]
-    body: Int[Array, " m"]  # that each of the last m is a part of
-    origin: Float[Array, "3 m"]  # where these were when the list was made
+    body: Int[Array, " m"]  # body of each of the last m particles
+    origin: Float[Array, "3 m"]  # their positions when the list was built
     gap: Scalar = number()
     overflow: Bool[Array, ""]
 
     @classmethod
     def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
-        """A list with room for `slack` times the pairs that there are now, and for n at the least. On the host.
+        """On the host: a list with a capacity of `slack` times the present pairs, at least n.
 
-        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, up to which particles meet; `skin`, `slack`:
-        as `Neighbours.allocate`; `body` [m], numbers of the bodies that the last m particles are parts of.
+        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`:
+        as `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles. **Returns:** the
+        list.
         **Raises:** ValueError as there, or for a `radius` that is not [n] and a `body` of all n.
         """
         position, body = jnp.asarray(position), jnp.asarray(body, jnp.int32)
-        # A gather beyond the end takes the last entry and says nothing.
+        # A gather beyond the end returns the last entry without an error.
         require_last("Pairs: position", position, 3, np.size(radius))
         require(body.size < np.size(radius), f"Pairs: {body.size} parts leave no particle alone")
         alone = position.shape[1] - body.size
@@ -49,24 +50,24 @@ class Pairs(eqx.Module):
         none = jnp.zeros(1, jnp.int32)
         start = position[:, alone:]
         empty = cls(none, none, near, jnp.asarray(radius), body, start, gap, jnp.asarray(False))
-        # One for each particle at the least: those that are apart at first come together, and room costs little.
+        # At least one per particle: separate particles meet later, and spare capacity costs little.
         room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(room, jnp.int32),) * 2)
         return eqx.filter_jit(Pairs._filled)(sized, position)
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
-        """Whether a particle has moved further than half the skin: two of them may then touch unlisted."""
+        """True if a particle has moved further than half the skin: a new pair may then be missing."""
         alone, parts = self._apart(position)
         moved = jnp.max(jnp.sum((parts - self.origin) ** 2, axis=0), initial=0.0)
         return self.near.is_stale(alone) | ~(moved <= (0.5 * self.near.skin) ** 2)  # true of NaN
 
     def made(self, position: Float[Array, "3 n"]) -> "Pairs":
-        """The list made again. Its overflow stays once it is set."""
+        """The list, rebuilt; its overflow stays once it is set."""
         alone, parts = self._apart(jax.lax.stop_gradient(position))
         return eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.made(alone), parts))._filled(position)
 
     def _apart(self, position: Float[Array, "3 n"]):
-        """The positions of those that are no parts of bodies, and of the parts."""
+        """The positions of free particles, and of the parts of bodies."""
         alone = position.shape[1] - self.body.size
         return position[:, :alone], position[:, alone:]
 
@@ -79,7 +80,10 @@ class Pairs(eqx.Module):
         return eqx.tree_at(lambda s: (s.first, s.second, s.overflow), self, (first, second, overflow))
 
     def carried(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
-        """Where each pair of this list stands in another, -1 where it is new there: for what pairs remember."""
+        """The index of each pair of this list in another one, -1 for a new pair, to remap the history of pairs.
+
+        **Arguments:** `first`, `second` [q], the pairs of the other list. **Returns:** indices [p].
+        """
         n = self.radius.shape[0]
         count = jnp.zeros(n, jnp.int32).at[first].add(first != second)
         end = jnp.cumsum(count)
@@ -95,7 +99,7 @@ class Pairs(eqx.Module):
 
 
 def _candidates(of: Pairs, position: Float[Array, "3 n"]):
-    """Who may be the first and the second of a pair, in the order of the first, and which of these to keep."""
+    """Candidates for the first and second particle of a pair, in the order of the first, and a mask of pairs."""
     index, n, m = of.near.index, position.shape[1], of.body.size
     everyone = jnp.arange(n, dtype=jnp.int32)
     alone, parts = everyone[: n - m], everyone[n - m :]
@@ -107,7 +111,7 @@ def _candidates(of: Pairs, position: Float[Array, "3 n"]):
         return jnp.sum(offset**2, axis=0) < reach**2
 
     def slot(who):
-        # i keeps j where i < j, or where j < i if the two are both odd or both even: shares out the pairs evenly.
+        # i keeps j if i < j, or if j < i and both are odd or both even, which distributes the pairs evenly.
         mine = jnp.where((who + alone) % 2 == 1, alone < who, alone > who)
         return mine & meets(alone, who)
 

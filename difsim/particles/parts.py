@@ -1,4 +1,4 @@
-"""Long arrays made part by part on a CPU, so that what a part needs stays in its nearest cache."""
+"""Long arrays computed in parts on a CPU, so that the data of a part fit into its nearest cache."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,16 +7,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-# Entries of a part. Not a power of two, whose arrays would all begin at the same line of that cache and push each
-# other out.
+# Entries per part. It is not a power of two, for which all arrays would begin at the same line of the cache and evict
+# each other.
 CHUNK = 504
 
 
 def by_parts(make: Callable[[Int[Array, ""]], Any], like: Any, size: int, count: Any) -> Any:
-    """Arrays as `like`, by their last axis: `make(begin)` of each of the first `count` parts, zero in the others.
+    """Arrays like `like`, from `make(begin)` for each of the first `count` parts, zero elsewhere.
 
-    **Arguments:** `make`: gives the same pytree with a last axis of `size`, from the entry `begin` on; `like`:
-    shapes. The last part overlaps the one before.
+    **Arguments:** `make`: returns the same pytree with a last axis of `size`, from the entry `begin` on; `like`:
+    shapes; `size`, entries per part; `count`, parts. **Returns:** the pytree; the last part overlaps the previous
+    one.
     """
     length = jax.tree.leaves(like)[0].shape[-1]
 

@@ -1,4 +1,4 @@
-"""Sums over pairs: what each particle gets from all of its neighbours."""
+"""Sums over pairs, the total effect of all neighbours on each particle."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,16 +16,16 @@ from difsim.particles.transposed import changing, differentiable, opened
 def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: Neighbours) -> Any:
     """Σ_b interaction(a, b) of every particle a with its neighbours b.
 
-    One neighbour of each particle is taken at a time, so that what is computed are long arrays without gaps, and
-    nothing of the size of all pairs is ever kept. The list tells of each pair twice, so the transpose of such a
-    sum is one again: derivatives of any order are sums over neighbours as well, and scatter nothing.
+    One neighbour of each particle is taken at a time, so that the arrays are long and contiguous, and nothing of
+    the size of all pairs is stored. The list contains each pair twice, so the transpose of such a sum is a sum of
+    the same kind: derivatives of any order are sums over neighbours as well, without a scatter.
 
-    **Arguments:** `interaction` of two particles: floats, which are zero for a particle with itself whatever it
-    is; numbers that it closes over may be differentiated, and should be few: reverse mode makes their derivatives
-    for each particle; `samples`: a pytree of arrays whose last axis are the particles, fastest where it is the
-    only one; `neighbours`: theirs.
-    **Returns:** what `interaction` does, with a last axis of n.
-    **Raises:** ValueError for an interaction that is not of floats.
+    **Arguments:** `interaction` of two particles: floats, which must be zero for any particle with itself; numbers
+    that it closes over may be differentiated, and should be few: reverse mode computes their derivatives for each
+    particle; `samples`: a pytree of arrays whose last axis are the particles, fastest if it is their only axis;
+    `neighbours`.
+    **Returns:** the results of `interaction`, with a last axis of n.
+    **Raises:** ValueError for an interaction that does not return floats.
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
     numbers, of_pair = opened(interaction, one, one)
@@ -43,13 +43,13 @@ def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index
 
 
 def _push(one, at, along):
-    """How the sums change with what moves: the sums of how each neighbour's part does."""
+    """The forward derivative of the sums: sums of the derivatives of each neighbour's term."""
     moving, still, *row = at
     return _sums(changing(one), *zip(moving, still, along, strict=True), *row)
 
 
 def _pull(one, at, cotangent):
-    """The transpose of `_push`, Σ_b [∂f(a, b)/∂a]ᵀ s_a* + [∂f(b, a)/∂a]ᵀ s_b*; by the numbers the first alone."""
+    """The transpose of `_push`, Σ_b [∂f(a, b)/∂a]ᵀ s_a* + [∂f(b, a)/∂a]ᵀ s_b*; by the numbers only the first term."""
     (numbers, moving), (constants, still), *row = at
 
     def cause(numbers, a, b):
@@ -67,7 +67,7 @@ def _pull(one, at, cotangent):
 
 
 def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
-    """Σ_b pair(a, b): on a CPU part by part, elsewhere of all particles together."""
+    """Σ_b pair(a, b): in parts on a CPU, all particles together elsewhere."""
     each = jax.vmap(pair, in_axes=-1, out_axes=-1)
     like, n = jax.eval_shape(each, samples, samples), index.shape[1]
 
@@ -81,7 +81,7 @@ def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> An
                 return jax.tree.map(jnp.add, total, each(own, near))
 
             none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
-            # Past the longest row there is only room: a quarter of the list. One that overflows is longer.
+            # Beyond the longest row there is only padding, a quarter of the list. A list that overflows is longer.
             end = jnp.minimum(longest, index.shape[0])
             return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
 

@@ -1,6 +1,6 @@
-"""Functions whose derivatives are given in both modes, and linear maps whose transposes are given.
+"""Functions with given derivatives in both modes, and linear maps with given transposes.
 
-What JAX has of this goes one way only: a `custom_vjp` has no forward derivatives, and a
+JAX supports only one mode at a time: a `custom_vjp` has no forward derivatives, and a
 `jax.custom_derivatives.linear_call` no `vmap`. So `linear` is a primitive of its own, with the rules below.
 """
 
@@ -17,9 +17,10 @@ from jax.interpreters import ad, batching, mlir
 
 
 def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
-    """The arrays that `f` closes over, and `f` as a function of these and of its own arguments, which are `like`.
+    """The arrays that `f` closes over, and `f` as a function of these and of its own arguments.
 
-    **Raises:** ValueError where `f` gives anything but floats.
+    **Arguments:** `f`; `like`, its arguments. **Returns:** the arrays and the function.
+    **Raises:** ValueError if `f` does not return floats.
     """
     numbers, law = eqx.partition(eqx.filter_closure_convert(f, *like), eqx.is_array)
 
@@ -33,8 +34,10 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
 
 
 def changing(f: Callable[..., Any]) -> Callable[..., Any]:
-    """How `f` changes, as a function of triples (what moves, what does not, how it moves), one for each argument;
-    the first two have None for each other, as those of `differentiable`."""
+    """The forward derivative of `f`, as a function of triples (moving, fixed, tangent), one per argument.
+
+    The first two have None for each other, as those of `differentiable`.
+    """
 
     def change(*given):
         moving, still, along = zip(*given, strict=True)
@@ -44,11 +47,12 @@ def changing(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any) -> Any:
-    """`run(given, *fixed)`, whose derivative by `given` is `push` and that derivative's transpose `pull`.
+    """The value `run(given, *fixed)` with a given derivative by `given`.
 
-    **Arguments:** `run`: a function that closes over no traced array; `push(at, tangent)`, `pull(at, cotangent)`:
-    as those of `linear`, with at = (moving, still, *fixed): what of `given` is differentiated and what not, each
-    with None for the other.
+    **Arguments:** `run`: a function that closes over no traced array; `push(at, tangent)`, the derivative, and
+    `pull(at, cotangent)`, its transpose, as those of `linear`, with at = (moving, still, *fixed): the
+    differentiated and the other parts of `given`, each with None for the other; `given`; `fixed`. **Returns:** the
+    value.
     """
 
     @jax.custom_jvp
@@ -65,11 +69,11 @@ def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any)
 
 
 def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at: Any, tangent: Any) -> Any:
-    """`push(at, tangent)`, linear in `tangent`, with `pull(at, cotangent)` as its transpose in reverse mode.
+    """The map `push(at, tangent)`, linear in `tangent`, with a given transpose in reverse mode.
 
-    **Arguments:** `push`, `pull`: functions of pytrees that close over no traced array; `at`, `tangent`: pytrees
-    of arrays. **Returns:** what `push` does. Derivatives by `at` are those of `push` as JAX makes them. Call it
-    under `jit`: by itself each call is compiled anew.
+    **Arguments:** `push`, and `pull(at, cotangent)`, its transpose: functions of pytrees that close over no traced
+    array; `at`, `tangent`: pytrees of arrays. **Returns:** the result of `push`, whose derivatives by `at` are
+    JAX's. Call it under `jit`: otherwise each call is compiled again.
     """
     at, of_at = jax.tree.flatten(at)
     tangent, of_tangent = jax.tree.flatten(tangent)
@@ -124,7 +128,7 @@ def _transpose(cotangents, *args, push, pull, count):
 
 def _batch(args, axes, *, push, pull, count):
     size = next(x.shape[i] for x, i in zip(args, axes, strict=True) if i is not None)
-    # A tangent that all members share becomes one of each: JAX's transpose of that sums theirs.
+    # A shared tangent is repeated for each member: JAX's transpose of that sums the cotangents.
     tangents = [batching.bdim_at_front(x, i, size) for x, i in zip(args[count:], axes[count:], strict=True)]
     inside = list(axes[:count]), 0
     push, pull = (jax.vmap(f, in_axes=inside) for f in (push, pull))

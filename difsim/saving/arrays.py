@@ -1,12 +1,12 @@
-"""Arrays in one file, with a header of plain data. Nothing that is read is executed.
+"""Arrays in one file, with a header of plain data; reading a file executes nothing.
 
     difsim arrays 1                                     the format and its version, a line
     {"kind": ..., "mark": ..., "arrays": [...]}         JSON, a line; of each array name, dtype, shape, weak
     ...                                                 the arrays in this order, little-endian, in C order
-    ...                                                 SHA-256 of all that goes before, 32 bytes
+    ...                                                 SHA-256 of all that precedes, 32 bytes
 
-`kind` says what the file is, `mark` what it was made of. The structure of what is read comes from the caller,
-never from the file. All sizes are checked against the file's own before memory is taken.
+`kind` names the type of the file, and `mark` is the hash of its inputs. The caller gives the structure of what is
+read, never the file. All sizes are compared with that of the file before memory is allocated.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ from difsim.saving.whole import save_whole
 
 MAGIC, VERSION = b"difsim arrays ", b"1"
 SUM = 32  # bytes of the checksum
-HEADER = 2**20  # bytes of a header at the most
-LARGEST = 2**31  # bytes of a table at the most, and of what may have grown
-GROWN = 1000, 10  # times the template: what may have grown below LARGEST at the most, and what above
+HEADER = 2**20  # bytes of a header at most
+LARGEST = 2**31  # bytes of a table at most, and of arrays that may have grown
+GROWN = 1000, 10  # largest growth relative to the template, for sizes below LARGEST and above it
 DTYPES = {
     np.dtype(kind).newbyteorder("<").str: np.dtype(kind)
     for kind in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
@@ -38,7 +38,7 @@ REMEDY = "remove it, and what it held is computed again"
 
 
 class _Entry(NamedTuple):
-    """What the header says of one array; `weak` as of JAX's weakly typed numbers."""
+    """One array in the header; `weak` marks JAX's weakly typed numbers."""
 
     name: str
     dtype: np.dtype
@@ -51,8 +51,10 @@ class _Entry(NamedTuple):
 
 
 def write_table(path: str | PathLike, kind: str, mark: str, table: Mapping[str, Any]) -> None:
-    """Write arrays by name, whole or not at all.
+    """Write arrays by name, as a complete file or not at all.
 
+    **Arguments:** `path`; `kind`, type of the file; `mark`, hash of its inputs; `table`, arrays of numbers by
+    name.
     **Raises:** ValueError for arrays that are not of numbers, and for more than 2 GiB.
     """
     sizes = {name: np.asarray(value).nbytes for name, value in table.items()}
@@ -94,18 +96,20 @@ def read_table(
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The mark and the arrays that `write_table` wrote.
 
-    **Arguments:** `kind`, `mark`: what the file must be, and must be made of (None: of anything); `names`: of the
-    arrays, all of them (None: any); `remedy`: the end of what an error says.
-    **Raises:** ValueError for anything else at `path`, with what is wrong and the remedy; FileNotFoundError.
+    **Arguments:** `path`; `kind` that the file must have; `mark` that it must have (None: any); `names`, all that
+    it must contain (None: any); `remedy`, the advice at the end of an error message.
+    **Returns:** the mark, and the arrays by name.
+    **Raises:** ValueError for anything else at `path`; FileNotFoundError.
     """
     mark, found = _read(path, kind, mark, _named(names), remedy)
     return mark, {name: array for name, (array, _) in found.items()}
 
 
 def write_arrays(path: str | PathLike, kind: str, mark: str, tree: Any) -> None:
-    """Write the arrays of a pytree, whole or not at all.
+    """Write the arrays of a pytree, as a complete file or not at all.
 
-    **Raises:** ValueError for arrays that are not of numbers.
+    **Arguments:** `tree`, the pytree; the others as `write_table`. **Raises:** ValueError for arrays not of
+    numbers.
     """
     _write(path, kind, mark, {str(i): leaf for i, leaf in enumerate(jax.tree.leaves(tree))})
 
@@ -115,10 +119,11 @@ def read_arrays(
 ) -> Any:
     """Read what `write_arrays` wrote, in the structure of `like`.
 
-    **Arguments:** `like`: a pytree of arrays, NumPy's or JAX's (as such they come back), or of
-    `jax.ShapeDtypeStruct`; `grown`: whether arrays may be longer or shorter than those of `like` along one axis,
-    as lists are that were given more room; the others as `read_table`.
-    **Raises:** ValueError as `read_table`, also for another number of arrays, other dtypes and other shapes.
+    **Arguments:** `like`, a pytree of NumPy or JAX arrays, whose kind is kept, or of `jax.ShapeDtypeStruct`;
+    `grown`, true if arrays may be longer or shorter than those of `like` along one axis, as re-allocated neighbour
+    lists are; the others as `read_table`.
+    **Returns:** the pytree. **Raises:** ValueError as `read_table`, and for another number, dtype or shape of
+    arrays.
     """
     paths, structure = jax.tree_util.tree_flatten_with_path(like)
     _, found = _read(path, kind, mark, _fitting(paths, grown), remedy)
@@ -130,19 +135,19 @@ def read_arrays(
 
 
 def _jax(array: np.ndarray, weak: bool) -> jax.Array:
-    """The array as JAX's; one that was weakly typed is so again, or a run that goes on would have other types."""
+    """The array as a JAX array, weakly typed if it was so; otherwise a resumed run would have other types."""
     if weak and jnp.full((), array.dtype.type().item()).dtype == array.dtype:
         return jnp.full(array.shape, array.dtype.type().item()).at[...].set(array)
     return jnp.asarray(array)
 
 
 def _named(names: tuple[str, ...] | None) -> Callable[[list[_Entry]], str | None]:
-    """What is wrong with entries of a file, if they shall have these names."""
+    """A function that says what is wrong with the entries of a file, which must have these names."""
 
     def wrong(entries: list[_Entry]) -> str | None:
         found = [entry.name for entry in entries]
         if names is not None and sorted(found) != sorted(names):
-            return f"the arrays {sorted(found)}, where {sorted(names)} are asked for"
+            return f"the arrays {sorted(found)}, where {sorted(names)} are expected"
         if sum(entry.size for entry in entries) > LARGEST:
             return f"more than {LARGEST} bytes"
         return None
@@ -151,11 +156,11 @@ def _named(names: tuple[str, ...] | None) -> Callable[[list[_Entry]], str | None
 
 
 def _fitting(paths: list, grown: bool) -> Callable[[list[_Entry]], str | None]:
-    """What is wrong with entries of a file, if they shall have the shapes and dtypes of a pytree's leaves."""
+    """A function that says what is wrong with the entries of a file, which must fit the leaves of a pytree."""
 
     def wrong(entries: list[_Entry]) -> str | None:
         if [entry.name for entry in entries] != [str(i) for i in range(len(paths))]:
-            return f"{len(entries)} arrays, where {len(paths)} are asked for"
+            return f"{len(entries)} arrays, where {len(paths)} are expected"
         room = 0
         for (path, leaf), entry in zip(paths, entries, strict=True):
             shape, dtype = tuple(leaf.shape), np.dtype(leaf.dtype)
@@ -165,10 +170,10 @@ def _fitting(paths: list, grown: bool) -> Callable[[list[_Entry]], str | None]:
                 name = jax.tree_util.keystr(path) or "an array"
                 return (
                     f"{name} of shape {list(entry.shape)} and {entry.dtype}, where {list(shape)} and {dtype} are "
-                    "asked for"
+                    "expected"
                 )
         if grown and sum(entry.size for entry in entries) > max(min(GROWN[0] * room, LARGEST), GROWN[1] * room):
-            return f"many times more than the {room} bytes that are asked for"
+            return f"many times more than the {room} bytes that are expected"
         return None
 
     return wrong
@@ -177,13 +182,12 @@ def _fitting(paths: list, grown: bool) -> Callable[[list[_Entry]], str | None]:
 def _read(
     path: str | PathLike, kind: str, mark: str | None, wrong: Callable[[list[_Entry]], str | None], remedy: str
 ) -> tuple[str, dict[str, tuple[np.ndarray, bool]]]:
-    """The mark, arrays by name, and whether they were weakly typed; `wrong` says why entries are not what is
-    asked for."""
+    """The mark, and each array by name with its weak flag; `wrong` says why entries are refused."""
 
     def refused(why: str) -> ValueError:
         return ValueError(f"{path} {why}: {remedy}")
 
-    mode = os.stat(path).st_mode  # before it is opened: a pipe would wait for ever
+    mode = os.stat(path).st_mode  # before opening the file: opening a pipe would block
     if not stat.S_ISREG(mode):
         raise refused("is a folder, not a file" if stat.S_ISDIR(mode) else "is no regular file")
     with open(path, "rb") as file:
@@ -223,7 +227,10 @@ def _read(
 
 
 def _header(line: bytes) -> dict[str, Any]:
-    """**Raises:** ValueError, KeyError, TypeError or RecursionError for a line that is no header."""
+    """The header of a file.
+
+    **Raises:** ValueError, KeyError, TypeError or RecursionError for a line that is no header.
+    """
     if not line.endswith(b"\n"):
         raise ValueError("it has no end")
     header = json.loads(line)

@@ -1,4 +1,4 @@
-"""Hashes of what results are made of, which name their files and tell a file of other inputs apart."""
+"""Hashes of the inputs of a result, which name its file and detect a file made from other inputs."""
 
 import dataclasses
 import enum
@@ -14,14 +14,13 @@ PLAIN = "biufc"  # kinds of dtypes: booleans, integers, floating and complex num
 
 
 def digest(made_of: Any) -> str:
-    """A hash of all that something slow to make is made of: numbers, arrays, text, and Modules of such.
+    """A hash of all inputs of a slow computation: numbers, arrays, text, and Modules of such.
 
-    It holds all values, static ones too, by their place, with dtypes and shapes. Names of fields do not count,
-    nor do those of classes, so that both may be renamed and files of earlier runs are still found. A class that
-    is one of several kinds (it has an abstract base) is told from the others by its attribute `tag`, which must
-    stay, or by its name if it has none.
+    It covers all values, static ones too, by their place, with dtypes and shapes. Names of fields and classes do
+    not count, so both may be renamed and files of earlier runs are still found. A class with an abstract base is
+    identified by its attribute `tag`, which must never change, or by its name if it has none.
 
-    **Raises:** ValueError for what has no lasting hash, such as a function.
+    **Raises:** ValueError for an input that has no reproducible hash, such as a function.
     """
     said = hashlib.sha256()
     for part in _parts(made_of):
@@ -72,4 +71,4 @@ def _tag(kind: type) -> str:
     if isinstance(own, str):
         return own
     modules = [base for base in kind.__mro__ if issubclass(base, eqx.Module)]
-    return kind.__name__ if len(modules) > 2 else ""  # itself and eqx.Module: there is no other of its kind
+    return kind.__name__ if len(modules) > 2 else ""  # 2: itself and eqx.Module, without an abstract base

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all. On the host."""
+"""On the host: files that are complete or absent."""
 
 import os
 from collections.abc import Callable
@@ -7,9 +7,10 @@ from typing import Any, BinaryIO
 
 
 def save_whole(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """What `write(file)` writes, at `path`, whose folder is made if need be.
+    """Write a file and move it to `path`, so that a killed run leaves the old file or the new one.
 
-    It is written beside and moved: a run that is killed while it writes leaves the file that was there before.
+    **Arguments:** `path`, whose folder is made if needed; `write`, a function that writes to the open file.
+    **Raises:** whatever `write` raises; the unfinished file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")  # two processes may make the same file

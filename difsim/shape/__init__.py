@@ -1,17 +1,15 @@
-"""Solids by signed distance: negative inside, positive outside."""
+"""Solids given by their signed distance: negative inside, positive outside."""
 
 from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
-from difsim.shape.noise import AbstractAmplitude, Constant, Patch, Rough
+from difsim.shape.noise import Patch, Rough
 from difsim.shape.sdf import AbstractSDF, Box, Cylinder, Offset, Outside, Plane, Posed, Prism, Sphere, Union
 from difsim.shape.window import Window
 
 __all__ = [
-    "AbstractAmplitude",
     "AbstractSDF",
     "Box",
-    "Constant",
     "Cylinder",
     "Ellipsoid",
     "GridSDF",

@@ -1,6 +1,6 @@
 """On the host: comet 67P, as an analogue from published numbers and as the real SHAP5 surface.
 
-Both are in the comet-fixed Cheops frame, m, the comet's rotation about z. A third way is a user's own file, by
+Both are in the comet-fixed Cheops frame, m, with the comet's rotation about z. For other bodies load a file with
 `difsim.mesh.load`.
 """
 
@@ -27,7 +27,7 @@ CENTROID_67P = (12.7, -28.8, 4.1)  # m, of SHAP5 at uniform density, from the or
 
 
 class _Blend(AbstractSDF):
-    """Solids united with rounded joints: -w log Σ exp(-dᵢ/w), not above the least distance."""
+    """Solids united with rounded joints: -w log Σ exp(-dᵢ/w), at most the smallest distance."""
 
     tag = "blend"
     solids: tuple[AbstractSDF, ...]
@@ -42,16 +42,16 @@ def comet_67p(spacing: float = 150.0) -> TriMesh:
     """An analogue of comet 67P from published numbers alone: two ellipsoids and a neck, blended.
 
     The ellipsoids have the inertia of the lobes of SHAP5 (full axes 4.20 x 3.24 x 1.95 and 2.74 x 2.25 x 1.85 km),
-    shrunk by 3.5 %, which their overlap and the neck make up for; the neck is the largest ellipsoid that fits
-    into the real one. The joints are rounded over 100 m. Volume and centroid are then set to those of SHAP5.
+    shrunk by 3.5 % to compensate for their overlap and the neck; the neck is the largest ellipsoid that fits into
+    the real one. The joints are rounded over 100 m. Volume and centroid are then set to those of SHAP5.
 
-    Its errors against SHAP5: the surfaces are 100 m rms apart, 340 m at most; they share 84 % of the volume of
-    their union; the sides of the box are 0.28 to 0.33 km short of 5.03 x 3.70 x 3.27 km; the principal moments
-    of inertia 4 to 6 % low. Gravity at uniform density: 1.2 % rms and 5 % at most between 2.9 and 5 km from the
-    centre, 6 % rms and 15 % at most 500 m above the surface, 13 % rms and 27 % at most on it, 2.2 % at
-    Philae's first touchdown. Nothing of the real relief is in it: use it for flight, not for landing sites.
+    Errors against SHAP5: the surfaces are 100 m rms apart, 340 m at most; they share 84 % of the volume of their
+    union; the sides of the box are 0.28 to 0.33 km short of 5.03 x 3.70 x 3.27 km; the principal moments of
+    inertia are 4 to 6 % low. Gravity at uniform density: 1.2 % rms and 5 % at most between 2.9 and 5 km from the
+    centre, 6 % rms and 15 % at most 500 m above the surface, 13 % rms and 27 % at most on it, 2.2 % at Philae's
+    first touchdown. It has no real relief: use it for flight, not for landing sites.
 
-    **Arguments:** `spacing`, m: the length of an edge, about (150 m: some 5 000 faces, 100 m: 11 000).
+    **Arguments:** `spacing`, m: the approximate length of an edge (150 m: some 5 000 faces, 100 m: 11 000).
     **Raises:** `ValueError` for a spacing that is not between 20 and 300 m.
     **Source:** computed from the shape model of Jorda et al., Icarus 277 (2016) 257-278.
     """
@@ -89,7 +89,7 @@ def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: flo
     faces = (faces if outward else faces[:, ::-1]).astype(np.int64)
     near = igl.adjacency_matrix(faces).astype(float)
     near = near.multiply(1 / near.sum(axis=1)).tocsr()
-    # The cubes' corners leave slivers: towards the mean of the neighbours, and back to the surface.
+    # The cubes' corners give thin triangles: move vertices to the mean of their neighbours, then back to the surface.
     for _ in range(10):
         vertices = (vertices + near @ vertices) / 2
         distance, gradient = (np.asarray(a, float) for a in value(jnp.asarray(vertices)))
@@ -99,7 +99,7 @@ def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: flo
 
 @dataclass(frozen=True)
 class Download:
-    """A public file: where it is, the hash of its bytes, its place under the folder of data."""
+    """A public file: its address, the hash of its bytes, its path under the folder of data."""
 
     url: str
     sha256: str
@@ -128,11 +128,10 @@ _SPC_OFFSET = np.array([-2.9655, 1.2162, -16.9312])  # m
 def shap5() -> TriMesh:
     """The shape of comet 67P from the OSIRIS images: SHAP5 in its reduction to 48 420 vertices, 96 834 faces.
 
-    The file (1.8 MB) is downloaded once, checked by its hash, and kept in the folder that the environment
-    variable DIFSIM_DATA names, or else in the user's cache folder; where it is already there nothing is loaded.
+    The file (1.8 MB) is downloaded once, checked by its hash, and kept in the folder that the environment variable
+    DIFSIM_DATA names, or else in the user's cache folder.
 
-    **Raises:** `ConnectionError` when it is not there and cannot be downloaded; `ValueError` when what comes has
-    another hash.
+    **Raises:** `ConnectionError` if it is not there and cannot be downloaded; `ValueError` for a wrong hash.
     **Source:** Jorda et al., Icarus 277 (2016) 257-278, RO-C-MULTI-5-67P-SHAPE-V2.0:CG_SPC_SHAP5_001M_CART;
     reduced and published by the Cosmonium project.
     """
@@ -141,7 +140,7 @@ def shap5() -> TriMesh:
 
 
 def fetch(download: Download) -> Path:
-    """The path of a public file, after downloading it if need be; raises as `shap5`."""
+    """The path of a public file, which is downloaded if needed. **Raises:** as `shap5`."""
     folder = Path(os.environ.get("DIFSIM_DATA") or pooch.os_cache("difsim"))
     path = folder / download.place
     try:

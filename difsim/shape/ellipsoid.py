@@ -1,4 +1,4 @@
-"""The true distance to an ellipsoid, by its nearest point."""
+"""The exact distance to an ellipsoid, by its closest point."""
 
 import jax
 import jax.numpy as jnp
@@ -9,17 +9,17 @@ from difsim.typing import Scalar, Vec3, number, require
 
 
 class Ellipsoid(AbstractSDF):
-    """An ellipsoid centred in the origin, its semi-axes a along x, y, z (`Posed` puts it elsewhere).
+    """An ellipsoid centred in the origin with semi-axes a along x, y, z (`Posed` moves and turns it).
 
-    The nearest surface point of x is yᵢ = aᵢ² xᵢ/(aᵢ² + t), with t > -min aᵢ² the root of
-    Σ (aᵢ xᵢ/(aᵢ² + t))² = 1. Then d = t |x/(a² + t)|, exact outside and inside. Deep inside, on the mid-plane of
-    the shortest axis, two points are nearest and the normal is that of one.
+    The closest surface point of x is yᵢ = aᵢ² xᵢ/(aᵢ² + t), with t > -min aᵢ² the root of Σ (aᵢ xᵢ/(aᵢ² + t))² =
+    1. Then d = t |x/(a² + t)|, exact outside and inside. Deep inside, on the mid-plane of the shortest axis, two
+    points are equally close, and the normal is that of one.
 
     Error of the distance: some 1e-15 of the largest semi-axis in float64, 3e-7 in float32.
 
     **Arguments:** `semi_axes` [3], m, positive. **Raises:** `ValueError` otherwise.
     **Source:** Eberly, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid (2013), for the
-    equation and its bracket; Newton's method is on 1/√Σ here, which is almost straight in t.
+    equation and its bracket; Newton's method is applied to 1/√Σ here, which is almost linear in t.
     """
 
     tag = "ellipsoid"
@@ -29,7 +29,7 @@ class Ellipsoid(AbstractSDF):
         require(self.semi_axes > 0, f"Ellipsoid: semi_axes = {self.semi_axes} m must be positive.")
 
     def distance(self, x: Vec3) -> Scalar:
-        # In units of the longest: squares in float32 stay in range.
+        # In units of the longest semi-axis, so that squares stay in the range of float32.
         size = jnp.max(self.semi_axes)
         return size * _distance(self.semi_axes / size, x / size)
 
@@ -42,7 +42,7 @@ def _distance(a: Vec3, x: Vec3) -> Scalar:
 
 @_distance.defjvp
 def _(primals, tangents):
-    """∂d/∂x = n̂, ∂d/∂aᵢ = -n̂ᵢ pᵢ: without the derivative of the root, which has none at the centre."""
+    """∂d/∂x = n̂, ∂d/∂aᵢ = -n̂ᵢ pᵢ: without the derivative of the root, which does not exist at the centre."""
     (a, x), (da, dx) = primals, tangents
     p, root = _nearest(a, x)
     normal = safe.unit(p / a)
@@ -50,17 +50,17 @@ def _(primals, tangents):
 
 
 def _nearest(a: Vec3, x: Vec3) -> tuple[Vec3, Scalar]:
-    """The nearest surface point y as pᵢ = yᵢ/aᵢ (a unit vector), and t."""
-    # In the mid-planes 0/0 would follow; the answer there is that for a point beside them.
+    """The closest surface point y as pᵢ = yᵢ/aᵢ (a unit vector), and t."""
+    # In the mid-planes 0/0 would follow: take a point just beside them.
     x = x + jnp.where(x == 0, _TINY, 0.0)
-    # In s = t + min a², so that nothing cancels near the mid-plane of the shortest axis.
+    # Solved for s = t + min a², which avoids cancellation near the mid-plane of the shortest axis.
     e = a**2 - jnp.min(a) ** 2
-    start = jnp.max(a * jnp.abs(x) - e)  # not beyond the root: Σ ≥ 1 by the largest term alone
+    start = jnp.max(a * jnp.abs(x) - e)  # below the root, since Σ ≥ 1 by the largest term alone
     held = jax.lax.stop_gradient((a, x, e))
     s = jax.lax.fori_loop(0, _STEPS, lambda _, s: _newton(s, *held), jax.lax.stop_gradient(start))
     s = _newton(s, a, x, e)  # carries the derivative of the root, for that of the normal
     p, root = a * x / (e + s), s - jnp.min(a) ** 2
-    # Where two points are nearest the normal jumps; its derivative, a difference of 1/_TINY, is left out.
+    # Where two points are equally close the normal jumps; its derivative there, of order 1/_TINY, is left out.
     two = s < 1e10 * _TINY
     return jnp.where(two, jax.lax.stop_gradient(p), p), jnp.where(two, jax.lax.stop_gradient(root), root)
 

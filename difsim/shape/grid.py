@@ -1,4 +1,4 @@
-"""Signed distances tabulated on a grid: of a mesh, or of any solid that is slow to ask."""
+"""Signed distances tabulated on a grid, for a mesh or any other solid whose distance is slow to compute."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,22 +16,22 @@ from difsim.shape.tables import kept
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
-_CHUNK = 2**17  # points at once: some 10 MB of work space
+_CHUNK = 2**17  # points per call: some 10 MB of work space
 _DEGREE = 2  # C1; a third degree is no more accurate, since creases of the mesh limit both, and costs more
 
 
 class GridSDF(AbstractSDF):
     """A solid within a box, its distance a C1 spline (quadratic, tensor product) of samples on a grid.
 
-    Inside the box d = s(x). Outside, with the nearest point c of the box,
+    Inside the box d = s(x). Outside, with the closest point c of the box,
 
         d = √(|x - c|² + s(c)²),
 
-    continuous, and never above the true distance: c sees the solid and x on opposite sides of a right angle, so
-    |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It falls short by s(c) at most. In
-    the box the error is that of the interpolation. Where the distance is smooth it falls as h³; along edges,
-    corners and the medial surface, where the true distance has creases, as h: there s may also exceed the true
-    distance. Comet 67P with 20 000 faces, within 50 m of the surface: 0.03 h rms, 0.1 h for 99 %, 0.2 h at most.
+    which is continuous and never above the true distance: at c the directions to x and into the box make an angle
+    of at least 90 degrees, so |x - y|² ≥ |x - c|² + |c - y|² for all y in the box. It is at most s(c) too small.
+    In the box the error is that of the interpolation. It falls as h³ where the distance is smooth, and as h along
+    edges, corners and the medial surface, where the true distance has creases and s may exceed it. Comet 67P with
+    20 000 faces, within 50 m of the surface: 0.03 h rms, 0.1 h for 99 %, 0.2 h at most.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh` or `from_sdf`.
     """
@@ -43,7 +43,7 @@ class GridSDF(AbstractSDF):
         lower, upper = self.spline.lower, self.spline.upper
         nearest = jnp.clip(x, lower, upper)
         inner = self.spline(nearest)
-        # |s| would fold the negative distances inside. By comparison with the bounds: compiled, x - nearest may be
+        # |s| would change the sign of distances inside. Compare with the bounds: compiled, x - nearest may be
         # a rounding error of x instead of 0.
         outside = jnp.any((x < lower) | (x > upper))
         return jnp.where(outside, safe.norm(jnp.append(x - nearest, inner)), inner)
@@ -58,12 +58,13 @@ class GridSDF(AbstractSDF):
     ) -> "GridSDF":
         """Tabulate the distance to a mesh, which is exact at the nodes.
 
-        The sign is that of the angle-weighted pseudonormal at the nearest point (Baerentzen and Aanaes, IEEE
-        Trans. Vis. Comput. Graph. 11 (2005) 243). Some 16 µs a node for a mesh of 100 000 faces, on one core.
+        The sign is that of the angle-weighted pseudonormal at the closest point (Baerentzen and Aanaes, IEEE
+        Trans. Vis. Comput. Graph. 11 (2005) 243). The cost is some 16 µs per node for a mesh of 100 000 faces, on
+        one core.
 
-        **Arguments:** `spacing` h of the grid, m; `margin` of the grid around the mesh's box, m (4 h);
-        `max_nodes`, the bound on memory: a node takes some 40 bytes while the spline is made, 8 afterwards;
-        `cache`, a folder: the table is looked for there by a hash of all the above, and kept there.
+        **Arguments:** `mesh`; `spacing` h of the grid, m; `margin` of the grid around the mesh's box, m (4 h);
+        `max_nodes`, the bound on memory: some 40 bytes per node while the spline is made, 8 afterwards; `cache`, a
+        folder that keeps the table under a hash of its inputs (None: not kept). **Returns:** the solid.
         **Raises:** `ValueError` for a spacing or margin that is not positive, and for more than `max_nodes`.
         """
         low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
@@ -81,9 +82,11 @@ class GridSDF(AbstractSDF):
         margin: float | None = None,
         max_nodes: int = 2**24,
     ) -> "GridSDF":
-        """Tabulate another solid that lies within the box from `low` [3] to `high` [3], m; else as `from_mesh`.
+        """Tabulate another solid that lies within a box.
 
-        **Raises:** `ValueError` besides where the solid reaches out of the grid.
+        **Arguments:** `sdf`, the solid; `low`, `high` [3], m, corners of the box; the others as `from_mesh`.
+        **Returns:** the solid. **Raises:** `ValueError` as `from_mesh`, and for a solid that extends beyond the
+        grid.
         """
         distance = jax.jit(jax.vmap(sdf.distance))
         low, high = np.asarray(low, float), np.asarray(high, float)
@@ -102,7 +105,11 @@ def _tabulate(function: Callable, low, high, spacing: float, margin: float | Non
 def sampled(
     function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A function of points [N, 3] m at the nodes of a grid, and the first node [3] m; raises as above."""
+    """A function of points at the nodes of a grid.
+
+    **Arguments:** `function` of points [N,3], m; the others as `GridSDF.from_sdf`.
+    **Returns:** the samples, and the first node [3], m. **Raises:** ValueError as `GridSDF.from_mesh`.
+    """
     if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
     if max_nodes < 4096:

@@ -1,12 +1,12 @@
 """Rough surfaces: fractional Brownian noise added to a solid, with bounds on its height and its slope.
 
-Gradient noise: each point of a unit lattice has a random unit vector g; between them
+Each point of a unit lattice has a random unit vector g; the noise between them is
 
     n(p) = Σ_c w_c(p) g_c·(p - c) / (√3/2)    over the 8 corners c of the cell,
 
 with products w of the quintic step 6t⁵ - 15t⁴ + 10t³, which make n twice continuously differentiable. |n| ≤ 1 and
-|∇n| ≤ 3.225 hold for every choice of the vectors (the second by maximising Σ_c |(∇w_c·u)(p - c) + w_c u| over p
-and unit vectors u: 2.7923 in the middle of a cell). Both are rarely met: the rms of n is 0.22, of |∇n| 1.0.
+|∇n| ≤ 3.225 hold for every choice of the vectors (the second by maximising Σ_c |(∇w_c·u)(p - c) + w_c u| over p and
+unit vectors u: 2.7923 in the middle of a cell). Both are rarely reached: the rms of n is 0.22, of |∇n| 1.0.
 
 K. Perlin, Improving noise, ACM Trans. Graph. 21 (2002) 681; M. Jarzynski and M. Olano, Hash functions for GPU
 rendering, J. Comput. Graph. Tech. 9(3) (2020) 20 (pcg3d, the hash of lattice points).
@@ -57,7 +57,7 @@ class Constant(AbstractAmplitude):
 
 
 class Patch(AbstractAmplitude):
-    """One amplitude around a place, another far from it: a smooth patch in rough ground or the reverse.
+    """An amplitude that changes around a place: a smooth patch in rough ground, or a rough one in smooth ground.
 
     outside + (inside - outside) exp(-|x - c|²/(2 r²)).
 
@@ -91,23 +91,23 @@ def _as_amplitude(value: object) -> AbstractAmplitude:
 
 
 class Rough(AbstractSDF):
-    """A solid with a rough surface: where d₀ is its distance, the new surface is d₀(x) = A(x) h(x).
+    """A solid with a rough surface, the points where its smooth distance d₀(x) equals the height A(x) h(x).
 
-    h(x) = Σᵢ gⁱ n(ℓⁱ x/λ) / Σᵢ gⁱ over the octaves, |h| ≤ 1, so that f moves by A at most; the rms of h is some
-    0.13 (4 octaves). The lattice of each octave is turned and shifted, so that they do not line up.
+    h(x) = Σᵢ gⁱ n(ℓⁱ x/λ) / Σᵢ gⁱ over the octaves, |h| ≤ 1, so that the surface moves by A at most; the rms of h
+    is some 0.13 (4 octaves). The lattice of each octave is turned and shifted to prevent alignment.
 
-    f = d₀ - A h is no distance: where the noise is steep, |f| is larger than the true distance, and whatever
-    marches by it tunnels. `distance` is f/(1 + L) with L = `gradient_bound()`, a bound of |∇(A h)|, given
-    |∇d₀| ≤ 1: then |distance| is never above the true distance, inside and outside, and zero on the same
-    surface. As the depth of a contact it is smaller than the true one, by 1/(1 + L) where the ground is level,
-    so the contact is softer by as much: keep L small against 1 at the size of the foot, or count it into the
-    stiffness. `normal` is that of f. Everything is C2 where d₀ is.
+    f = d₀ - A h is no distance: where the noise is steep, |f| exceeds the true distance, and methods that rely on
+    a distance miss the surface. `distance` is f/(1 + L) with L = `gradient_bound()`, a bound of |∇(A h)|, given
+    |∇d₀| ≤ 1. Then |distance| never exceeds the true distance, inside and outside, and is zero on the same
+    surface. As the depth of a contact it is too small by 1/(1 + L) on level ground, which softens the contact:
+    keep L small against 1 at the size of the foot, or include it in the stiffness. `normal` is that of f.
+    Everything is C2 where d₀ is.
 
-    **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ
-    of the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency),
-    `gain` g (of amplitude) from one octave to the next.
-    **Raises:** `ValueError` for octaves out of 1 to 32, a wavelength, lacunarity or gain that is not positive.
-    In float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
+    **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ of
+    the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency), `gain`
+    g (of amplitude) from one octave to the next.
+    **Raises:** `ValueError` for octaves out of 1 to 32, a wavelength, lacunarity or gain that is not positive. In
+    float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
     """
 
     tag = "rough"
@@ -126,12 +126,12 @@ class Rough(AbstractSDF):
             require(value > 0, f"Rough: {name} = {value} must be positive.")
 
     def height(self, x: Vec3) -> Scalar:
-        """A(x) h(x), m: how far the surface is moved outwards at `x` [3], m."""
+        """The outward displacement A(x) h(x) of the surface at `x` [3], m."""
         weights, frequencies = self._spectrum()
         turned = jnp.asarray(_TURNS[: self.octaves], x.dtype) @ x
         p = frequencies[:, None] * turned
         octave = jnp.arange(self.octaves, dtype=jnp.uint32)
-        # Far places of one endless lattice: seeds that follow each other must not be neighbours on it.
+        # Distant parts of one infinite lattice: consecutive seeds must not be neighbours on it.
         start = jax.vmap(lambda i: _hash(_hash(jnp.stack([self.seed, i, i]))))(octave)
         noise = jax.vmap(_noise)(p, start)
         return self.amplitude(x) * jnp.dot(weights, noise)
@@ -153,7 +153,7 @@ class Rough(AbstractSDF):
 
 
 def _turns(count: int) -> np.ndarray:
-    """[count, 3, 3] rotations, each that of the one before and 2 rad about (1, 1, 1) and 1 rad about z more."""
+    """Rotations [count, 3, 3], each the previous one followed by 2 rad about (1, 1, 1) and 1 rad about z."""
     c, s = np.cos(1.0), np.sin(1.0)
     about_z = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     cross = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) / np.sqrt(3)
@@ -167,7 +167,7 @@ _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 def _noise(p: Vec3, start: UInt32[Array, "3"]) -> Scalar:
     """Gradient noise in [-1, 1] at `p` in lattice units, from the lattice point `start`."""
-    # The noise is zero on its lattice: shifted within a cell, no place is zero in all octaves.
+    # The noise is zero on its lattice: random shifts within a cell prevent a common zero of all octaves.
     p = p + _unit_interval(_hash(start), p.dtype)
     cell = jnp.floor(p)
     f = p - cell
@@ -182,7 +182,7 @@ def _noise(p: Vec3, start: UInt32[Array, "3"]) -> Scalar:
 
 
 def _hash(v: UInt32[Array, "3"]) -> UInt32[Array, "3"]:
-    """Three random words of three integers (pcg3d)."""
+    """Three random words from three integers (pcg3d)."""
     x, y, z = (v[i] * jnp.uint32(1664525) + jnp.uint32(1013904223) for i in range(3))
     x = x + y * z
     y = y + z * x
@@ -199,5 +199,5 @@ def _unit_interval(words: UInt32[Array, "3"], dtype: jnp.dtype) -> Vec3:
 
 
 def _direction(words: UInt32[Array, "3"], dtype: jnp.dtype) -> Vec3:
-    """A unit vector: the direction of a random point of a cube."""
+    """A unit vector in the direction of a random point of a cube."""
     return safe.unit(2 * _unit_interval(words, dtype) - 1)

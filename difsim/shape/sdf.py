@@ -1,7 +1,7 @@
-"""Signed distances: negative inside, positive outside, one point at a time.
+"""Signed distances of one point at a time: negative inside, positive outside.
 
-Distances are exact outside and on the surface, and inside too but for `Union`. The normal is the gradient,
-by differentiation; on edges, corners and in centres, where no gradient exists, the derivatives are finite.
+Distances are exact outside and on the surface, and inside too except for `Union`. The normal is the gradient, by
+differentiation; on edges, corners and in centres, where no gradient exists, the derivatives are finite.
 """
 
 from abc import abstractmethod
@@ -17,14 +17,14 @@ from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, require, require_fin
 
 
 class AbstractSDF(eqx.Module):
-    """A solid, given by the signed distance of one point to its surface."""
+    """A solid, given by the signed distance of a point from its surface."""
 
     @abstractmethod
     def distance(self, x: Vec3) -> Scalar:
         """Signed distance in m of `x` [3] in m: negative inside, positive outside."""
 
     def normal(self, x: Vec3) -> Vec3:
-        """Outward unit normal n̂ [3] = ∇d/|∇d| at `x` [3] in m; 0 where ∇d = 0 (the centre of a sphere)."""
+        """The outward unit normal n̂ [3] = ∇d/|∇d| at `x` [3] in m; 0 where ∇d = 0 (the centre of a sphere)."""
         return safe.unit(jax.grad(self.distance)(x))
 
 
@@ -32,7 +32,7 @@ class Plane(AbstractSDF):
     """The half-space below a plane, d = n̂·(x - p).
 
     **Arguments:** `point` p [3], m, on the plane; `direction` [3], along the outward normal, of any length.
-    **Raises:** `ValueError` when `direction` is zero, or one of them not finite.
+    **Raises:** `ValueError` for a zero `direction`, or values that are not finite.
     """
 
     tag = "plane"
@@ -67,7 +67,7 @@ class Sphere(AbstractSDF):
 
 
 class Box(AbstractSDF):
-    """A box centred in the origin, its edges along the axes (`Posed` puts it elsewhere).
+    """A box centred in the origin with edges along the axes (`Posed` moves and turns it).
 
     **Arguments:** `half_size` [3], m, positive: half of each edge. **Raises:** `ValueError` otherwise.
     """
@@ -83,7 +83,7 @@ class Box(AbstractSDF):
 
 
 class Cylinder(AbstractSDF):
-    """A round column along the axis z, without ends, d = √(x² + y²) - R (`Posed` turns it).
+    """An infinite cylinder about the z axis, d = √(x² + y²) - R (`Posed` moves and turns it).
 
     **Arguments:** `radius` R, m, positive. **Raises:** `ValueError` otherwise.
     """
@@ -99,10 +99,10 @@ class Cylinder(AbstractSDF):
 
 
 class Prism(AbstractSDF):
-    """A triangular prism that stands on the plane z = 0 of its frame.
+    """A triangular prism on the plane z = 0 of its frame.
 
-    Its base is equilateral, with the centroid in the origin, one corner at (0, edge/√3, 0) and the opposite
-    edge along x at y = -edge/(2√3); it reaches up to z = height.
+    Its base is equilateral, with the centroid in the origin, one corner at (0, edge/√3, 0) and the opposite edge
+    along x at y = -edge/(2√3); it extends up to z = height.
 
     **Arguments:** `edge`, m, of the base; `height`, m; both positive. **Raises:** `ValueError` otherwise.
     """
@@ -120,10 +120,10 @@ class Prism(AbstractSDF):
         return _intersect(jnp.stack([self._triangle(x[:2]), above]))
 
     def _triangle(self, x: Vec2) -> Scalar:
-        """Signed distance to the base: of each edge, the coordinates out of it and along it."""
+        """The signed distance to the base, from each edge's coordinates normal to it and along it."""
         out = jnp.asarray(_OUTWARD, x.dtype) @ x - self.edge / 12**0.5
         along = jnp.abs(jnp.asarray(_ALONG, x.dtype) @ x) - self.edge / 2
-        beyond = along > 0  # past the end of an edge its corner is nearest
+        beyond = along > 0  # beyond the end of an edge its corner is closest
         to_corner = safe.norm(jnp.where(beyond[:, None], jnp.stack([out, along], axis=-1), 0.0))
         outside_distance = safe.least(jnp.where(beyond, to_corner, jnp.abs(out)))  # no norm: as in `_intersect`
         return jnp.where(jnp.all(out <= 0), safe.greatest(out), outside_distance)
@@ -135,10 +135,11 @@ _ALONG = np.stack([-np.sin(_ANGLES), np.cos(_ANGLES)], axis=1)
 
 
 def _intersect(d: Float[Array, " n"]) -> Scalar:
-    """Signed distance to an intersection of solids at right angles, from their distances.
+    """The signed distance to an intersection of solids at right angles, from their distances.
 
-    Over a face it is the largest distance, on the face too, where |max(d, 0)| has no gradient. Just above it that
-    norm's second derivative, which is 0, would be a rounding divided by the distance: anything.
+    Over a face it is the largest distance, on the face too, where |max(d, 0)| has no gradient. The norm is not
+    used just above the face: its second derivative, which is 0 there, would be a rounding error divided by the
+    distance.
     """
     positive = d > 0
     by_an_edge = jnp.sum(positive) > 1
@@ -146,11 +147,11 @@ def _intersect(d: Float[Array, " n"]) -> Scalar:
 
 
 class Posed(AbstractSDF):
-    """A solid moved and turned: d(x) = d₀(Rᵀ(x - p)).
+    """A solid that is moved and turned: d(x) = d₀(Rᵀ(x - p)).
 
-    **Arguments:** `sdf` in its own frame; `position` p [3], m, of that frame's origin; `rotation` R [3,3],
-    from the solid's frame to the outer one (its columns are the solid's axes).
-    **Raises:** `ValueError` when R is no rotation.
+    **Arguments:** `sdf` in its own frame; `position` p [3], m, of that frame's origin; `rotation` R [3,3], from
+    the solid's frame to the outer one (its columns are the solid's axes).
+    **Raises:** `ValueError` if R is no rotation.
     """
 
     tag = "posed"
@@ -168,9 +169,9 @@ class Posed(AbstractSDF):
 
 
 class Union(AbstractSDF):
-    """Several solids as one, d = min dᵢ: exact outside, a bound inside where solids overlap.
+    """The union of several solids, d = min dᵢ: exact outside, a bound inside where solids overlap.
 
-    **Arguments:** `solids`, at least one. **Raises:** `ValueError` when there is none.
+    **Arguments:** `solids`, at least one. **Raises:** `ValueError` if there is none.
     """
 
     tag = "union"
@@ -184,7 +185,7 @@ class Union(AbstractSDF):
 
 
 class Offset(AbstractSDF):
-    """A solid grown by a margin (shrunk by a negative one), which rounds its edges: d = d₀ - margin.
+    """A solid that is grown by a margin (shrunk by a negative one), which rounds its edges: d = d₀ - margin.
 
     **Arguments:** `sdf`; `margin`, m.
     """
@@ -198,7 +199,7 @@ class Offset(AbstractSDF):
 
 
 class Outside(AbstractSDF):
-    """All that a solid is not, d = -d₀: the wall of a container, whose normal points inwards.
+    """The complement of a solid, d = -d₀: the wall of a container, whose normal points inwards.
 
     **Arguments:** `sdf`.
     """

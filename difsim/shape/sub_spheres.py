@@ -1,4 +1,4 @@
-"""On the host: a polyhedron filled with overlapping spheres."""
+"""On the host: a polyhedron filled with overlapping sub-spheres."""
 
 import heapq
 from dataclasses import dataclass
@@ -9,17 +9,20 @@ from scipy.stats import qmc
 
 from difsim.mesh import TriMesh, signed_distance
 
-RUNG = 0.8  # radius of each pebble of a bisector over that of the one before
-FLAT = 1e-6  # sine of half the angle of an edge below which it is a knife's: nothing fits into it
-SHORT = 1e-9  # of a radius: rounding of a distance
-HALVINGS = 40  # of a bisector's length: to 1e-12 of it
-DRAWN = 4096  # points at once: Sobol's are even in powers of two
+RUNG = 0.8  # ratio of the radii of consecutive spheres on a bisector
+FLAT = 1e-6  # sine of half the angle of an edge below which no sphere fits into it
+SHORT = 1e-9  # relative tolerance of distances, for rounding
+HALVINGS = 40  # halvings of a bisector's length: to 1e-12 of it
+DRAWN = 4096  # points per call: Sobol points are even in powers of two
 
 
 @dataclass(frozen=True, eq=False)
 class SubSpheres:
-    """Overlapping spheres in the order of their generations: `centre` [p, 3] m, `radius` [p] m, and `vacancy` [p],
-    the share of the solid's volume that is outside of them all after each."""
+    """Overlapping spheres in the order of their insertion.
+
+    `centre` [p, 3] m; `radius` [p] m; `vacancy` [p], the share of the solid's volume outside of all spheres so
+    far.
+    """
 
     centre: Float[np.ndarray, "p 3"]
     radius: Float[np.ndarray, " p"]
@@ -29,20 +32,20 @@ class SubSpheres:
 def fill_with_spheres(
     mesh: TriMesh, vacancy: float, points: int = 1000, smallest: float = 0.05, samples: int = 8192
 ) -> SubSpheres:
-    """Fill a polyhedron with overlapping spheres, generation by generation, until little is vacant.
+    """Fill a polyhedron with overlapping spheres, one after the other, until little is vacant.
 
-    The edges are cut into `points` equidistant points. From each the bisector of the two faces goes inwards, and
-    on it lie the centres of pebbles that touch both faces: the largest that meets no other face, and smaller ones.
-    The first generation is the largest of all; each of the next is the pebble that adds the most volume.
+    The edges are cut into `points` equidistant points. From each the bisector of the two faces goes inwards, with
+    the centres of spheres that touch both faces: the largest that touches no other face, and smaller ones. The
+    first sphere is the largest of all; each further one adds the most volume.
 
-    The paper does not say how the next one is chosen (the next largest would be nearly the same one again) nor
-    where on a bisector a pebble lies. Nor does it say what fills a plate, whose middle no bisector of its rim
-    crosses: here the edges between triangles of one flat face count too, and their bisector is the normal.
+    The paper does not state this choice (the next largest sphere would almost repeat the previous one), the places
+    on a bisector, or how a plate is filled, whose middle no bisector of its rim crosses: here the edges between
+    triangles of one flat face count too, and their bisector is the normal.
 
-    **Arguments:** `vacancy`, in (0, 1): volume outside of all pebbles over that of the mesh; `points` on the
-    edges; `smallest` radius over the largest; `samples`: points inside that measure volumes (8192: to 0.003).
-    **Raises:** ValueError for numbers out of range, and where no pebble is left that adds volume, with the
-    vacancy reached.
+    **Arguments:** `mesh`; `vacancy`, in (0, 1): volume outside of all spheres over that of the mesh; `points` on
+    the edges; `smallest` radius over the largest; `samples`: points inside that measure volumes (8192: to 0.003).
+    **Returns:** the spheres. **Raises:** ValueError for numbers out of range, and if no sphere adds volume any
+    more, with the vacancy reached.
     **Source:** paper 000 sec. 2.3.
     """
     if not 0 < vacancy < 1:
@@ -54,7 +57,7 @@ def fill_with_spheres(
     centre, radius = _candidates(mesh, points, smallest)
     empty = _inside(mesh, samples)
     chosen, left = [], []
-    # What a pebble adds only falls as others come: it is the best where it still adds more than others once did.
+    # The volume that a sphere adds only decreases: it is the best if it still adds more than others did before.
     heap = [(-np.inf, i) for i in range(len(radius))]
     while not left or left[-1] > vacancy:
         adds, i = heapq.heappop(heap) if heap else (0, -1)
@@ -76,13 +79,13 @@ def fill_with_spheres(
 
 
 def _candidates(mesh: TriMesh, points: int, smallest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Centres [c, 3] and radii [c], m, of pebbles on the bisectors; the largest first."""
+    """Centres [c, 3] and radii [c], m, of spheres on the bisectors; the largest first."""
     start, inward, sine = _bisectors(mesh, points)
     low, high = np.zeros(len(start)), np.full(len(start), np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         room = -signed_distance(mesh, start + middle[:, None] * inward)
-        touches = room >= sine * middle * (1 - SHORT)  # both faces, and no third is nearer
+        touches = room >= sine * middle * (1 - SHORT)  # touches both faces, and no third one is closer
         low, high = np.where(touches, middle, low), np.where(touches, high, middle)
     rungs = RUNG ** np.arange(1 + int(np.log(smallest) / np.log(RUNG)))
     along = (low[:, None] * rungs)[..., None]
@@ -94,9 +97,11 @@ def _candidates(mesh: TriMesh, points: int, smallest: float) -> tuple[np.ndarray
 
 
 def _bisectors(mesh: TriMesh, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Equidistant points on the edges [n, 3] m, the way inwards from there between the two faces [n, 3], and the
-    sine of half the angle between them [n]."""
-    # In a closed mesh each edge stands twice among those of the faces.
+    """Equidistant points on the edges, with their bisectors.
+
+    The points [n, 3] m, the inward direction between the two faces [n, 3], and the sine of half their angle [n].
+    """
+    # In a closed mesh each edge occurs twice among those of the faces.
     edges = np.sort(mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     order = np.lexsort(edges.T)
     edges, faces = edges[order[::2]], order.reshape(-1, 2) // 3

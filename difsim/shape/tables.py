@@ -1,4 +1,4 @@
-"""Tables of distances kept between runs, by a hash of what made them."""
+"""Tables of distances kept between runs, under a hash of their inputs."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -8,14 +8,15 @@ from difsim.mesh import TriMesh
 from difsim.saving import digest, read_table, write_table
 from difsim.spline import GridSpline
 
-FORM = 2  # counts the forms of the files, so that one of an older form is not read as one of this
+FORM = 2  # version of the form of the files, so that an older one is not read
 PARTS = ("origin", "spacing", "coefficients", "degree")
 
 
 def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
-    """`make()`, or the same table as an earlier run left it in the folder `cache` (None: nothing is kept).
+    """A table from the folder `cache`, or from `make()` if it is not there yet.
 
-    `kind`, `numbers` and the mesh tell one table from another. **Raises:** `ValueError` for a damaged file.
+    **Arguments:** `cache`, a folder (None: nothing is kept); `kind`, `mesh` and `numbers`, which identify the
+    table; `make`, which computes it. **Returns:** the table. **Raises:** `ValueError` for a damaged file.
     """
     if cache is None:
         return make()

@@ -1,4 +1,4 @@
-"""A part of a large surface on a fine grid: where a lander comes down, not the whole body."""
+"""A part of a large surface on a fine grid, for a landing site instead of the whole body."""
 
 from functools import partial
 from os import PathLike
@@ -20,8 +20,8 @@ _DEGREE = 2  # as in grid.py
 class Window(AbstractSDF):
     """The distance to a surface within a box, a C1 spline s of samples on a grid; outside it a bound.
 
-    Outside, with the nearest point c of the box, d = s(c) - |x - c|: continuous, and never above the true
-    distance, which changes by no more than the way. It says nothing of what is there: end a flight that leaves
+    Outside, with the closest point c of the box, d = s(c) - |x - c|, which is continuous and never above the true
+    distance, since that changes by |x - c| at most. The surface outside is unknown: end a flight that leaves
     `box`.
 
     **Arguments:** `spline`, of the distance in m; make it by `from_mesh`.
@@ -51,8 +51,9 @@ class Window(AbstractSDF):
     ) -> "Window":
         """Tabulate the distance to a mesh in a cube, which is exact at the nodes.
 
-        **Arguments:** `centre` [3] and `half_size` of the cube, m; `spacing`, `max_nodes`, `cache` and the cost of
-        a node as in `GridSDF.from_mesh`. **Raises:** `ValueError` as there, and for a cube of no size.
+        **Arguments:** `mesh`; `centre` [3] and `half_size` of the cube, m; `spacing`, `max_nodes`, `cache` and the
+        cost per node as in `GridSDF.from_mesh`. **Returns:** the solid.
+        **Raises:** `ValueError` as there, and for a cube without volume.
         """
         if not 0 < half_size < np.inf:
             raise ValueError(f"Window: half_size = {half_size} m must be positive")

@@ -1,4 +1,4 @@
-"""A deforming continuum of particles: its rates, and how it steps."""
+"""A deforming continuum as particles: its rates and its time steps."""
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ from difsim.sph.tools import Tool
 from difsim.sph.walls import seen, slipping, sums_at
 from difsim.typing import Scalar, is_known, number, require, require_finite
 
-SUPPORT = 2.0  # spacings: strain rates are right to some 3 % from here on, and off by 10 % at 1.8
+SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 
 
 class ContinuumState(eqx.Module):
@@ -30,7 +30,7 @@ class ContinuumState(eqx.Module):
 
 
 class ContinuumMotion(eqx.Module):
-    """A state at a time s, and its rate there, or as good a guess of it as the last step had."""
+    """A state at a time s, and its rate there or an estimate of it from the last step."""
 
     time: Scalar
     state: ContinuumState
@@ -40,15 +40,16 @@ class ContinuumMotion(eqx.Module):
 class Continuum(AbstractEstimating):
     """A solid as particles, in plane strain (d = 2) or in space (d = 3).
 
-    Particles of `tools` move as prescribed. Where the solid does not slip along them they carry a stress of their
-    own, which follows from the solid that moves past them; where it slips freely they show its mirror image.
+    Particles of `tools` move as prescribed. On surfaces without slip they have a stress of their own, which
+    follows from the relative motion of the solid; on surfaces with free slip they are the mirror image of the
+    solid.
 
     **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
-    `tools`; `damping` [n], 1/s: the share of its velocity that a particle loses in a second, for layers that
-    swallow waves; `corrections` of the sums over pairs; `balance`: the density's.
+    `tools`; `damping` [n], 1/s, the relative loss of velocity per second, for layers that absorb waves;
+    `corrections` of the sums over pairs; `balance`, the equation of the density.
     **Raises:** ValueError for masses that are not positive, negative damping, gravity that is not [2] or [3], and
     a kernel with a support below 2 spacings Δ = (m/ρ₀)^(1/d), whose sums over neighbours are wrong; for tools
-    whose members are no particles, or are members twice, or that have not one reference [d] for each.
+    whose members are no particles, occur twice, or do not have one reference [d] each.
     """
 
     tag = "continuum"
@@ -78,7 +79,7 @@ class Continuum(AbstractEstimating):
         found = tool.reference.shape
         require(found == (d, m), f"{name}: reference of shape {found}: give [{d}, {m}]")
         if is_known(tool.members):
-            # A scatter beyond the end writes nothing and says nothing: such a part would never move.
+            # A scatter beyond the end is ignored without an error: such a part would never move.
             members = np.asarray(tool.members)
             inside = np.issubdtype(members.dtype, np.integer) and np.all((members >= 0) & (members < n))
             require(inside, f"{name}: members {members} are not all particles: give integers from 0 to {n - 1}")
@@ -96,27 +97,29 @@ class Continuum(AbstractEstimating):
 
     @property
     def reach(self) -> Scalar:
-        """Particles further apart than this, m, do not meet."""
+        """The distance, m, beyond which particles do not interact."""
         return self.kernel.h
 
     @property
     def rigid(self) -> Bool[Array, " n"]:
-        """Particles of tools: they do not meet each other."""
+        """Particles of tools, which do not interact with each other."""
         rigid = jnp.zeros(self.mass.shape, bool)
         for tool in self.tools:
             rigid = rigid.at[tool.members].set(True)
         return rigid
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
-        """The state at `position` m, at rest, without stress."""
+        """The state at positions [d, n] m, at rest, without stress."""
         position = jnp.asarray(position)
         d, n = position.shape
         zero = jnp.zeros((3, 3, n), position.dtype)
         return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))
 
     def at_rest_under_weight(self, position: Float[Array, "d n"], depth: Float[Array, " n"]) -> ContinuumState:
-        """The state of a bed at rest, each particle under `depth` m of it: σ = -ρ₀ g depth along the last axis of
-        space, ν/(1-ν) of that across."""
+        """The state of a bed at rest: σ = -ρ₀ g depth along the last axis, ν/(1-ν) of that along the others.
+
+        **Arguments:** `position` [d, n], m; `depth` [n], m, of each particle. **Returns:** the state.
+        """
         state = self.at_rest(position)
         across = self.material.poisson / (1 - self.material.poisson)
         weight = self.material.density * self.gravity[-1] * depth
@@ -136,7 +139,12 @@ class Continuum(AbstractEstimating):
         return ContinuumMotion(time, state, self.field(state, neighbours))
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
-        """Predict by the last rate, correct by the mean with the new one: second order, one sum over pairs."""
+        """One second-order step with one sum over pairs.
+
+        It predicts by the last rate, and corrects by the mean with the new one.
+
+        **Arguments:** `motion`; `neighbours`, at its start; `dt`, s. **Returns:** the motion `dt` later.
+        """
         time, state, rate = motion.time + dt, motion.state, motion.rate
         predicted = self._held(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
         new = self.field(self._slipping(time, predicted, neighbours), neighbours)
@@ -146,10 +154,10 @@ class Continuum(AbstractEstimating):
     def attempt(
         self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar
     ) -> tuple[ContinuumMotion, Float[Array, " n"]]:
-        """Kutta's step of third order, and how far from it the midpoint rule of second order ends.
+        """A third-order Kutta step and its difference from the midpoint rule, with three sums over pairs.
 
-        Of a particle the larger of two: the distance over the kernel's support, and the density's over itself.
-        Three sums over pairs.
+        **Arguments:** as `step`. **Returns:** the motion, and for each particle the larger of two relative errors:
+        distance over the kernel's support, and that of the density.
         """
         time, state = motion.time, motion.state
 
@@ -163,7 +171,7 @@ class Continuum(AbstractEstimating):
         third = rate(1.0, self._held(time + dt, last))
         end = jax.tree.map(lambda x, *k: x + dt / 6 * (k[0] + 4 * k[1] + k[2]), state, first, second, third)
         apart = jax.tree.map(lambda *k: dt / 6 * jnp.abs(2 * k[1] - k[0] - k[2]), first, second, third)
-        # Tools are where they should be, whatever the sums say.
+        # Tools are at their prescribed places, whatever the sums give.
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
         return ContinuumMotion(time + dt, self._held(time + dt, end), third), error
@@ -186,10 +194,11 @@ class Continuum(AbstractEstimating):
         return (ratio <= 0.1) | (ratio >= 2.0)
 
     def force(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> Float[Array, " d"]:
-        """The force of the solid on one of the `tools`, N (N/m in the plane); tools have none on each other.
+        """The force of the solid on one tool, Σ_a m_a dv_a/dt over its particles; tools exert none on each other.
 
-        Σ_a m_a dv_a/dt over the tool's particles a, each by those particles near it that are of no tool: the
-        opposite of what it does to the solid.
+        Each term sums over the near particles of no tool, so the force is opposite to that on the solid.
+
+        **Arguments:** `motion`; `neighbours`; `tool`. **Returns:** the force [d], N (N/m in the plane).
         """
         state = self._slipping(motion.time, motion.state, neighbours)
 
@@ -200,7 +209,10 @@ class Continuum(AbstractEstimating):
         return jnp.sum(self.mass[tool.members][None] * jnp.stack(pushed), axis=1)
 
     def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
-        """The state's rate, in its structure: elastic stress, without what the material does not hold."""
+        """The elastic rate of a state, before the material limits the stress.
+
+        **Arguments:** `state`; `neighbours`. **Returns:** the rate, in the structure of the state.
+        """
         d = state.position.shape[0]
         flow = self._flow(self._sample(state), neighbours)
         gradient = jnp.pad(flow.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
@@ -218,7 +230,7 @@ class Continuum(AbstractEstimating):
         return Sample(tuple(state.position), tuple(state.velocity), upper(stress), state.density, self.mass)
 
     def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
-        """The sums over pairs, with what the corrections make of them."""
+        """The sums over pairs with their corrections."""
         shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
 
         def both(a, b):
@@ -236,7 +248,7 @@ class Continuum(AbstractEstimating):
         return flow
 
     def _held(self, time: Scalar, state: ContinuumState) -> ContinuumState:
-        """The state with the stress that the material holds, and its tools where they are at `time`."""
+        """The state with the stress that the material can bear, and its tools at their places at `time`."""
         stress = self.material.held(state.stress, state.density)
         return self._placed(time, eqx.tree_at(lambda s: s.stress, state, stress))
 
@@ -247,20 +259,20 @@ class Continuum(AbstractEstimating):
             placed = state.position.at[:, here].set(x), state.velocity.at[:, here].set(v)
             state = eqx.tree_at(lambda s: (s.position, s.velocity), state, placed)
             if tool.normal is not None:
-                # It shows what `_slipping` makes anew at each rate: nothing of its own may drift.
+                # `_slipping` computes these values at each rate: they must not drift by themselves.
                 clean = state.stress.at[:, :, here].set(0.0), state.density.at[here].set(self.material.density)
                 state = eqx.tree_at(lambda s: (s.stress, s.density), state, clean)
         return state
 
     def _sample_of_solid(self, state: ContinuumState) -> Sample:
-        """The sample with tools that weigh nothing: of a sum over neighbours only the solid is left."""
+        """The sample with massless tools, for sums over the solid alone."""
         mass = self.mass
         for tool in self.tools:
             mass = mass.at[tool.members].set(0.0)
         return eqx.tree_at(lambda s: s.mass, self._sample(state), mass)
 
     def _slipping(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
-        """The state with what the walls show along which the solid slips."""
+        """The state with the mirror image of the solid on walls with free slip."""
         slippery = [tool for tool in self.tools if tool.normal is not None]
         if not slippery:
             return state

@@ -1,4 +1,4 @@
-"""What can be added to the plain sums over pairs where they do not do: each by itself, none by default."""
+"""Optional corrections of the plain sums over pairs, independent of each other; none by default."""
 
 from abc import abstractmethod
 from typing import Any
@@ -16,25 +16,32 @@ from difsim.typing import Scalar, number, require
 
 
 class AbstractCorrection(eqx.Module):
-    """A further sum over the neighbours of a particle, and what follows from it."""
+    """A further sum over the neighbours of a particle, and its effect on the flow."""
 
     @abstractmethod
     def shown(self, sample: Sample) -> Any:
-        """What a particle shows to its neighbours besides its sample."""
+        """The data of a particle that its neighbours need besides its sample."""
 
     @abstractmethod
     def between(self, kernel: AbstractKernel, a: Sample, b: Sample, shown_a: Any, shown_b: Any) -> Any:
-        """What b adds to the sum of a: zero where they are one particle."""
+        """The term of b in the sum of a, zero if they are one particle.
+
+        **Arguments:** `kernel`; `a`, `b`, the samples; `shown_a`, `shown_b`, their data by `shown`. **Returns:**
+        the term.
+        """
 
     @abstractmethod
     def corrected(self, flow: Flow, sums: Any) -> Flow:
-        """The flow of a particle with its sum."""
+        """The corrected flow of a particle.
+
+        **Arguments:** `flow`; `sums`, of the particle. **Returns:** the flow.
+        """
 
 
 class XSPH(AbstractCorrection):
-    """Particles move with a part of their neighbours' velocity: dx/dt = v + ε Σ m_b/ρ̄ (v_b - v_a) W.
+    """Particles move with part of their neighbours' velocity: dx/dt = v + ε Σ m_b/ρ̄ (v_b - v_a) W.
 
-    It keeps them in order and leaves momentum as it is; velocities, stresses and densities do not change.
+    It keeps them in order and conserves momentum; velocities, stresses and densities do not change.
 
     **Arguments:** `share` ε in [0, 1]. **Raises:** ValueError outside it. **Source:** Monaghan (1989), J. Comput.
     Phys. 82, 1.
@@ -58,11 +65,11 @@ class XSPH(AbstractCorrection):
 
 
 class GradientCorrection(AbstractCorrection):
-    """The velocity's gradient made exact for linear motion: L M⁻¹ with M = Σ V_b (x_b - x_a) ⊗ ∂W.
+    """The velocity gradient made exact for linear motion: L M⁻¹ with M = Σ V_b (x_b - x_a) ⊗ ∂W.
 
-    Without it a rotation strains particles near a surface, since half of their neighbours are missing. Forces
-    stay as they are, so momentum is kept. Where neighbours do not span the plane or space, det M < `least`, the
-    gradient fades out with det M: few neighbours tell nothing about a strain.
+    Without it a rotation strains particles near a surface, where half of the neighbours are missing. Forces are
+    not changed, so momentum is conserved. If neighbours do not span the plane or space, det M < `least`, the
+    gradient fades out with det M, since few neighbours do not determine a strain.
 
     **Arguments:** `least`: 0.05 is below the corner of a lattice. **Raises:** ValueError for least ≤ 0.
     **Source:** Randles and Libersky (1996), Comput. Methods Appl. Mech. Eng. 139, 375; Bonet and Lok (1999).
@@ -83,17 +90,17 @@ class GradientCorrection(AbstractCorrection):
 
     def corrected(self, flow, sums):
         adjugate, determinant = _adjugate(stacked(sums))
-        # M is the identity among neighbours on all sides, and has a determinant of about ¼ at a flat surface.
+        # M is the identity with neighbours on all sides, and its determinant is about ¼ at a flat surface.
         inverse = adjugate / jnp.maximum(determinant, self.least)
         gradient = jnp.stack([jnp.stack([dot(row, column) for column in inverse.T]) for row in flow.gradient])
         return eqx.tree_at(lambda f: f.gradient, flow, gradient)
 
 
 class ArtificialStress(AbstractCorrection):
-    """Neighbours under tension repel each other when they are closer than the spacing: -ε (W/W(Δ))ⁿ σ⁺/ρ².
+    """A repulsion between neighbours under tension that are closer than the spacing: -ε (W/W(Δ))ⁿ σ⁺/ρ².
 
-    Under tension an SPH lattice clumps, since its pull grows faster with distance than its stress falls. σ⁺ is the
-    tension in the stress: its positive principal values along their axes.
+    Under tension an SPH lattice clumps, since its attraction grows faster with distance than its stress falls. σ⁺
+    is the tensile part of the stress: its positive principal values along their axes.
 
     **Arguments:** `strength` ε; `exponent` n; `spacing` Δ, m, of the particles at the start.
     **Raises:** ValueError for negative strength, exponent or spacing ≤ 0. **Source:** Monaghan (2000), J. Comput.
@@ -127,7 +134,7 @@ class ArtificialStress(AbstractCorrection):
 
 
 def tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The positive principal values of a symmetric stress along their axes; of one in the plane in closed form."""
+    """The positive principal values of a symmetric stress along their axes, in closed form in the plane."""
     if stress.shape[0] != 2:
         return _tension(stress)
     mean, half = 0.5 * (stress[0, 0] + stress[1, 1]), 0.5 * (stress[0, 0] - stress[1, 1])
@@ -146,7 +153,7 @@ def _tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
 
 @_tension.defjvp
 def _(primals, tangents):
-    """By divided differences of the principal values: those of an eigenvector do not exist where two are equal."""
+    """The derivative by divided differences of the principal values, since eigenvectors have none at equal values."""
     (stress,), (change,) = primals, tangents
     values, axes = jnp.linalg.eigh(stress)
     kept = jnp.maximum(values, 0.0)

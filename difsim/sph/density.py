@@ -1,4 +1,4 @@
-"""Where the density of a particle comes from."""
+"""Equations for the density of a particle."""
 
 from abc import abstractmethod
 
@@ -9,15 +9,18 @@ from difsim.typing import Scalar
 
 
 class AbstractDensity(eqx.Module):
-    """How the density of a particle changes."""
+    """An equation for the density of a particle."""
 
     @abstractmethod
     def rate(self, density: Scalar, divergence: Scalar) -> Scalar:
-        """dρ/dt in kg/(m³ s) at ρ kg/m³ and the velocity's divergence 1/s."""
+        """The rate of the density.
+
+        **Arguments:** `density` ρ, kg/m³; `divergence` of the velocity, 1/s. **Returns:** dρ/dt, kg/(m³ s).
+        """
 
 
 class Continuity(AbstractDensity):
-    """Mass is kept: dρ/dt = -ρ ∇·v. **Source:** paper 002 Eq 29."""
+    """Conservation of mass, dρ/dt = -ρ ∇·v. **Source:** paper 002 Eq 29."""
 
     tag = "continuity"
 
@@ -26,10 +29,10 @@ class Continuity(AbstractDensity):
 
 
 class FixedDensity(AbstractDensity):
-    """The density stays as it is: for soil that hardly compresses, whose stress does not follow from its density.
+    """A constant density, for soil that hardly compresses and whose stress does not depend on it.
 
-    Plastic flow without dilatancy has a divergence in the noise of the particles' order only, which continuity
-    adds up. Not for `Murnaghan`, whose pressure is one of the density.
+    In plastic flow without dilatancy the divergence is only noise of the particles' order, which continuity
+    accumulates. Do not use it with `Murnaghan`, whose pressure depends on the density.
     """
 
     tag = "fixed-density"

@@ -1,4 +1,4 @@
-"""What one particle of a continuum does to another."""
+"""The interaction of two particles of a continuum."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from difsim.typing import Scalar, number, require
 class Viscosity(eqx.Module):
     """Artificial viscosity Π = (-α c ν + β ν²)/ρ̄ of approaching particles, ν = h v·x/(x² + ε h²).
 
-    **Arguments:** `alpha`, `beta`; `sound` c, m/s: the material's own is right, more is more viscous.
+    **Arguments:** `alpha`, `beta`; `sound` c, m/s: that of the material, or more for more viscosity.
     **Raises:** ValueError for negative ones. **Source:** Monaghan and Gingold (1983); paper 002 Eqs 33-34.
     """
 
@@ -25,15 +25,20 @@ class Viscosity(eqx.Module):
             require(getattr(self, name) >= 0, f"Viscosity: {name} = {getattr(self, name)} must not be negative")
 
     def pressure(self, h: Scalar, offset: Vector, velocity: Vector, density: Scalar) -> Scalar:
-        """Π in m^5/(kg s²) at x_a - x_b, v_a - v_b and the mean density."""
+        """The viscous pressure Π of two particles.
+
+        **Arguments:** `h`, support, m; `offset` x_a - x_b, m; `velocity` v_a - v_b, m/s; `density`, their mean,
+        kg/m³.
+        **Returns:** Π, m^5/(kg s²).
+        """
         approach = jnp.minimum(dot(velocity, offset), 0.0)
-        # ε = 0.01: particles closer than a tenth of h count as that far apart.
+        # ε = 0.01 limits ν for particles closer than a tenth of h.
         nu = h * approach / (dot(offset, offset) + 0.01 * h**2)
         return (-self.alpha * self.sound * nu + self.beta * nu**2) / density
 
 
 class Sample(eqx.Module):
-    """What a particle shows to its neighbours, by components; of many, each is an array of theirs."""
+    """The data of a particle that its neighbours need, by components; for many particles each is an array."""
 
     position: Components
     velocity: Components
@@ -43,14 +48,14 @@ class Sample(eqx.Module):
 
 
 class PairSums(eqx.Module):
-    """Sums over the neighbours of a particle, by components; of many, each is an array of theirs."""
+    """Sums over the neighbours of a particle, by components; for many particles each is an array."""
 
     gradient: tuple[Components, ...]  # ∂v_i/∂x_j, 1/s
     acceleration: Components  # m/s², of stress and viscosity
 
 
 class Flow(eqx.Module):
-    """What moves and strains a particle; of many, with their axis last."""
+    """Velocity, its gradient and acceleration of a particle; for many particles with their axis last."""
 
     velocity: Float[Array, "d *n"]  # dx/dt, m/s
     gradient: Float[Array, "d d *n"]  # ∂v_i/∂x_j, 1/s
@@ -58,10 +63,12 @@ class Flow(eqx.Module):
 
 
 def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Sample) -> PairSums:
-    """What particle b does to particle a.
+    """The contribution of particle b to the sums of particle a.
 
-    ∂v_i/∂x_j += m_b/ρ_b (v_b - v_a)_i ∂_j W, and dv/dt += m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∂W, the gradient at a:
-    the force on b is the opposite one. **Source:** paper 002 Eqs 35, 36.
+    ∂v_i/∂x_j += m_b/ρ_b (v_b - v_a)_i ∂_j W, and dv/dt += m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∂W, with the gradient at
+    a; the force on b is opposite.
+
+    **Arguments:** `kernel`; `viscosity`; `a`, `b`. **Returns:** the terms. **Source:** paper 002 Eqs 35, 36.
     """
     offset, velocity = minus(a.position, b.position), minus(a.velocity, b.velocity)
     slope = kernel.gradient(offset)

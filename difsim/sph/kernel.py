@@ -1,4 +1,4 @@
-"""Smoothing kernels: bells of support h, W(r) = w(r/h)/h^d, whose integral over the plane or space is 1."""
+"""Smoothing kernels W(r) = w(r/h)/h^d of support h, whose integral over the plane or space is 1."""
 
 from abc import abstractmethod
 
@@ -10,10 +10,10 @@ from difsim.typing import Scalar, number, require
 
 
 class AbstractKernel(eqx.Module):
-    """A kernel of support `h` m: zero from there on.
+    """A kernel of support `h` m, zero beyond it.
 
-    Gradients are written by the slope over the distance, W'(r)/r, which is finite at r = 0: no root of a distance
-    that may vanish is differentiated.
+    Gradients are written with the slope over the distance, W'(r)/r, which is finite at r = 0, so that no root of a
+    vanishing distance is differentiated.
     """
 
     h: eqx.AbstractVar[Scalar]
@@ -28,7 +28,7 @@ class AbstractKernel(eqx.Module):
 
     @abstractmethod
     def norm(self, dimensions: int) -> float:
-        """What makes the integral of w over the plane (2) or space (3) to 1."""
+        """The factor that makes the integral of w over the plane (2) or space (3) equal to 1."""
 
     def value(self, offset: Vector) -> Scalar:
         """W in 1/m^d at x_a - x_b m."""
@@ -43,14 +43,14 @@ class AbstractKernel(eqx.Module):
         return times(self.norm(len(offset)) / self.h ** (len(offset) + 2) * inside, offset)
 
     def _ratio(self, offset: Vector) -> Scalar:
-        # Two particles at one place, or one with itself, have no direction: a floor far below any spacing makes
+        # Two particles at one place, or one with itself, have no direction: a bound far below any spacing makes
         # the root's derivative zero there.
         squared = dot(offset, offset) / self.h**2
         return jnp.sqrt(jnp.maximum(squared, jnp.finfo(squared.dtype).eps ** 2))
 
 
 class CubicSpline(AbstractKernel):
-    """The B-spline of Monaghan and Lattanzio (1985) by its support: 6q³ - 6q² + 1 below ½, 2(1-q)³ above.
+    """The cubic B-spline of Monaghan and Lattanzio (1985) by its support: 6q³ - 6q² + 1 below ½, 2(1-q)³ above.
 
     **Arguments:** `h`, m, the support (twice the smoothing length of other texts). **Source:** paper 002 Eq 30.
     """
@@ -72,7 +72,7 @@ class CubicSpline(AbstractKernel):
 
 
 class WendlandC2(AbstractKernel):
-    """(1-q)⁴(1 + 4q): no particles pair under pressure, since its transform is positive.
+    """Wendland's kernel (1-q)⁴(1 + 4q): no pairing of particles under pressure, since its transform is positive.
 
     **Arguments:** `h`, m, the support. **Source:** Dehnen and Aly (2012), MNRAS 425, 1068, Table 1.
     """

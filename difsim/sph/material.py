@@ -1,8 +1,8 @@
-"""What a material is: the rate of a stress, and what of it the material holds.
+"""Materials: the elastic rate of a stress, and the stress that the material can bear.
 
-Stress is positive in tension, [3, 3] in the plane too, where the strain across it is zero (plane strain). Laws are
-by components, so that they hold for one particle and, with an axis behind, for many: mapped over particles, a
-scalar times a tensor would turn all arrays round, and a step would cost twice as much.
+Stress is positive in tension, and [3, 3] in the plane too, where the strain across it is zero (plane strain). Laws
+are written by components, so that they hold for one particle and, with a further axis, for many: mapped over
+particles, a scalar times a tensor would transpose all arrays and double the cost of a step.
 """
 
 from abc import abstractmethod
@@ -18,7 +18,7 @@ Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many
 
 
 class AbstractMaterial(eqx.Module):
-    """A solid of Young's modulus `young` Pa and Poisson's ratio `poisson`, `density` ρ₀ kg/m³ without load."""
+    """A solid of Young's modulus `young` Pa, Poisson's ratio `poisson`, and `density` ρ₀ kg/m³ without load."""
 
     young: eqx.AbstractVar[Scalar]
     poisson: eqx.AbstractVar[Scalar]
@@ -26,30 +26,37 @@ class AbstractMaterial(eqx.Module):
 
     @abstractmethod
     def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
-        """Elastic dσ/dt in Pa/s at σ Pa and the velocity's gradient [i, j] = ∂v_i/∂x_j in 1/s."""
+        """The elastic rate of the stress.
+
+        **Arguments:** `stress` σ, Pa; `gradient` of the velocity, [i, j] = ∂v_i/∂x_j, 1/s. **Returns:** dσ/dt,
+        Pa/s.
+        """
 
     @abstractmethod
     def held(self, stress: Tensor, density: Each) -> Tensor:
-        """What is left of a stress, Pa, at a density, kg/m³: after each elastic step."""
+        """The stress that the material can bear, after an elastic step.
+
+        **Arguments:** `stress`, Pa, elastic; `density`, kg/m³. **Returns:** the stress, Pa.
+        """
 
     @property
     def shear(self) -> Scalar:
-        """G, Pa."""
+        """The shear modulus G, Pa."""
         return self.young / (2.0 * (1.0 + self.poisson))
 
     @property
     def bulk(self) -> Scalar:
-        """K, Pa."""
+        """The bulk modulus K, Pa."""
         return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
 
     @property
     def sound(self) -> Scalar:
-        """Speed of an elastic compression wave, √((K + 4G/3)/ρ₀), m/s."""
+        """The speed of an elastic compression wave, √((K + 4G/3)/ρ₀), m/s."""
         return jnp.sqrt((self.bulk + 4.0 / 3.0 * self.shear) / self.density)
 
 
 class Murnaghan(AbstractMaterial):
-    """An elastic body: Hooke's deviator, and the pressure p = K/n ((ρ/ρ₀)ⁿ - 1).
+    """An elastic body with Hooke's deviator and the pressure p = K/n ((ρ/ρ₀)ⁿ - 1).
 
     **Arguments:** `young`, Pa; `poisson`; `density` ρ₀, kg/m³; `exponent` n.
     **Raises:** ValueError as `require_elastic`, and for exponent ≤ 0.
@@ -76,7 +83,10 @@ class Murnaghan(AbstractMaterial):
 
 
 def require_elastic(material: AbstractMaterial) -> None:
-    """Raise ValueError for young ≤ 0, poisson outside (-1, ½), density ≤ 0."""
+    """Check the elastic constants of a material.
+
+    **Raises:** ValueError for young ≤ 0, poisson outside (-1, ½), density ≤ 0.
+    """
     name = type(material).__name__
     require(material.young > 0, f"{name}: young = {material.young} Pa must be positive")
     require(
@@ -87,9 +97,10 @@ def require_elastic(material: AbstractMaterial) -> None:
 
 
 def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tensor:
-    """2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ in Pa/s: Hooke's law, seen from the turning material (Jaumann).
+    """Hooke's law with the Jaumann rate: 2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ.
 
-    **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Source:** paper 002 Eq 27.
+    **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Returns:** dσ/dt, Pa/s.
+    **Source:** paper 002 Eq 27.
     """
     volume, deviator = split(0.5 * (gradient + _transposed(gradient)))
     spin = 0.5 * (gradient - _transposed(gradient))
@@ -98,13 +109,13 @@ def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tens
 
 
 def split(tensor: Tensor) -> tuple[Each, Tensor]:
-    """A third of the trace, and the deviator."""
+    """A third of the trace of a tensor, and its deviator."""
     mean = (tensor[0, 0] + tensor[1, 1] + tensor[2, 2]) / 3.0
     return mean, tensor - isotropic(mean)
 
 
 def isotropic(x: Each) -> Tensor:
-    """x times the unit tensor."""
+    """The unit tensor times x."""
     return jnp.eye(3, dtype=x.dtype).reshape(3, 3, *(1,) * x.ndim) * x[None, None]
 
 
@@ -113,11 +124,11 @@ def _transposed(tensor: Tensor) -> Tensor:
 
 
 def second_invariant(deviator: Tensor) -> Each:
-    """J₂ = ½ S:S of a symmetric deviator."""
+    """The invariant J₂ = ½ S:S of a symmetric deviator."""
     s = deviator
     return 0.5 * (s[0, 0] ** 2 + s[1, 1] ** 2 + s[2, 2] ** 2) + s[0, 1] ** 2 + s[0, 2] ** 2 + s[1, 2] ** 2
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """a b, written out: a product of matrices by a library's routine, one particle at a time, would cost more."""
+    """The matrix product a b by components: a library routine for one particle at a time would cost more."""
     return a[:, :1] * b[:1] + a[:, 1:2] * b[1:2] + a[:, 2:] * b[2:]

@@ -1,4 +1,4 @@
-"""Soil: Hooke's elasticity within Drucker and Prager's cone."""
+"""Soil: Hooke's elasticity within the Drucker-Prager cone."""
 
 from abc import abstractmethod
 
@@ -20,15 +20,18 @@ from difsim.typing import Scalar, number, require
 
 
 class AbstractCone(eqx.Module):
-    """How Coulomb's friction angle and cohesion become the cone √J₂ + a I₁ = k."""
+    """The match of Coulomb's friction angle and cohesion to the cone √J₂ + a I₁ = k."""
 
     @abstractmethod
     def match(self, friction: Scalar, cohesion: Scalar) -> tuple[Scalar, Scalar]:
-        """a and k (Pa) of the friction angle (rad) and the cohesion (Pa)."""
+        """The constants of the cone.
+
+        **Arguments:** `friction` angle, rad; `cohesion`, Pa. **Returns:** a, and k, Pa.
+        """
 
 
 class PlaneStrain(AbstractCone):
-    """a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ): equal to Coulomb's in plane strain (paper 002 Eq 13)."""
+    """Coulomb's law in plane strain (paper 002 Eq 13): a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ)."""
 
     tag = "plane-strain"
 
@@ -38,7 +41,7 @@ class PlaneStrain(AbstractCone):
 
 
 class Compression(AbstractCone):
-    """a = 2 sin φ/(√3 (3 - sin φ)), k = 6 c cos φ/(√3 (3 - sin φ)): Coulomb's edges of triaxial compression."""
+    """Coulomb's edges of triaxial compression: a = 2 sin φ/(√3 (3 - sin φ)), k = 6 c cos φ/(√3 (3 - sin φ))."""
 
     tag = "compression"
 
@@ -50,9 +53,9 @@ class Compression(AbstractCone):
 class DruckerPrager(AbstractMaterial):
     """An elastic, perfectly plastic soil with the cone f = √J₂ + a I₁ - k and the flow g = √J₂ + 3 I₁ sin ψ.
 
-    A step goes elastically (`rate`) and then back to the cone along the flow (`held`). In the limit of short
-    steps this is the flow by the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone
-    would hang on the rounding of f.
+    A step is elastic (`rate`) and then returns to the cone along the flow (`held`). In the limit of short steps
+    this is the flow with the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone would
+    depend on the rounding of f.
 
     **Arguments:** `young`, Pa; `poisson`; `friction`, rad; `cohesion`, Pa; `dilatancy` ψ, rad; `density` ρ₀,
     kg/m³; `cone`: `PlaneStrain()` or `Compression()`.
@@ -82,7 +85,7 @@ class DruckerPrager(AbstractMaterial):
         )
 
     def excess(self, stress: Tensor) -> Each:
-        """√J₂ + a I₁ - k, Pa: negative inside the cone."""
+        """The yield function √J₂ + a I₁ - k, Pa: negative inside the cone."""
         a, k = self.cone.match(self.friction, self.cohesion)
         mean, deviator = split(stress)
         return safe.sqrt(second_invariant(deviator)) + 3.0 * a * mean - k
@@ -91,10 +94,13 @@ class DruckerPrager(AbstractMaterial):
         return hooke(stress, gradient, self.bulk, self.shear)
 
     def held(self, stress: Tensor, density: Each) -> Tensor:
-        """The stress brought back to the cone along the flow, and to its apex from beyond it.
+        """The stress returned to the cone along the flow, or to its apex from beyond it.
 
         √J₂ falls by G λ and I₁ by 27 K sin ψ λ with λ = f/(G + 27 K a sin ψ): without dilatancy the deviator is
-        scaled and the pressure stays. **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
+        scaled and the pressure does not change.
+
+        **Arguments:** as `AbstractMaterial.held`. **Returns:** the stress, Pa.
+        **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
         """
         a, k = self.cone.match(self.friction, self.cohesion)
         mean, deviator = split(stress)
@@ -102,7 +108,7 @@ class DruckerPrager(AbstractMaterial):
         swelling = 9.0 * self.bulk * jnp.sin(self.dilatancy)
         flow = jnp.maximum(radius + 3.0 * a * mean - k, 0.0) / (self.shear + 3.0 * a * swelling)
         left = radius - self.shear * flow
-        # Beyond the apex no deviator is left to flow. A frictionless soil has none.
+        # Beyond the apex the deviator is zero. A frictionless soil has no apex.
         beyond = (left <= 0) & (flow > 0)
         held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
         return isotropic(held) + jnp.where(beyond, 0.0, safe.divide(left, radius))[None, None] * deviator

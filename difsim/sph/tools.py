@@ -1,4 +1,4 @@
-"""Rigid walls and tools: particles that move as prescribed, whatever pushes them."""
+"""Rigid walls and tools: particles with prescribed motion, independent of the forces on them."""
 
 from abc import abstractmethod
 
@@ -15,7 +15,10 @@ class AbstractPath(eqx.Module):
 
     @abstractmethod
     def place(self, reference: Float[Array, "d n"], time: Scalar) -> Float[Array, "d n"]:
-        """Where points are at `time` s that were at `reference` m at 0 s."""
+        """The places of moving points.
+
+        **Arguments:** `reference` [d, n], m, at 0 s; `time`, s. **Returns:** places [d, n], m.
+        """
 
 
 class Fixed(AbstractPath):
@@ -38,7 +41,7 @@ class Sliding(AbstractPath):
 
 
 class Turning(AbstractPath):
-    """A turn in the plane of x and y. **Arguments:** `centre` [2], m; `rate`, rad/s, positive from x to y."""
+    """A rotation in the plane of x and y. **Arguments:** `centre` [2], m; `rate`, rad/s, positive from x to y."""
 
     tag = "turning"
     centre: Vec2 = number()
@@ -63,7 +66,10 @@ class Stopping(AbstractPath):
 
 
 class Carried(AbstractPath):
-    """A motion within what moves itself: a brush that turns in a tool that is lowered."""
+    """A motion within a moving frame, such as the rotation of a brush in a tool that is lowered.
+
+    **Arguments:** `path`, in the moving frame; `by`, the motion of that frame.
+    """
 
     tag = "carried"
     path: AbstractPath
@@ -76,12 +82,11 @@ class Carried(AbstractPath):
 class Tool(eqx.Module):
     """Particles that are one rigid body on a path.
 
-    The solid does not slip along them, unless a `normal` [d, m] of its surface is given at each of them, as it is
-    at 0 s: along that surface it slips freely (`difsim.sph.walls`). Where two such surfaces meet the corner is a
-    tool of its own, without a normal.
+    The solid does not slip along them, unless the surface has a `normal` [d, m] at each of them: then it slips
+    freely (`difsim.sph.walls`). A corner between two such surfaces is a separate tool without a normal.
 
-    **Arguments:** `members` [m], which particles; `reference` [d, m], m: where they are at 0 s; `path`; `normal`,
-    of any length but 0. **Raises:** ValueError for a normal of length 0.
+    **Arguments:** `members` [m], indices of particles; `reference` [d, m], m: places at 0 s; `path`; `normal` at 0
+    s, of any length but 0. **Raises:** ValueError for a normal of length 0.
     """
 
     members: Int[Array, " m"] = eqx.field(converter=jnp.asarray)
@@ -100,6 +105,6 @@ class Tool(eqx.Module):
         return jax.jvp(lambda t: self.path.place(self.reference, t), (time,), (jnp.ones_like(time),))
 
     def normal_at(self, time: Scalar) -> Float[Array, "d m"]:
-        """Unit normals at `time` s, which turn with the tool."""
+        """Unit normals at `time` s, which rotate with the tool."""
         turned = self.path.place(self.reference + self.normal, time) - self.path.place(self.reference, time)
         return turned / jnp.sqrt(jnp.sum(turned**2, axis=0))[None]

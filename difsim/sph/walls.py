@@ -1,4 +1,4 @@
-"""Walls along which a solid slips freely, and sums at the particles of a tool alone."""
+"""Walls with free slip, and sums over the particles of a tool alone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from difsim.typing import Mat3, Scalar
 
 
 class Seen(eqx.Module):
-    """What a particle of a wall sees of the solid: the share of its support, and sums with those weights."""
+    """The solid near a wall particle: the solid's share of the support, and sums with those weights."""
 
     weight: Scalar
     velocity: Components
@@ -26,10 +26,10 @@ class Seen(eqx.Module):
 def sums_at(
     members: Int[Array, " m"], interaction: Callable[[Any, Any], Any], samples: Any, index: Int[Array, "k n"]
 ) -> Any:
-    """Σ_b interaction(a, b) as `difsim.particles.pair_sums`, of some particles only.
+    """Σ_b interaction(a, b) as `difsim.particles.pair_sums`, for some particles only.
 
-    **Arguments:** `members` [m]: which; `interaction`, `samples`, `index`: as there.
-    **Returns:** what `interaction` does, with a last axis of m.
+    **Arguments:** `members` [m], the particles; `interaction`, `samples`, `index`: as there.
+    **Returns:** the results of `interaction`, with a last axis of m.
     """
     own = jax.tree.map(lambda x: x[..., members], samples)
     near = jax.tree.map(lambda x: x[..., index[:, members]], samples)
@@ -39,7 +39,11 @@ def sums_at(
 
 
 def seen(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Seen:
-    """What wall particle a sees of particle b and its stress Pa; b has mass 0 if it is of a tool, too."""
+    """The term of particle b in the sums of wall particle a.
+
+    **Arguments:** `kernel`; `a`, `b`, the samples, b with mass 0 if it is of a tool; `stress` of b, Pa.
+    **Returns:** the term.
+    """
     weight = b.mass / b.density * kernel.value(minus(a.position, b.position))
     return Seen(weight, times(weight, b.velocity), weight * stress)
 
@@ -47,12 +51,14 @@ def seen(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Seen:
 def slipping(
     velocity: Float[Array, " d"], normal: Float[Array, " d"], sums: Seen
 ) -> tuple[Float[Array, " d"], Mat3]:
-    """What a wall particle shows to a solid that slips along it: the solid's own mirror image.
+    """The mirror image of the solid that a wall with free slip presents to it.
 
-    Across the wall it has its own `velocity` m/s, along it the solid's mean, v̄ + ((v - v̄)·n) n; its stress is
-    M σ̄ M with M = 1 - 2 n nᵀ. So nothing shears the solid at the wall, and support is not missing there. With no
-    solid near it has no stress.
+    Across the wall the velocity is the wall's, along it the solid's mean, v̄ + ((v - v̄)·n) n; the stress is M σ̄
+    M with M = 1 - 2 n nᵀ. So the wall exerts no shear, and the support is complete there. Without solid nearby it
+    has no stress.
 
+    **Arguments:** `velocity` v of the wall [d], m/s; `normal` n [d]; `sums` of the wall particle.
+    **Returns:** velocity [d], m/s, and stress [3, 3], Pa.
     **Source:** after Adami, Hu and Adams (2012), J. Comput. Phys. 231, 7057, for walls of fluids.
     """
     mean = safe.divide(jnp.stack(sums.velocity), jnp.full_like(velocity, 1.0) * sums.weight)

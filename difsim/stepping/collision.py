@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
-from difsim.body import attitude_is_unit, require_attitude
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import ContactEpisode, Nearby, Pair, PairState, Record, least_gap, nearby, separation, touches
 from difsim.status import Status
 from difsim.stepping.solution import Solution, Stats

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.body import require_attitude
+from difsim.body.attitude import require_attitude
 from difsim.particles import SLACK, AbstractParticles
 from difsim.status import Status
 from difsim.stepping.stops import AtRest

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from difsim.body import RigidState, attitude_is_unit, require_attitude
+from difsim.body import RigidState
+from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractModel, Pair
 from difsim.particles import AbstractParticles
 from difsim.status import Status, raise_unless_ok

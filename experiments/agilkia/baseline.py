@@ -19,18 +19,17 @@ from experiments.agilkia.files import DATA, read_observations
 from experiments.agilkia.scenario import experiment, unknowns
 from inversion import (
     Bounded,
-    Calls,
     Checkpoint,
-    Evolution,
     Gaussian,
     Observation,
     Observations,
     Problem,
     Stops,
-    confidence,
     differential_evolution,
     fit,
 )
+from inversion.evolution import Evolution, confidence
+from inversion.outcome import Calls
 
 BALANCE = 1.0  # χ: the paper gives no number
 STOP = 1e-4  # the paper's stop criterion on w

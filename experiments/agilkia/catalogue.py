@@ -109,7 +109,7 @@ def _energy(run: Any, state: Any) -> Any:
 
 def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
     """Rates of what instruments integrate: normal impulses N s, and times s of contact with each ground."""
-    boulder, regolith = jnp.sum(model.rock(state).normal), jnp.sum(model.footpads(state).normal)
+    boulder, regolith = jnp.sum(model.boulder_forces(state).normal), jnp.sum(model.footpads(state).normal)
     return {
         "boulder_impulse": boulder,
         "footpad_impulse": regolith,

@@ -15,8 +15,9 @@ from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
-from inversion import Discrete, Gaussian, Log, Node, compatible_values
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
+from inversion import Discrete, Gaussian, Log
+from inversion.branch import Node
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 
 AXES = ("x", "y", "z")
 
@@ -34,8 +35,13 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
     @jax.jit
     @jax.vmap
     def contact(state):
-        footpads, rock, hull = model.footpads(state), model.rock(state), model.hull(state)
-        return model.contact_force(state), safe.norm(jnp.sum(rock.force, axis=0)), footpads.normal, hull.normal
+        footpads, on_boulder, hull = model.footpads(state), model.boulder_forces(state), model.hull(state)
+        return (
+            model.contact_force(state),
+            safe.norm(jnp.sum(on_boulder.force, axis=0)),
+            footpads.normal,
+            hull.normal,
+        )
 
     force, boulder, footpads, hull = contact(solution.states)
     body = solution.states.body

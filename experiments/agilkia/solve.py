@@ -10,23 +10,11 @@ import numpy as np
 
 from difsim.stepping import AbstractSolver, Forward
 from experiments.agilkia.scenario import STRICT
-from inversion import (
-    Calls,
-    Checkpoint,
-    Fit,
-    Identifiability,
-    Node,
-    Problem,
-    Profile,
-    Stops,
-    Tree,
-    branch_and_bound,
-    enumerate_leaves,
-    envelope,
-    fit,
-    identify,
-    profiles,
-)
+from inversion import Checkpoint, Problem, Stops, branch_and_bound, enumerate_leaves, fit, identify, profiles
+from inversion.branch import Node, Tree
+from inversion.identifiability import Identifiability, Profile, envelope
+from inversion.leastsq import Fit
+from inversion.outcome import Calls
 
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
 PROFILED = ("thickness", "grain_diameter", "grain_density")

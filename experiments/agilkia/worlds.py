@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from difsim import mesh, units
-from difsim.gravity import AbstractField, Gridded, Polyhedron, fingerprint, lobes_67p, pack
+from difsim.gravity import AbstractField, Gridded, Polyhedron, lobes_67p, pack
+from difsim.gravity.gridded import fingerprint
 from difsim.mesh import TriMesh
 from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67p, shap5
 

@@ -17,7 +17,10 @@ from experiments.agilkia.baseline import STOP, descend, evolve, jacobian_cost, p
 from experiments.agilkia.files import DATA, read_lander
 from experiments.agilkia.solve import ORDER
 from experiments.benchmarks.timing import row
-from inversion import Calls, Checkpoint, Evolution, Problem, Tree, branch_and_bound
+from inversion import Checkpoint, Problem, branch_and_bound
+from inversion.branch import Tree
+from inversion.evolution import Evolution
+from inversion.outcome import Calls
 
 GENERATIONS, STALL = 60, 30
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
 
-from difsim.sph import AbstractCorrection, ArtificialStress, GradientCorrection
+from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
 from difsim.stepping import simulate
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil

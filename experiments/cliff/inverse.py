@@ -23,7 +23,8 @@ from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.harness import Found
-from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit, identify
+from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit, identify
+from inversion.leastsq import Fit
 from inversion.problem import strip_weak_types
 
 STEPS_PER_ROW = 421  # of a second: half the longest stable step of the paper's soil, two thirds of the stiffest

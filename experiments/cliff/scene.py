@@ -9,15 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.sph import (
-    AbstractCorrection,
-    Continuum,
-    ContinuumState,
-    CubicSpline,
-    DruckerPrager,
-    Tool,
-    Viscosity,
-)
+from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph.corrections import AbstractCorrection
 from difsim.typing import Scalar
 
 COLUMNS, ROWS = 77, 38  # the paper's particles

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from difsim.sph import AbstractKernel
+from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, Vec2
 
 LEVELS = 128  # heights at which the surface is looked for, before Newton's steps

@@ -13,17 +13,9 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.contact import Regolith
-from difsim.sph import (
-    Continuum,
-    ContinuumState,
-    CubicSpline,
-    DruckerPrager,
-    FixedDensity,
-    PlaneStrain,
-    Sliding,
-    Tool,
-    Viscosity,
-)
+from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, FixedDensity, Tool, Viscosity
+from difsim.sph.soil import PlaneStrain
+from difsim.sph.tools import Sliding
 
 RADIUS = 0.1  # m
 GRAVITY = 1.6e-4  # m/s², on 67P

@@ -14,7 +14,8 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, outside, pack
+from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
+from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
 from experiments.harness import Found, Study

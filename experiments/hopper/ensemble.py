@@ -27,7 +27,8 @@ from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolit
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
-from inversion import Checkpoint, regression, sweep
+from inversion import Checkpoint, sweep
+from inversion.smoothed import regression
 
 # Mean and standard deviation of each input; all ours. Three of a kind are east, north, up (the spin: body axes).
 INPUTS = {

@@ -24,7 +24,8 @@ from experiments.hopper.track import (
     moved,
     turned,
 )
-from inversion import Bounded, Fit, Log, Observation, Observations, Problem, Stops, fit
+from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit
+from inversion.leastsq import Fit
 from inversion.shooting import Chain, progressive
 
 UNKNOWN = {
@@ -178,14 +179,14 @@ def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Fl
         used = chain.used
         found = fit(inverse, key=key, guesses=[guess], **ONE)
         missed = chain.mean + np.asarray(inverse.data["miss"].cholesky) @ found.residual[: 12 * BOUNCES]
-        told = np.clip(chain.told(missed), -FARTHEST, FARTHEST)
-        if np.abs(told - shifts).max() < STILL:
+        estimated = np.clip(chain.estimated(missed), -FARTHEST, FARTHEST)
+        if np.abs(estimated - shifts).max() < STILL:
             return found, inverse, chain.chi_squared(missed)
         if best is None or found.misfit < best[0].misfit:
             best = found, inverse, chain.chi_squared(missed)
         if not found.misfit < WORSE * best[0].misfit:
             break
-        guess, shifts = found.values, told
+        guess, shifts = found.values, estimated
     return best
 
 

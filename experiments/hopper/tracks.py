@@ -14,7 +14,8 @@ from experiments.harness import Found
 from experiments.hopper import track_pictures
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
-from inversion import Checkpoint, Fit, Problem, fit, identify
+from inversion import Checkpoint, Problem, fit, identify
+from inversion.leastsq import Fit
 
 NAMES = ("restitution", "friction", "rolling")
 # Found: within these of the truth; restitution and friction as they are, rolling resistance by its logarithm.

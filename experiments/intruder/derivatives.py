@@ -13,7 +13,8 @@ from difsim import Status
 from experiments.harness import Found
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from inversion import Smoothed, pathwise_gradient, smoothed_gradient
+from inversion import pathwise_gradient, smoothed_gradient
+from inversion.smoothed import Smoothed
 
 STEPS = 1e-7, 1e-5, 1e-3, 1e-1  # of differences, relative
 SPREAD = np.array([*[0.1] * len(BASE), SCATTER, SCATTER])  # of factors, and of the place, m

@@ -19,7 +19,6 @@ from inversion import (
     Observation,
     Observations,
     Problem,
-    ResponseSurface,
     fit,
     identify,
     map_batched,
@@ -27,6 +26,7 @@ from inversion import (
 )
 from inversion.leastsq import latin_hypercube
 from inversion.problem import strip_weak_types
+from inversion.response import ResponseSurface
 
 SPEEDS = 0.35, 0.45, 0.55, 0.65, 0.75, 0.85  # m/s, of the balls that are thrown to find what the grains are
 RANGE = 0.3, 0.9  # m/s

@@ -10,19 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.sph import (
-    Carried,
-    Continuum,
-    ContinuumState,
-    CubicSpline,
-    DruckerPrager,
-    Fixed,
-    FixedDensity,
-    Stopping,
-    Tool,
-    Turning,
-    Viscosity,
-)
+from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, FixedDensity, Tool, Viscosity
+from difsim.sph.tools import Carried, Fixed, Stopping, Turning
 
 BULK, SHEAR, DENSITY = 3.33e6, 0.37e6, 1500.0  # Pa, Pa, kg/m³
 HUB, TIP, BRISTLES = 0.015, 0.035, 12  # m, m: radius of a brush's core, and to the tips of its bristles
