@@ -138,21 +138,27 @@ class Experiment(eqx.Module):
     ) -> dict[str, Array]:
         """What an instrument would have read, with the next `contact` after the `site` where one was flown to."""
         first, middle, last = (jax.tree.map(lambda x, i=i: x[i], solution.states) for i in (0, 1, -1))
-        run = Run(self, model, first, middle, last, contact, site)
+        accounts = vars(last.accounts)
+        during = {k: accounts[k] for k in ("boulder_impulse", "boulder_time", "regolith_time", "contact_time")}
+        during["footpad_impulse"] = accounts["sole_impulse"]
+        run = Run(self, model, first, middle, last, accounts, during, contact, site)
         has = {LEGS: bool(model.lander.legs), BOULDER: self.leg is not None, FLIGHT: contact is not None}
         rows = (row for row in self.catalogue.observables if row.read is not None and has.get(row.needs, True))
         return {row.name: row.read(run) for row in rows}
 
 
 class Run(NamedTuple):
-    """What observables are read off: the states at the start, at 0.4 of the horizon and at the end, and the next
-    contact and the site that it follows, where one was flown to."""
+    """What observables are read off: the states at the start, at 0.4 of the horizon and at the end; at the end the
+    energies J that were `lost`, and what was integrated `during` the touchdown; the next contact and the site that
+    it follows, where one was flown to."""
 
     known: Experiment
     model: Touchdown
     first: TouchdownState
     middle: TouchdownState
     last: TouchdownState
+    lost: Mapping[str, Array]
+    during: Mapping[str, Array]
     next: Contact | None
     site: Vec3 | None
 
