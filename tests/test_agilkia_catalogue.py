@@ -46,7 +46,7 @@ def written(tmp_path):
     def write(without=(), lander=(), observations=()):
         text = (DATA / "philae.toml").read_text()
         for table in without:
-            text = re.sub(rf"\[{table}\][^\n]*\n(?:(?!\[\w+\]).*\n)*", "", text)
+            text = re.sub(rf"^\[{table}\].*\n(?:(?!\[\w+\]).*\n)*", "", text, flags=re.M)
         for old, new in lander:
             text, count = re.subn(old, new, text, flags=re.M)
             assert count, old
