@@ -12,7 +12,8 @@ from difsim.body import AbstractLandingGear
 from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.regularisation import AbstractRegularisation
 from difsim.contact.rolling import AbstractRolling
-from difsim.dem import AbstractClump, AbstractGrainLaw, HertzMindlin
+from difsim.dem import AbstractGrainLaw, HertzMindlin
+from difsim.dem.clump import AbstractClump
 from difsim.gravity import AbstractField
 from difsim.particles import AbstractParticles
 from difsim.saving import digest

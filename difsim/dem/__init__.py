@@ -1,6 +1,5 @@
 """Grains as soft spheres with friction that remembers (DEM)."""
 
-from difsim.dem.clump import AbstractClump as AbstractClump
 from difsim.dem.clump import Clump as Clump
 from difsim.dem.grains import Grains as Grains
 from difsim.dem.laws import AbstractGrainLaw as AbstractGrainLaw
