@@ -74,7 +74,7 @@ class Hopper(AbstractModel):
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
     def field(self, t, state):
-        return self.touched(state, self.free(state.body))
+        return self.rate_with_contact(state, self.free(state.body))
 
     def free(self, body: RigidState) -> Moving:
         """The body with its accelerations in flight, in the target's frame."""
@@ -93,21 +93,21 @@ class Hopper(AbstractModel):
             spin_rate=-solve3(inertia, jnp.cross(whole, inertia @ whole)) - jnp.cross(self.omega, whole),
         )
 
-    def touched(self, state: HopperState, free: Moving) -> HopperState:
+    def rate_with_contact(self, state: HopperState, free: Moving) -> HopperState:
         """The rate of the state with contact.
 
         **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate.
         """
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
-        pushed = free.accelerated(touch.force, touch.torque)
+        with_contact = free.accelerated(touch.force, touch.torque)
         return HopperState(
             body=RigidState(
                 position=body.velocity,
-                velocity=pushed.acceleration,
+                velocity=with_contact.acceleration,
                 attitude=rotation.derivative(body.attitude, body.spin),
                 # The rate of ω is the same in the body's frame and in the one that ω is relative to.
-                spin=pushed.spin_rate @ turn,
+                spin=with_contact.spin_rate @ turn,
             ),
             target=rotation.derivative(state.target, self.omega),
             memory=touch.memory_rate,
@@ -133,9 +133,9 @@ class Hopper(AbstractModel):
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
         energy = 0.5 * self.body.mass * units.speed**2
-        nothing = Powers(*jnp.zeros(3))
+        none = Powers(*jnp.zeros(3))
         return (
-            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory), nothing),
+            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory), none),
             HopperState(
                 size, jnp.ones(4), jnp.full_like(state.memory, units.length), Powers(energy, energy, energy)
             ),

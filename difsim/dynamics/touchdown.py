@@ -40,7 +40,7 @@ class Touchdown(AbstractModel):
     def __check_init__(self):
         require(
             (self.scenario >= 0) & (self.scenario <= 1),
-            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
+            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (footpad on top)",
         )
         height = self.boulder.edge_point[2]
         require(
@@ -187,9 +187,11 @@ class Touchdown(AbstractModel):
                 angular_impulse=moment + jnp.cross(body.position, weight),
                 boulder_impulse=jnp.sum(on_boulder.normal),
                 footpad_impulse=jnp.sum(footpads.normal),
-                boulder_time=loaded(jnp.sum(on_boulder.normal)),
-                regolith_time=loaded(jnp.sum(footpads.normal)),
-                contact_time=loaded(jnp.sum(footpads.normal) + jnp.sum(on_boulder.normal) + hull.normal),
+                boulder_time=contact_indicator(jnp.sum(on_boulder.normal)),
+                regolith_time=contact_indicator(jnp.sum(footpads.normal)),
+                contact_time=contact_indicator(
+                    jnp.sum(footpads.normal) + jnp.sum(on_boulder.normal) + hull.normal
+                ),
             ),
         )
 
@@ -223,8 +225,8 @@ class Touchdown(AbstractModel):
         time = units.length / units.speed
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
         mass, ones = self.lander.body.mass, jnp.ones(3)
-        energy, push = 0.5 * mass * units.speed**2, mass * units.speed
-        accounts = Accounts(*(energy,) * 4, push * ones, push * reach * ones, push, push, *(time,) * 3)
+        energy, impulse = 0.5 * mass * units.speed**2, mass * units.speed
+        accounts = Accounts(*(energy,) * 4, impulse * ones, impulse * reach * ones, impulse, impulse, *(time,) * 3)
         return (
             TouchdownState(origin, jnp.zeros_like(state.gear), jnp.zeros_like(state.penetration), Accounts()),
             TouchdownState(
@@ -265,6 +267,6 @@ def upwards(state: TouchdownState) -> Vec3:
     return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 
 
-def loaded(force: Scalar) -> Scalar:
+def contact_indicator(force: Scalar) -> Scalar:
     """A smooth indicator of contact from 0 to 1, half at 1 N, so that durations of phases have derivatives."""
     return force**2 / (force**2 + 1.0)

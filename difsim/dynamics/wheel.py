@@ -75,7 +75,7 @@ class Wheeled(AbstractModel):
         reaction = -torque - jnp.cross(spin, state.momentum)
         free = self.hopper.free(body).accelerated(jnp.zeros(3), turn @ reaction)
         return WheeledState(
-            hopper=self.hopper.touched(state.hopper, free),
+            hopper=self.hopper.rate_with_contact(state.hopper, free),
             momentum=torque,
             work=torque @ (state.momentum / self.wheel_inertia - spin),
         )
