@@ -185,7 +185,7 @@ def profiles(
     chains = np.full((len(rows), max(v.size for v in values.values())), np.nan)
     for chain, row in zip(chains, rows, strict=True):
         chain[: row.size] = row
-    order = _dealt([row.size for row in rows], len(jax.devices()))
+    order = _balanced([row.size for row in rows], len(jax.devices()))
     walked = _walk(
         problem,
         x,
@@ -200,12 +200,12 @@ def profiles(
     }
 
 
-def _dealt(lengths: Sequence[int], hands: int) -> np.ndarray:
+def _balanced(lengths: Sequence[int], shares: int) -> np.ndarray:
     """An order of rows whose equal consecutive shares take similar times: longest first, to and fro."""
     longest = np.argsort(-np.asarray(lengths), kind="stable")
-    rounds = [longest[i : i + hands] for i in range(0, longest.size, hands)]
+    rounds = [longest[i : i + shares] for i in range(0, longest.size, shares)]
     rounds[1::2] = [r[::-1] for r in rounds[1::2]]
-    return np.asarray([r[h] for h in range(hands) for r in rounds if h < r.size])
+    return np.asarray([r[h] for h in range(shares) for r in rounds if h < r.size])
 
 
 def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from difsim.saving import digest, read_arrays, read_table, write_arrays, write_table
-from difsim.saving.whole import save_whole
+from difsim.saving.atomic import write_atomically
 from difsim.typing import Scalar, number
 from tests.crafted import HARM, Harmful, planted
 
@@ -24,13 +24,13 @@ def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        save_whole(path, half)
+        write_atomically(path, half)
     assert not list(path.parent.iterdir())
-    save_whole(path, lambda file: file.write(b"old"))
+    write_atomically(path, lambda file: file.write(b"old"))
     with pytest.raises(KeyboardInterrupt):
-        save_whole(path, half)
+        write_atomically(path, half)
     assert path.read_bytes() == b"old"
-    save_whole(path, lambda file: file.write(b"new"))
+    write_atomically(path, lambda file: file.write(b"new"))
     assert path.read_bytes() == b"new"
 
 

@@ -44,7 +44,7 @@ def test_a_returned_stress_is_on_the_cone(cone, dilatancy):
     stress = rng.normal(size=(500, 3, 3)) * 300
     stress = jnp.asarray(stress + stress.transpose(0, 2, 1) - rng.random((500, 1, 1)) * 2000 * np.eye(3))
     before = np.asarray(jax.vmap(soil.excess)(stress))
-    returned = jax.vmap(soil.held, in_axes=(0, None))(stress, soil.density)
+    returned = jax.vmap(soil.admissible, in_axes=(0, None))(stress, soil.density)
     after = np.asarray(jax.vmap(soil.excess)(returned))
     assert 50 < (before > 0).sum() < 450
     np.testing.assert_allclose(after[before > 0], 0, atol=1e-9)
@@ -54,7 +54,9 @@ def test_a_returned_stress_is_on_the_cone(cone, dilatancy):
 def test_the_flow_is_the_papers_multiplier():
     """One short elastic step and its return against the rate with the multiplier of Eq 20."""
     soil = eqx.tree_at(lambda s: s.dilatancy, SOIL, jnp.asarray(0.1))
-    stress = soil.held(jnp.array([[-900.0, 400.0, 0.0], [400.0, -500.0, 0.0], [0.0, 0.0, -600.0]]), soil.density)
+    stress = soil.admissible(
+        jnp.array([[-900.0, 400.0, 0.0], [400.0, -500.0, 0.0], [0.0, 0.0, -600.0]]), soil.density
+    )
     gradient = jnp.array([[0.01, 0.05, 0.0], [0.03, -0.01, 0.0], [0.0, 0.0, 0.0]])
     a, _ = soil.cone.match(soil.friction, soil.cohesion)
     deviator = stress - jnp.trace(stress) / 3 * jnp.eye(3)
@@ -66,7 +68,7 @@ def test_the_flow_is_the_papers_multiplier():
     plastic = multiplier * (9 * soil.bulk * jnp.sin(soil.dilatancy) * jnp.eye(3) + soil.shear * direction)
     rate = soil.rate(stress, gradient)
     dt = 1e-7
-    step = (soil.held(stress + dt * rate, soil.density) - stress) / dt
+    step = (soil.admissible(stress + dt * rate, soil.density) - stress) / dt
     np.testing.assert_allclose(step, rate - plastic, atol=1e-5 * float(jnp.max(jnp.abs(rate))))
 
 
@@ -75,7 +77,7 @@ def test_simple_shear_stops_at_the_cone():
     gradient = jnp.zeros((3, 3)).at[0, 1].set(1.0)
 
     def step(stress, _):
-        return soil.held(stress + 1e-4 * soil.rate(stress, gradient), soil.density), None
+        return soil.admissible(stress + 1e-4 * soil.rate(stress, gradient), soil.density), None
 
     stress, _ = jax.lax.scan(step, -1000.0 * jnp.eye(3), length=200)
     a, k = soil.cone.match(soil.friction, soil.cohesion)
@@ -86,13 +88,15 @@ def test_simple_shear_stops_at_the_cone():
 
 def test_no_tension_beyond_the_apex_and_derivatives_there():
     a, k = SOIL.cone.match(SOIL.friction, SOIL.cohesion)
-    np.testing.assert_allclose(SOIL.held(5000.0 * jnp.eye(3), SOIL.density), k / (3 * a) * jnp.eye(3), rtol=1e-12)
+    np.testing.assert_allclose(
+        SOIL.admissible(5000.0 * jnp.eye(3), SOIL.density), k / (3 * a) * jnp.eye(3), rtol=1e-12
+    )
     loose = eqx.tree_at(lambda s: s.cohesion, SOIL, jnp.asarray(0.0))
-    np.testing.assert_array_equal(loose.held(jnp.zeros((3, 3)), loose.density), jnp.zeros((3, 3)))
+    np.testing.assert_array_equal(loose.admissible(jnp.zeros((3, 3)), loose.density), jnp.zeros((3, 3)))
     for stress in (jnp.zeros((3, 3)), 10.0 * jnp.eye(3), -10.0 * jnp.eye(3)):
-        assert np.isfinite(jax.jacfwd(loose.held)(stress, loose.density)).all()
+        assert np.isfinite(jax.jacfwd(loose.admissible)(stress, loose.density)).all()
     yielding = jnp.array([[-900.0, 900.0, 0.0], [900.0, -500.0, 0.0], [0.0, 0.0, -600.0]])
-    check_gradients(lambda soil, stress: soil.held(stress, soil.density), SOIL, yielding)
+    check_gradients(lambda soil, stress: soil.admissible(stress, soil.density), SOIL, yielding)
 
 
 def grid(d, spacing=0.1, cells=9):

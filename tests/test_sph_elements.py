@@ -149,7 +149,7 @@ def test_the_stress_of_a_turning_body_turns_with_it():
 
     def step(stress, _):
         half = stress + 0.5 / steps * soil.rate(stress, spin)
-        return soil.held(stress + 1.0 / steps * soil.rate(half, spin), soil.density), None
+        return soil.admissible(stress + 1.0 / steps * soil.rate(half, spin), soil.density), None
 
     end = jax.jit(lambda s: jax.lax.scan(step, s, length=steps)[0])(jnp.asarray(first))
     turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
@@ -178,7 +178,7 @@ def limit(soil, gradient, held_at, strain=0.2, steps=400):
 
     def step(stress, _):
         def strained(e):
-            return soil.held(stress + strain / steps * soil.rate(stress, gradient(e)), soil.density)
+            return soil.admissible(stress + strain / steps * soil.rate(stress, gradient(e)), soil.density)
 
         def newton(_, e):
             value, slope = jax.jvp(lambda e: strained(e)[0, 0], (e,), (jnp.ones(()),))

@@ -225,11 +225,11 @@ class Lander(eqx.Module):
         # Each footpad acts on undisturbed soil: under overlapping ones its strength would count twice.
         require(
             _nearest(self.feet) > 2 * self.footpad_radius,
-            f"Lander: soles of radius {self.footpad_radius} m at {self.feet} m overlap: move the feet apart",
+            f"Lander: footpads of radius {self.footpad_radius} m at {self.feet} m overlap: move the feet apart",
         )
         require(
             _width(self.feet) > self.footpad_radius,
-            f"Lander: feet at {self.feet} m stand on one line, and the lander on an edge: move one out of it",
+            f"Lander: feet at {self.feet} m are collinear, so that the lander tips over: move one of them",
         )
 
     @classmethod

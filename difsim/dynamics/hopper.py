@@ -81,7 +81,7 @@ class Hopper(AbstractModel):
         return self.rates(t, state)[1]
 
     def rates(self, t, state):
-        return self.touched(state, self.free(state.body))
+        return self.rate_with_contact(state, self.free(state.body))
 
     def free(self, body: RigidState) -> Moving:
         """The body with its accelerations in flight, in the target's frame."""
@@ -100,18 +100,18 @@ class Hopper(AbstractModel):
             spin_rate=rotation.spin_rate(inertia, whole) - jnp.cross(self.omega, whole),
         )
 
-    def touched(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
+    def rate_with_contact(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
         """The state's rate where all but the contact moves the body as `free` says, and what the contact takes, W."""
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
-        pushed = free.accelerated(touch.force, touch.torque)
+        with_contact = free.accelerated(touch.force, touch.torque)
         rate = HopperState(
             body=RigidState(
                 position=body.velocity,
-                velocity=pushed.acceleration,
+                velocity=with_contact.acceleration,
                 attitude=rotation.derivative(body.attitude, body.spin),
                 # The rate of ω is the same in the body's frame and in the one that ω is relative to.
-                spin=pushed.spin_rate @ turn,
+                spin=with_contact.spin_rate @ turn,
             ),
             target=rotation.derivative(state.target, self.omega),
             memory=touch.memory_rate,

@@ -40,7 +40,7 @@ class Touchdown(AbstractModel):
     def __check_init__(self):
         require(
             (self.scenario >= 0) & (self.scenario <= 1),
-            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (sole on top)",
+            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (footpad on top)",
         )
         require(self.smoothing > 0, f"Touchdown: smoothing = {self.smoothing} m must be positive")
         if self.boulder is None:
@@ -180,7 +180,7 @@ class Touchdown(AbstractModel):
         # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
         loads = footpads.normal
         if self.boulder is not None:
-            loads = loads.at[self.leg].add(jnp.sum(rock.normal_forces[:, 2]))
+            loads = loads.at[self.leg].add(jnp.sum(on_boulder.normal_forces[:, 2]))
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
@@ -195,7 +195,7 @@ class Touchdown(AbstractModel):
             gear=gear,
             penetration=flow,
         )
-        slipping = jnp.sum(footpads.friction * footpads.slip) + jnp.sum(rock.friction * rock.slip)
+        slipping = jnp.sum(footpads.friction * footpads.slip) + jnp.sum(on_boulder.friction * on_boulder.slip)
         return rate, {
             "ground": footpads.normal @ flow + hull.damping,
             "damper": lander.gear.dissipation(gear),
@@ -275,6 +275,6 @@ def upwards(state: TouchdownState) -> Vec3:
     return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 
 
-def loaded(force: Scalar) -> Scalar:
+def contact_indicator(force: Scalar) -> Scalar:
     """A smooth indicator of contact from 0 to 1, half at 1 N, so that durations of phases have derivatives."""
     return force**2 / (force**2 + 1.0)

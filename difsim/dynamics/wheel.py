@@ -78,7 +78,7 @@ class Wheeled(AbstractModel):
         spin = body.spin + turn.T @ self.hopper.omega
         reaction = -torque - jnp.cross(spin, state.momentum)
         free = self.hopper.free(body).accelerated(jnp.zeros(3), turn @ reaction)
-        rate, taken = self.hopper.touched(state.hopper, free)
+        rate, taken = self.hopper.rate_with_contact(state.hopper, free)
         motors = -torque @ (state.momentum / self.wheel_inertia - spin)
         return WheeledState(rate, momentum=torque), taken | {"motors": motors}
 

@@ -93,7 +93,7 @@ def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     top = jnp.where(flat, high, jnp.where(steep, 2 * high - wide, 2 * high))  # octant times bottom included
     top = jnp.where(x < 0, 4 * bottom - top, top)
     top = jnp.where(y < 0, -top, top)
-    # Both are 0 at x = y = 0 alone.
+    # Both are 0 only at x = y = 0.
     octant, t = _split(top / jnp.maximum(bottom, jnp.finfo(x.dtype).tiny))
     return octant * (math.pi / 4) + _odd(t, _ATAN[_BITS[x.dtype][1]])
 

@@ -99,12 +99,12 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
         slope[:, _DIAGONAL] = -volumes[:, None] / diagonal / volumes.sum()
         return -np.log(volumes.sum()), slope.ravel()
 
-    def room(x):
+    def slack(x):
         w, L = split(x)
         extent = np.sum(normals * w[which], axis=1) + np.linalg.norm(_times(normals, L[which]), axis=1)
         return bounds - np.bincount(condition, extent)
 
-    def room_slope(x):
+    def slack_slope(x):
         rows = _times(normals, split(x)[1][which])
         by_L = normals[:, :, None] * (rows / np.linalg.norm(rows, axis=1)[:, None])[:, None, :]
         slope = np.zeros((len(bounds), len(balls), 9))
@@ -121,12 +121,12 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
         start.ravel(),
         jac=True,
         bounds=limits.reshape(-1, 2),
-        constraints={"type": "ineq", "fun": room, "jac": room_slope},
+        constraints={"type": "ineq", "fun": slack, "jac": slack_slope},
         method="SLSQP",
         options={"maxiter": 60, "ftol": 1e-7},
     ).x
     # The search left the mesh or gave NaN: return no growth, which ends the rounds.
-    if not room(found).min() >= -1e-6:
+    if not slack(found).min() >= -1e-6:
         return list(balls)
     w, L = split(found)
     return [Inscribed(b.centre + b.matrix @ w_, b.matrix @ L_) for b, w_, L_ in zip(balls, w, L, strict=True)]
@@ -162,18 +162,18 @@ def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generator | None) -> list[Inscribed]:
     """The ellipsoids and one sphere more, half as large as the free space at the deepest (or a random) point."""
-    room = depths
+    depth = depths
     for ball in balls:
-        room = np.minimum(room, ball.distance(points))
-    if not (room > 0).any():
+        depth = np.minimum(depth, ball.distance(points))
+    if not (depth > 0).any():
         raise ValueError(
-            f"inscribe: no room for ellipsoid {len(balls) + 1} at any of {len(points)} grid points inside the "
+            f"inscribe: no free space for ellipsoid {len(balls) + 1} at any of {len(points)} grid points inside the "
             "mesh; ask for fewer, or check that the mesh is not a thin shell"
         )
-    chance = np.maximum(room, 0) ** 3
-    chosen = np.argmax(room) if rng is None else rng.choice(len(room), p=chance / chance.sum())
+    chance = np.maximum(depth, 0) ** 3
+    chosen = np.argmax(depth) if rng is None else rng.choice(len(depth), p=chance / chance.sum())
     # The distance is of first order: shrink the sphere if an ellipsoid is nearer than that.
-    new = Inscribed(points[chosen], 0.5 * room[chosen] * np.eye(3))
+    new = Inscribed(points[chosen], 0.5 * depth[chosen] * np.eye(3))
     while any(gap(ball, new) <= 0 for ball in balls):
         new = new.scaled(0.5)
     return [*balls, new]

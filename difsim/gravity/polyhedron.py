@@ -156,7 +156,7 @@ def _blocked(
     rows = jnp.arange(count * block)
     weights = (rows < n).astype(vertices.dtype).reshape(count, block)
     index = index[jnp.minimum(rows, n - 1)]
-    # Gathered before the scan, so that reverse mode scatters once into the vertices, not once a block.
+    # Gather before the scan, so that reverse mode scatters into the vertices once, not once per block.
     corners = vertices[index].reshape(count, block, m, 3)
 
     # Checkpointed: reverse mode stores only a block's corners, and recomputes the rest.

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.saving.whole import save_whole
+from difsim.saving.atomic import write_atomically
 
 MAGIC, VERSION = b"difsim arrays ", b"1"
 SUM = 32  # bytes of the checksum
@@ -82,13 +82,13 @@ def _write(path: str | PathLike, kind: str, mark: str, table: Mapping[str, Any])
         raise ValueError(f"{path}: {len(arrays)} arrays are too many for one file: keep less")
 
     def write(file: BinaryIO) -> None:
-        said = hashlib.sha256()
+        checksum = hashlib.sha256()
         for part in (head, *(array.reshape(-1).view(np.uint8).data for array in arrays)):
-            said.update(part)
+            checksum.update(part)
             file.write(part)
-        file.write(said.digest())
+        file.write(checksum.digest())
 
-    save_whole(Path(path), write)
+    write_atomically(Path(path), write)
 
 
 def read_table(
@@ -161,10 +161,10 @@ def _fitting(paths: list, grown: bool) -> Callable[[list[_Entry]], str | None]:
     def wrong(entries: list[_Entry]) -> str | None:
         if [entry.name for entry in entries] != [str(i) for i in range(len(paths))]:
             return f"{len(entries)} arrays, where {len(paths)} are expected"
-        room = 0
+        expected = 0
         for (path, leaf), entry in zip(paths, entries, strict=True):
             shape, dtype = tuple(leaf.shape), np.dtype(leaf.dtype)
-            room += dtype.itemsize * max(1, math.prod(shape))
+            expected += dtype.itemsize * max(1, math.prod(shape))
             other = sum(a != b for a, b in zip(shape, entry.shape, strict=False))
             if len(shape) != len(entry.shape) or dtype != entry.dtype or other > int(grown):
                 name = jax.tree_util.keystr(path) or "an array"
@@ -172,8 +172,10 @@ def _fitting(paths: list, grown: bool) -> Callable[[list[_Entry]], str | None]:
                     f"{name} of shape {list(entry.shape)} and {entry.dtype}, where {list(shape)} and {dtype} are "
                     "expected"
                 )
-        if grown and sum(entry.size for entry in entries) > max(min(GROWN[0] * room, LARGEST), GROWN[1] * room):
-            return f"many times more than the {room} bytes that are expected"
+        if grown and sum(entry.size for entry in entries) > max(
+            min(GROWN[0] * expected, LARGEST), GROWN[1] * expected
+        ):
+            return f"many times more than the {expected} bytes that are expected"
         return None
 
     return wrong
@@ -213,15 +215,15 @@ def _read(
             raise refused(f"has {size} bytes, where its header says {due}: it is cut off or damaged")
         if (why := wrong(entries)) is not None:
             raise refused(f"holds something else than is asked for, {why}")
-        said = hashlib.sha256(first + line)
+        checksum = hashlib.sha256(first + line)
         found = {}
         for entry in entries:
             array = np.empty(entry.shape, entry.dtype)
             part = array.reshape(-1).view(np.uint8).data
             file.readinto(part)
-            said.update(part)
+            checksum.update(part)
             found[entry.name] = array, entry.weak
-        if file.read(SUM) != said.digest():
+        if file.read(SUM) != checksum.digest():
             raise refused("is damaged: its checksum is not that of what it holds")
         return header["mark"], found
 
@@ -243,7 +245,7 @@ def _header(line: bytes) -> dict[str, Any]:
     entries = []
     for entry in header["arrays"]:
         shape = tuple(entry["shape"])
-        # An empty array may be long along other axes, but NumPy has no room for any length.
+        # An empty array may be long along other axes, but NumPy does not allow any length.
         if len(shape) > 32 or not all(type(n) is int and 0 <= n < 2**48 for n in shape):
             raise ValueError("a shape that is none")
         if math.prod(max(1, n) for n in shape) > 2**48:

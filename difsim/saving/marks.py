@@ -22,12 +22,12 @@ def digest(made_of: Any) -> str:
 
     **Raises:** ValueError for an input that has no reproducible hash, such as a function.
     """
-    said = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in _parts(made_of):
         # Lengths keep neighbours apart: ("ab", "c") is not ("a", "bc").
-        said.update(b"%d " % len(part))
-        said.update(part)
-    return said.hexdigest()
+        hasher.update(b"%d " % len(part))
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def _parts(x: Any) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from difsim import safe
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape.sdf import AbstractSDF
-from difsim.shape.tables import kept
+from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -71,7 +71,7 @@ class GridSDF(AbstractSDF):
         numbers = (float(spacing), margin, _DEGREE)
         distance = partial(signed_distance, mesh)
         make = partial(_tabulate, distance, low, high, spacing, margin, max_nodes)
-        return GridSDF(kept(cache, "sdf", mesh, numbers, make))
+        return GridSDF(cached(cache, "sdf", mesh, numbers, make))
 
     @staticmethod
     def from_sdf(

@@ -64,7 +64,7 @@ def fill_with_spheres(
         if adds == 0:
             reached = left[-1] if left else 1.0
             raise ValueError(
-                f"fill_with_spheres: {len(left)} pebbles leave {reached:.3f} vacant and no other adds volume: "
+                f"fill_with_spheres: {len(left)} sub-spheres leave {reached:.3f} vacant and no other adds volume: "
                 f"ask for a vacancy above that, or give more points than {points}, a `smallest` below {smallest}"
             )
         filled = ((empty - centre[i]) ** 2).sum(axis=1) < radius[i] ** 2
@@ -84,8 +84,8 @@ def _candidates(mesh: TriMesh, points: int, smallest: float) -> tuple[np.ndarray
     low, high = np.zeros(len(start)), np.full(len(start), np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        room = -signed_distance(mesh, start + middle[:, None] * inward)
-        touches = room >= sine * middle * (1 - SHORT)  # touches both faces, and no third one is closer
+        inside = -signed_distance(mesh, start + middle[:, None] * inward)
+        touches = inside >= sine * middle * (1 - SHORT)  # touches both faces, and no third one is closer
         low, high = np.where(touches, middle, low), np.where(touches, high, middle)
     rungs = RUNG ** np.arange(1 + int(np.log(smallest) / np.log(RUNG)))
     along = (low[:, None] * rungs)[..., None]

@@ -12,7 +12,7 @@ FORM = 2  # version of the form of the files, so that an older one is not read
 PARTS = ("origin", "spacing", "coefficients", "degree")
 
 
-def kept(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
+def cached(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable) -> GridSpline:
     """A table from the folder `cache`, or from `make()` if it is not there yet.
 
     **Arguments:** `cache`, a folder (None: nothing is kept); `kind`, `mesh` and `numbers`, which identify the

@@ -10,7 +10,7 @@ from difsim import safe
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
-from difsim.shape.tables import kept
+from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -65,4 +65,4 @@ class Window(AbstractSDF):
             return interpolate(values, first, spacing, _DEGREE)
 
         numbers = (centre.tolist(), float(half_size), float(spacing), _DEGREE)
-        return Window(kept(cache, "window", mesh, numbers, make))
+        return Window(cached(cache, "window", mesh, numbers, make))

@@ -14,7 +14,7 @@ from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
-from difsim.sph.walls import seen, slipping, sums_at
+from difsim.sph.walls import mirror_image, sums_at, wall_term
 from difsim.typing import Scalar, is_known, number, require, require_finite
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
@@ -135,7 +135,7 @@ class Continuum(AbstractEstimating):
         return jnp.sqrt(jnp.max(squares)), jnp.zeros_like(squares[0])
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
-        state = self._slipping(time, self._placed(time, state), neighbours)
+        state = self._with_walls(time, self._placed(time, state), neighbours)
         return ContinuumMotion(time, state, self.field(state, neighbours))
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
@@ -146,10 +146,10 @@ class Continuum(AbstractEstimating):
         **Arguments:** `motion`; `neighbours`, at its start; `dt`, s. **Returns:** the motion `dt` later.
         """
         time, state, rate = motion.time + dt, motion.state, motion.rate
-        predicted = self._held(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
-        new = self.field(self._slipping(time, predicted, neighbours), neighbours)
+        predicted = self._admissible(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
+        new = self.field(self._with_walls(time, predicted, neighbours), neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
-        return ContinuumMotion(time, self._held(time, corrected), new)
+        return ContinuumMotion(time, self._admissible(time, corrected), new)
 
     def attempt(
         self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar
@@ -162,19 +162,19 @@ class Continuum(AbstractEstimating):
         time, state = motion.time, motion.state
 
         def rate(share, at):
-            return self.field(self._slipping(time + share * dt, at, neighbours), neighbours)
+            return self.field(self._with_walls(time + share * dt, at, neighbours), neighbours)
 
         first = rate(0.0, state)
-        middle = self._held(time + 0.5 * dt, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
+        middle = self._admissible(time + 0.5 * dt, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
         second = rate(0.5, middle)
         last = jax.tree.map(lambda x, k, m: x + dt * (2 * m - k), state, first, second)
-        third = rate(1.0, self._held(time + dt, last))
+        third = rate(1.0, self._admissible(time + dt, last))
         end = jax.tree.map(lambda x, *k: x + dt / 6 * (k[0] + 4 * k[1] + k[2]), state, first, second, third)
         apart = jax.tree.map(lambda *k: dt / 6 * jnp.abs(2 * k[1] - k[0] - k[2]), first, second, third)
         # Tools are at their prescribed places, whatever the sums give.
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
-        return ContinuumMotion(time + dt, self._held(time + dt, end), third), error
+        return ContinuumMotion(time + dt, self._admissible(time + dt, end), third), error
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
@@ -200,13 +200,13 @@ class Continuum(AbstractEstimating):
 
         **Arguments:** `motion`; `neighbours`; `tool`. **Returns:** the force [d], N (N/m in the plane).
         """
-        state = self._slipping(motion.time, motion.state, neighbours)
+        state = self._with_walls(motion.time, motion.state, neighbours)
 
-        def push(a, b):
+        def acceleration(a, b):
             return interaction(self.kernel, self.viscosity, a, b).acceleration
 
-        pushed = sums_at(tool.members, push, self._sample_of_solid(state), neighbours.index)
-        return jnp.sum(self.mass[tool.members][None] * jnp.stack(pushed), axis=1)
+        on_solid = sums_at(tool.members, acceleration, self._sample_of_solid(state), neighbours.index)
+        return jnp.sum(self.mass[tool.members][None] * jnp.stack(on_solid), axis=1)
 
     def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
         """The elastic rate of a state, before the material limits the stress.
@@ -231,25 +231,23 @@ class Continuum(AbstractEstimating):
 
     def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
         """The sums over pairs with their corrections."""
-        shown = [jax.vmap(c.shown, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
+        data = [jax.vmap(c.data, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
 
         def both(a, b):
             (a, of_a), (b, of_b) = a, b
-            further = [
-                c.between(self.kernel, a, b, *s) for c, *s in zip(self.corrections, of_a, of_b, strict=True)
-            ]
+            further = [c.term(self.kernel, a, b, *s) for c, *s in zip(self.corrections, of_a, of_b, strict=True)]
             return interaction(self.kernel, self.viscosity, a, b), further
 
-        sums, further = pair_sums(both, (sample, shown), neighbours)
+        sums, further = pair_sums(both, (sample, data), neighbours)
         gradient = stacked(sums.gradient)
         flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
         for correction, sum_ in zip(self.corrections, further, strict=True):
             flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
         return flow
 
-    def _held(self, time: Scalar, state: ContinuumState) -> ContinuumState:
+    def _admissible(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material can bear, and its tools at their places at `time`."""
-        stress = self.material.held(state.stress, state.density)
+        stress = self.material.admissible(state.stress, state.density)
         return self._placed(time, eqx.tree_at(lambda s: s.stress, state, stress))
 
     def _placed(self, time: Scalar, state: ContinuumState) -> ContinuumState:
@@ -259,7 +257,7 @@ class Continuum(AbstractEstimating):
             placed = state.position.at[:, here].set(x), state.velocity.at[:, here].set(v)
             state = eqx.tree_at(lambda s: (s.position, s.velocity), state, placed)
             if tool.normal is not None:
-                # `_slipping` computes these values at each rate: they must not drift by themselves.
+                # `_with_walls` computes these values at each rate: they must not drift by themselves.
                 clean = state.stress.at[:, :, here].set(0.0), state.density.at[here].set(self.material.density)
                 state = eqx.tree_at(lambda s: (s.stress, s.density), state, clean)
         return state
@@ -271,21 +269,21 @@ class Continuum(AbstractEstimating):
             mass = mass.at[tool.members].set(0.0)
         return eqx.tree_at(lambda s: s.mass, self._sample(state), mass)
 
-    def _slipping(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
+    def _with_walls(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
         """The state with the mirror image of the solid on walls with free slip."""
-        slippery = [tool for tool in self.tools if tool.normal is not None]
-        if not slippery:
+        walls = [tool for tool in self.tools if tool.normal is not None]
+        if not walls:
             return state
         solid = self._sample_of_solid(state), state.stress
 
         def see(a, b):
-            return seen(self.kernel, a[0], *b)
+            return wall_term(self.kernel, a[0], *b)
 
         velocity, stress = state.velocity, state.stress
-        for tool in slippery:
+        for tool in walls:
             sums = sums_at(tool.members, see, solid, neighbours.index)
             own = state.velocity[:, tool.members]
-            shown = jax.vmap(slipping, in_axes=-1, out_axes=-1)(own, tool.normal_at(time), sums)
-            velocity = velocity.at[:, tool.members].set(shown[0])
-            stress = stress.at[:, :, tool.members].set(shown[1])
+            image = jax.vmap(mirror_image, in_axes=-1, out_axes=-1)(own, tool.normal_at(time), sums)
+            velocity = velocity.at[:, tool.members].set(image[0])
+            stress = stress.at[:, :, tool.members].set(image[1])
         return eqx.tree_at(lambda s: (s.velocity, s.stress), state, (velocity, stress))

@@ -19,14 +19,14 @@ class AbstractCorrection(eqx.Module):
     """A further sum over the neighbours of a particle, and its effect on the flow."""
 
     @abstractmethod
-    def shown(self, sample: Sample) -> Any:
+    def data(self, sample: Sample) -> Any:
         """The data of a particle that its neighbours need besides its sample."""
 
     @abstractmethod
-    def between(self, kernel: AbstractKernel, a: Sample, b: Sample, shown_a: Any, shown_b: Any) -> Any:
+    def term(self, kernel: AbstractKernel, a: Sample, b: Sample, data_a: Any, data_b: Any) -> Any:
         """The term of b in the sum of a, zero if they are one particle.
 
-        **Arguments:** `kernel`; `a`, `b`, the samples; `shown_a`, `shown_b`, their data by `shown`. **Returns:**
+        **Arguments:** `kernel`; `a`, `b`, the samples; `data_a`, `data_b`, their data by `data`. **Returns:**
         the term.
         """
 
@@ -53,10 +53,10 @@ class XSPH(AbstractCorrection):
     def __check_init__(self):
         require((self.share >= 0) & (self.share <= 1), f"XSPH: share = {self.share} must be in [0, 1]")
 
-    def shown(self, sample):
+    def data(self, sample):
         return None
 
-    def between(self, kernel, a, b, shown_a, shown_b):
+    def term(self, kernel, a, b, data_a, data_b):
         weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(minus(a.position, b.position))
         return times(weight, minus(b.velocity, a.velocity))
 
@@ -81,10 +81,10 @@ class GradientCorrection(AbstractCorrection):
     def __check_init__(self):
         require(self.least > 0, f"GradientCorrection: least = {self.least} must be positive")
 
-    def shown(self, sample):
+    def data(self, sample):
         return None
 
-    def between(self, kernel, a, b, shown_a, shown_b):
+    def term(self, kernel, a, b, data_a, data_b):
         offset = minus(a.position, b.position)
         return outer(times(-b.mass / b.density, offset), kernel.gradient(offset))
 
@@ -97,7 +97,7 @@ class GradientCorrection(AbstractCorrection):
 
 
 class ArtificialStress(AbstractCorrection):
-    """A repulsion between neighbours under tension that are closer than the spacing: -ε (W/W(Δ))ⁿ σ⁺/ρ².
+    """A repulsion term neighbours under tension that are closer than the spacing: -ε (W/W(Δ))ⁿ σ⁺/ρ².
 
     Under tension an SPH lattice clumps, since its attraction grows faster with distance than its stress falls. σ⁺
     is the tensile part of the stress: its positive principal values along their axes.
@@ -117,16 +117,16 @@ class ArtificialStress(AbstractCorrection):
         require(self.exponent > 0, f"ArtificialStress: exponent = {self.exponent} must be positive")
         require(self.spacing > 0, f"ArtificialStress: spacing = {self.spacing} m must be positive")
 
-    def shown(self, sample):
+    def data(self, sample):
         stress = stacked(rows(sample.stress))
         return upper(-self.strength * tension(stress))
 
-    def between(self, kernel, a, b, shown_a, shown_b):
+    def term(self, kernel, a, b, data_a, data_b):
         offset = minus(a.position, b.position)
         apart = self.spacing, *[jnp.zeros_like(self.spacing)] * (len(offset) - 1)
         nearness = safe.power(kernel.value(offset) / kernel.value(apart), self.exponent)
         slope = kernel.gradient(offset)
-        both = rows(tuple(x + y for x, y in zip(shown_a, shown_b, strict=True)))
+        both = rows(tuple(x + y for x, y in zip(data_a, data_b, strict=True)))
         return tuple(b.mass * nearness * dot(row, slope) for row in both)
 
     def corrected(self, flow, sums):

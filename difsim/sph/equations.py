@@ -72,9 +72,9 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
     """
     offset, velocity = minus(a.position, b.position), minus(a.velocity, b.velocity)
     slope = kernel.gradient(offset)
-    push = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
+    viscous = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
     stress = rows(tuple(x + y for x, y in zip(a.stress, b.stress, strict=True)))
     return PairSums(
         gradient=outer(times(-b.mass / b.density, velocity), slope),
-        acceleration=tuple(b.mass * (dot(row, slope) - push * s) for row, s in zip(stress, slope, strict=True)),
+        acceleration=tuple(b.mass * (dot(row, slope) - viscous * s) for row, s in zip(stress, slope, strict=True)),
     )

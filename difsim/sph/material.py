@@ -33,7 +33,7 @@ class AbstractMaterial(eqx.Module):
         """
 
     @abstractmethod
-    def held(self, stress: Tensor, density: Each) -> Tensor:
+    def admissible(self, stress: Tensor, density: Each) -> Tensor:
         """The stress that the material can bear, after an elastic step.
 
         **Arguments:** `stress`, Pa, elastic; `density`, kg/m³. **Returns:** the stress, Pa.
@@ -76,7 +76,7 @@ class Murnaghan(AbstractMaterial):
     def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
 
-    def held(self, stress: Tensor, density: Each) -> Tensor:
+    def admissible(self, stress: Tensor, density: Each) -> Tensor:
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
         return deviator - isotropic(pressure)

@@ -53,7 +53,7 @@ class Compression(AbstractCone):
 class DruckerPrager(AbstractMaterial):
     """An elastic, perfectly plastic soil with the cone f = √J₂ + a I₁ - k and the flow g = √J₂ + 3 I₁ sin ψ.
 
-    A step is elastic (`rate`) and then returns to the cone along the flow (`held`). In the limit of short steps
+    A step is elastic (`rate`) and then returns to the cone along the flow (`admissible`). In the limit of short steps
     this is the flow with the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone would
     depend on the rounding of f.
 
@@ -93,13 +93,13 @@ class DruckerPrager(AbstractMaterial):
     def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
 
-    def held(self, stress: Tensor, density: Each) -> Tensor:
+    def admissible(self, stress: Tensor, density: Each) -> Tensor:
         """The stress returned to the cone along the flow, or to its apex from beyond it.
 
         √J₂ falls by G λ and I₁ by 27 K sin ψ λ with λ = f/(G + 27 K a sin ψ): without dilatancy the deviator is
         scaled and the pressure does not change.
 
-        **Arguments:** as `AbstractMaterial.held`. **Returns:** the stress, Pa.
+        **Arguments:** as `AbstractMaterial.admissible`. **Returns:** the stress, Pa.
         **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
         """
         a, k = self.cone.match(self.friction, self.cohesion)

@@ -15,7 +15,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar
 
 
-class Seen(eqx.Module):
+class WallSums(eqx.Module):
     """The solid near a wall particle: the solid's share of the support, and sums with those weights."""
 
     weight: Scalar
@@ -38,18 +38,18 @@ def sums_at(
     return jax.tree.map(lambda x: jnp.sum(x, axis=-2), pairs)
 
 
-def seen(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Seen:
+def wall_term(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> WallSums:
     """The term of particle b in the sums of wall particle a.
 
     **Arguments:** `kernel`; `a`, `b`, the samples, b with mass 0 if it is of a tool; `stress` of b, Pa.
     **Returns:** the term.
     """
     weight = b.mass / b.density * kernel.value(minus(a.position, b.position))
-    return Seen(weight, times(weight, b.velocity), weight * stress)
+    return WallSums(weight, times(weight, b.velocity), weight * stress)
 
 
-def slipping(
-    velocity: Float[Array, " d"], normal: Float[Array, " d"], sums: Seen
+def mirror_image(
+    velocity: Float[Array, " d"], normal: Float[Array, " d"], sums: WallSums
 ) -> tuple[Float[Array, " d"], Mat3]:
     """The mirror image of the solid that a wall with free slip presents to it.
 
@@ -64,7 +64,7 @@ def slipping(
     mean = safe.divide(jnp.stack(sums.velocity), jnp.full_like(velocity, 1.0) * sums.weight)
     stress = safe.divide(sums.stress, jnp.full_like(sums.stress, 1.0) * sums.weight)
     near = sums.weight > 0
-    shown = jnp.where(near, mean + dot(velocity - mean, normal) * normal, velocity)
+    moved = jnp.where(near, mean + dot(velocity - mean, normal) * normal, velocity)
     across = jnp.pad(normal, (0, 3 - normal.shape[0]))
-    mirror = jnp.eye(3, dtype=across.dtype) - 2.0 * across[:, None] * across[None]
-    return shown, mirror @ stress @ mirror
+    reflection = jnp.eye(3, dtype=across.dtype) - 2.0 * across[:, None] * across[None]
+    return moved, reflection @ stress @ reflection

@@ -14,7 +14,7 @@ import numpy as np
 from difsim import safe
 from difsim.body import AbstractLandingGear, CentralDamper, MaxwellLegs
 from difsim.dynamics import Touchdown
-from difsim.dynamics.touchdown import loaded
+from difsim.dynamics.touchdown import contact_indicator
 from experiments.agilkia.keys import POSITIVE, RANGE, Numbers, Text, positive
 from inversion import Bounded, Discrete, Gaussian, Log
 
@@ -113,9 +113,9 @@ def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
     return {
         "boulder_impulse": boulder,
         "footpad_impulse": regolith,
-        "boulder_time": loaded(boulder),
-        "regolith_time": loaded(regolith),
-        "contact_time": loaded(boulder + regolith + model.hull(state).normal),
+        "boulder_time": contact_indicator(boulder),
+        "regolith_time": contact_indicator(regolith),
+        "contact_time": contact_indicator(boulder + regolith + model.hull(state).normal),
     }
 
 

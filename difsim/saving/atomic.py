@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 
-def save_whole(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:
     """Write a file and move it to `path`, so that a killed run leaves the old file or the new one.
 
     **Arguments:** `path`, whose folder is made if needed; `write`, a function that writes to the open file.
