@@ -48,7 +48,7 @@ def test_several_laws_of_the_same_numbers_are_as_one():
     alone, first, end = after()
     several, second, other = after(wall_laws=(SOIL,), clump_laws=(SOIL,))
     np.testing.assert_allclose(other.velocity, end.velocity, rtol=0, atol=1e-11)
-    early = [jax.tree.map(lambda x: jnp.asarray(x[0]), run.states) for run in (first, second)]
+    early = [jax.tree.map(lambda x: jnp.asarray(x[1]), run.states) for run in (first, second)]
     one, two = (model.energy(state) for model, state in zip((alone, several), early, strict=True))
     assert one["elastic"] > 0.01 * one["kinetic"]  # in the midst of an impact
     for name, energy in one.items():
