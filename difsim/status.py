@@ -1,4 +1,4 @@
-"""How a simulation or a search ended: one code for both packages, with its message and its remedy.
+"""Status codes of simulations and searches, each with a message and a remedy.
 
 A code is a value, so that it can be read where nothing can be raised (inside `jit`, `vmap` or a derivative). It is
 raised once, at the outermost call. UNDER_RESOLVED and PAST_VALIDITY concern derivatives only; the values hold.
@@ -43,12 +43,12 @@ class Status(IntEnum):
 
     @property
     def message(self) -> str:
-        """What happened, as a clause."""
+        """The event, as a clause."""
         return _TEXTS[self][0]
 
     @property
     def remedy(self) -> str:
-        """What a user can do about it; empty where nothing needs to be done."""
+        """The advice to a user; empty if nothing needs to be done."""
         return _TEXTS[self][1]
 
     @property
@@ -148,7 +148,7 @@ _TEXTS = {
 
 
 def raise_unless_ok(status: Int[Array, "*n"]) -> None:
-    """Raise `RuntimeError` with the remedy for the worst of the statuses, unless all are OK."""
+    """Raise the worst of the statuses, unless all are OK. **Raises:** `RuntimeError` with the remedy."""
     worst = Status(int(jnp.max(status)))
     if worst is not Status.OK:
         raise RuntimeError(f"{worst} (throw=False returns the status instead)")

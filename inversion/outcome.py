@@ -1,4 +1,4 @@
-"""What a search cost."""
+"""The cost of a search."""
 
 from typing import NamedTuple
 

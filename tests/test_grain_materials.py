@@ -34,7 +34,7 @@ def after(**laws):
     return model, run, jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
 
 
-def test_each_contact_has_the_restitution_and_friction_of_its_pair():
+def test_each_contact_has_the_material_of_its_pair():
     _, run, end = after(wall_laws=(FLOOR_LAW,), clump_laws=(STEEL,))
     assert run.status == Status.OK
     v = end.velocity

@@ -24,6 +24,7 @@ from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.soil import AbstractCone
+from difsim.sph.tools import AbstractPath
 from difsim.stepping import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.

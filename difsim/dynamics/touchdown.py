@@ -266,7 +266,7 @@ class Touchdown(AbstractModel):
 
 
 def _reach(lander: Lander) -> Scalar:
-    """How far the farthest foot is from the centre of mass, m; of a lander without legs a bound for its hull."""
+    """The distance m of the farthest foot from the centre of mass; of a lander without legs a bound for its hull."""
     return jnp.max(safe.norm(lander.feet)) if lander.legs else lander.hull.radius
 
 

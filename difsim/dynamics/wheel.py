@@ -63,7 +63,7 @@ class Wheeled(AbstractModel):
         require(self.wheel_inertia > 0, f"Wheeled: wheel_inertia = {self.wheel_inertia} kg m² must be positive")
 
     def start(self, hopper: HopperState) -> WheeledState:
-        """With the wheels at rest against the stars."""
+        """The state with wheels at rest in the inertial frame."""
         return WheeledState(hopper, jnp.zeros(3))
 
     def vector_field(self, t, state):

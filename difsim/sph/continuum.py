@@ -189,7 +189,7 @@ class Continuum(AbstractEstimating):
         return ~jnp.isfinite(each)
 
     def outside_validity(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
-        """Where the density has doubled or is a tenth; loose grains have half of it."""
+        """Particles whose density has doubled or is a tenth; loose grains have half of it."""
         ratio = motion.state.density / self.material.density
         return (ratio <= 0.1) | (ratio >= 2.0)
 

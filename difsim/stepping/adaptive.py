@@ -32,8 +32,11 @@ class Problem(eqx.Module):
 
 
 class Run(eqx.Module):
-    """What an engine makes of a problem: `states` [T, n] at `times` [T] (the wanted ones, or that of the end which
-    came before them), the status, and what it took."""
+    """The result of an engine.
+
+    It has `states` [T, n] at `times` [T] (the wanted ones, or that of the end which came before them), the status and
+    the statistics of the run.
+    """
 
     states: Float[Array, "T n"]
     times: Float[Array, "T"]
@@ -75,7 +78,10 @@ def along(system: Variational, times: Array, states: Array, shifts: Array) -> Ar
 
 
 def approach(t: Scalar, z: Array, system: Variational) -> Approach:
-    """How near the next contact is, for the guard."""
+    """The distance to the next contact, for the guard.
+
+    **Arguments:** `t`, s; `z`, the rows; `system`. **Returns:** the model's `Approach`.
+    """
     return system.model.approach(t, system.state(z))
 
 

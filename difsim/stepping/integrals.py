@@ -1,4 +1,4 @@
-"""What is integrated beside the state: the power that leaves a model's energies, and what a user asks for.
+"""Integrals beside the state: the power that leaves a model's energies, and the rates that a user gives.
 
 They are numbers of the solve like those of the state, with tangents and under its error control. Outside of the error
 norm they would be wrong where a power jumps and the state does not: where a clipped force ends, the energy balance of
@@ -40,7 +40,10 @@ class Integrating(AbstractModel):
         return self.model.has_contact_forces
 
     def start(self, t: Scalar, state: Any) -> tuple[Any, Beside]:
-        """The state with all integrals at zero."""
+        """The state with all integrals at zero.
+
+        **Arguments:** `t`, s; the model's `state`. **Returns:** the state and its `Beside`.
+        """
         taken = jax.eval_shape(lambda: self.model.rates(t, state)[1])
         if isinstance(self.model, AbstractImpactModel):
             taken = taken | jax.eval_shape(lambda: self.model.impact(t, state)[1])
@@ -70,13 +73,19 @@ class Integrating(AbstractModel):
         return self.model.approach(t, state[0])
 
     def energy(self, t, state):
-        """The parts of the energy and what was taken from them: their sum is constant."""
+        """The parts of the energy and what was taken from them: their sum is constant.
+
+        **Arguments:** `t`, s; `state`, the joined one. **Returns:** energies in J by name.
+        """
         motion, beside = state
         parts = self.model.energy(t, motion)
         return parts | beside.taken if parts else {}
 
     def scales(self, t, state):
-        """Energies in units of a third of the kinetic energy that all of the state's units make; others in SI."""
+        """Energies in units of a third of the kinetic energy that all of the state's units make; others in SI.
+
+        **Arguments:** `t`, s; `state`, the joined one. **Returns:** origin and unit.
+        """
         motion, beside = state
         origin, unit = self.model.scales(t, motion)
         fast = self.model.energy(t, jax.tree.map(jnp.add, origin, unit)) if beside.taken else {}

@@ -1,4 +1,4 @@
-"""What `simulate` returns, whatever the model, the solver and the stopping rule."""
+"""The result of `simulate`, the same for every model, solver and stopping rule."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from difsim.typing import Scalar
 
 
 class Stats(eqx.Module):
-    """What a run took.
+    """Numbers of steps and contacts of a run, and the times of its first contact and of rest.
 
     `steps` accepted; `steps_per_contact`, their mean number between touch and lift-off (inf without contact);
     `contacts` begun. `rest_time` s since when the body is at rest (NaN where it is not, or where nobody asked);

@@ -1,4 +1,4 @@
-"""How a motion is stepped. Which solver serves which kind of model, with which derivative: docs/architecture.md."""
+"""Rules for the length of steps. The kinds of models and derivatives that each serves are in docs/architecture.md."""
 
 from abc import abstractmethod
 

@@ -1,4 +1,4 @@
-"""What ends a motion before the last of the wanted times."""
+"""Rules that end a motion before the last of the wanted times."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which solver, derivative and stopping rules a kind of model can be run with; all else is refused with what can.
+"""The combinations of model, solver, derivative and stopping rules that can be run; others are refused by name.
 
 `simulate` runs what a row of `ROWS` allows. docs/architecture.md shows the table, and tests/test_combinations.py tries
 each combination, those that are refused too.
@@ -20,8 +20,10 @@ Values = type(None)  # of a derivative: values on the host, with neighbour lists
 
 
 class Row(NamedTuple):
-    """One way to run models of a class: the `solver` that serves if none is given, by its class; `derivatives`, the
-    first of which is taken if none is given (`Values`: there is none); and `stops`, of which any may be given, each at
+    """A row of the table: one way to run models of a class.
+
+    It has the `solver` that serves if none is given, by its class; `derivatives`, the first of which is taken if none
+    is given (`Values`: there is none); and `stops`, of which any may be given, each at
     most once. Two stones have a solver of their own, None."""
 
     model: type
@@ -72,7 +74,7 @@ class Rules(eqx.Module):
 
 
 class Choice(eqx.Module):
-    """How a model is run: a valid combination."""
+    """A valid combination."""
 
     solver: AbstractSolver | None
     derivative: AbstractDerivative | None

@@ -1,4 +1,4 @@
-"""How the end of a motion depends on its start: the state-transition matrix, and that of a landing."""
+"""The state-transition matrix of a motion, and that of a landing."""
 
 from typing import Any
 
