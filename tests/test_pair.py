@@ -11,7 +11,8 @@ from difsim import Status, rotation
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
-from difsim.dynamics import HardPair, Pair, PairState, free_flight, least_gap, separation
+from difsim.dynamics import HardPair, Pair, PairState, free_flight, separation
+from difsim.dynamics.pair_touch import least_gap
 from difsim.shape import Box
 from difsim.stepping import MaxImpacts, simulate
 

@@ -7,7 +7,8 @@ import equinox as eqx
 import pytest
 
 import difsim
-from difsim.beds import AbstractContainer, BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds.containers import AbstractContainer
 from difsim.body import AbstractLandingGear
 from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.regularisation import AbstractRegularisation

@@ -1,9 +1,7 @@
 """Beds of grains: sizes, containers, settling to rest, and what a bed is like."""
 
-from difsim.beds.containers import AbstractContainer as AbstractContainer
 from difsim.beds.containers import BoxContainer as BoxContainer
 from difsim.beds.containers import CylindricalContainer as CylindricalContainer
-from difsim.beds.sizes import CoarseGrains as CoarseGrains
 from difsim.beds.sizes import GaussianSizes as GaussianSizes
 from difsim.beds.sizes import coarse_grained as coarse_grained
 from difsim.beds.specification import Bed as Bed

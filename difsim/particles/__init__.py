@@ -2,16 +2,12 @@
 
 from difsim.particles.barrier import optimisation_barrier as optimisation_barrier
 from difsim.particles.mapped import pair_map as pair_map
-from difsim.particles.model import AbstractEstimating as AbstractEstimating
 from difsim.particles.model import AbstractParticles as AbstractParticles
 from difsim.particles.neighbours import SLACK as SLACK
 from difsim.particles.neighbours import Neighbours as Neighbours
 from difsim.particles.pairs import Pairs as Pairs
 from difsim.particles.sums import pair_sums as pair_sums
-from difsim.particles.vectors import Components as Components
 from difsim.particles.vectors import Each as Each
-from difsim.particles.vectors import Symmetric as Symmetric
-from difsim.particles.vectors import Vector as Vector
 from difsim.particles.vectors import cross as cross
 from difsim.particles.vectors import dot as dot
 from difsim.particles.vectors import minus as minus

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
-from difsim.particles import AbstractEstimating, Neighbours, pair_sums, stacked, upper
+from difsim.particles import Neighbours, pair_sums, stacked, upper
+from difsim.particles.model import AbstractEstimating
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction

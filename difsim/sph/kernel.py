@@ -5,7 +5,8 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.particles import Components, Vector, dot, times
+from difsim.particles import dot, times
+from difsim.particles.vectors import Components, Vector
 from difsim.typing import Scalar, number, require
 
 

@@ -4,11 +4,11 @@ from difsim.stepping.collision import Impacts
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import failure, next_step
-from difsim.stepping.solution import Solution, Stats
+from difsim.stepping.solution import Solution
 from difsim.stepping.solve import simulate
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside
-from difsim.stepping.transitions import Transition, transition
+from difsim.stepping.transitions import transition
 from difsim.stepping.validity import Validity
 
 __all__ = [
@@ -28,8 +28,6 @@ __all__ = [
     "Progress",
     "Reverse",
     "Solution",
-    "Stats",
-    "Transition",
     "Unrolled",
     "Validity",
     "failure",

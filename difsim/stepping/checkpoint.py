@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from difsim.particles import Neighbours
-from difsim.saving import digest, read_arrays, write_arrays
+from difsim.saving import digest
+from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.stepping.marching import Progress
 
 

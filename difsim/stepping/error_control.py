@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.particles import AbstractEstimating
+from difsim.particles.model import AbstractEstimating
 from difsim.status import Status
 from difsim.stepping.marching import AbstractRule, EqualSteps, StableSteps, accepted, within
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
