@@ -10,8 +10,8 @@ import pytest
 
 from difsim import rotation
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.body.rigid import solve3
 from difsim.dynamics import AbstractModel, Approach
+from difsim.rotation import solve3
 from difsim.stepping import simulate
 from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single

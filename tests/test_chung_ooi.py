@@ -25,7 +25,7 @@ from difsim.contact import (
     SurfaceContact,
     TensileDamping,
 )
-from difsim.contact.elastic import effective_modulus, effective_radius
+from difsim.contact.elastic import effective_modulus
 from difsim.dynamics import Hopper, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
@@ -117,7 +117,10 @@ FOUR = wall(2.5e-3, 4000.0, 380e9, 0.23) | {
 }  # fmt: skip
 # Elastic aluminium, R = 0.1 m: two spheres, seen as one of the reduced mass and radius, and one on a wall.
 ALUMINIUM = wall(0.1, 2700.0, 70e9, 0.3) | {"restitution": 1.0, "friction": 0.0}
-PAIR = ALUMINIUM | {"mass": ALUMINIUM["mass"] / 2, "curvature": float(effective_radius([0.1, 0.1]))}
+PAIR = ALUMINIUM | {
+    "mass": ALUMINIUM["mass"] / 2,
+    "curvature": float(Hertz.from_materials([1.0], [0.0], [0.1, 0.1]).effective_radius),
+}
 NORMAL = [PAIR | {"into": 1.0}, PAIR | {"into": 20.0}, ALUMINIUM | {"into": 1.0}, ALUMINIUM | {"into": 0.2}]
 RESTITUTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
 ANGLES = np.radians([5.0, 15.0, 25.0, 30.0, 40.0, 55.0, 70.0, 85.0])

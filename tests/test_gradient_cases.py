@@ -35,8 +35,8 @@ def check_convergence(case, errors):
     """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9, which is what
     differences of values resolve); the solution at the default."""
     exact = reference(case)
-    loose, solution = error(case, gradients.sensitivities(1e-8), exact)
-    strict, _ = error(case, gradients.sensitivities(1e-10), exact)
+    loose, solution = error(case, gradients.forward(1e-8), exact)
+    strict, _ = error(case, gradients.forward(1e-10), exact)
     assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
     assert solution.ok and not solution.validity.is_past
     return solution
@@ -82,7 +82,7 @@ def test_plain_derivatives_stay_wrong(name, build):
     """Through a kink or a jump the plain derivative does not fall with the tolerance as the value does."""
     case = soft_bounces(1, build, name)
     exact = reference(case)
-    found = [error(case, gradients.sensitivities(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
+    found = [error(case, gradients.forward(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
     assert found[1] > 1e-5
     if build is JUMPING:
         assert min(found) > 0.1

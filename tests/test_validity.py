@@ -96,7 +96,7 @@ class OwnSmoothLaw(OwnLaw):
 
 def bounced(law, **options):
     model, start = Pair(law, gravity=G, held=True), LineState((0.0, 0.2), (0.0, 0.0))
-    return simulate(model, start, TIMES, method=LAX, throw=False, **options).last.x[1]
+    return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
 
 
 def test_a_law_of_no_base_class_is_refused_until_it_says_that_it_is_continuous():
