@@ -229,7 +229,7 @@ class Lander(eqx.Module):
         )
         require(
             _width(self.feet) > self.footpad_radius,
-            f"Lander: feet at {self.feet} m are collinear, so that the lander tips over: move one of them",
+            f"Lander: feet at {self.feet} m lie on one line, so that the lander tips over: move one of them",
         )
 
     @classmethod
