@@ -217,7 +217,7 @@ class Touchdown(AbstractModel):
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of the legs' own period with the whole lander on them, or of the hull's.
-        stiffness = lander.legs * lander.leg_stiffness if lander.legs else lander.hull.normal.stiffness
+        stiffness = lander.legs * lander.leg_stiffness if lander.legs else lander.hull.normal.elastic.stiffness
         return Approach(
             gap=jnp.minimum(jnp.minimum(jnp.min(footpads, initial=jnp.inf), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
