@@ -35,5 +35,8 @@ def runge_kutta4(
 
 
 def advanced(y: Any, rate: Any, h: Scalar) -> Any:
-    """y + h rate, of two pytrees of one structure."""
+    """y + h rate, leaf by leaf.
+
+    **Arguments:** `y`; `rate`, of the structure of y; `h`, s. **Returns:** the sum, of the structure of y.
+    """
     return jax.tree.map(lambda a, b: a + h * b, y, rate)

@@ -141,7 +141,10 @@ def _(primals, tangents):
 
 
 def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
-    """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring whose force begins as `ramp`."""
+    """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring whose force begins as `ramp`.
+
+    **Arguments:** `x`, `width`, as of `ramp`. **Returns:** the integral, in the unit of x².
+    """
     width = as_float(width)
     return width**2 * _ramp_integral(x / width)
 

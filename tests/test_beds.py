@@ -23,7 +23,7 @@ SIZES = GaussianSizes(0.018, 0.003)
 RECIPE = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
 
 
-def test_sizes_are_those_of_a_normal_distribution_that_is_cut_off():
+def test_sizes_follow_a_truncated_normal_distribution():
     d = 2 * SIZES.radii(200_000, 0)
     assert d.min() > 0.012 and d.max() < 0.024
     np.testing.assert_allclose(d.mean(), 0.018, rtol=2e-3)

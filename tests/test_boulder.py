@@ -101,7 +101,7 @@ def test_the_direction_of_the_edge_does_not_matter():
     assert eqx.tree_equal(one, other, rtol=1e-13, atol=1e-15)
 
 
-def test_forces_are_minus_the_gradient_of_the_energy_and_act_at_the_crossing():
+def test_forces_are_minus_the_energy_gradient_at_the_crossing():
     """The two end forces have the resultant N n̂ at the crossing point: no friction, no couple."""
     hip, foot = jnp.array([0.1, 0.05, 1.05]), jnp.array([1.5, 0.2, -0.35])
     edge, slopes = boulder().cross(hip, foot), jax.grad(boulder().edge_energy, argnums=(0, 1))(hip, foot, K)
@@ -150,7 +150,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_work_of_the_forces_is_the_energy_where_the_contact_switches(path):
+def test_work_of_forces_is_the_energy_where_the_contact_switches(path):
     """The edge's energy has no jump on the way, and falls by what its forces do on hip and foot, to 1e-6 of it."""
     s = 0.5 * (1 - np.cos(np.pi * np.linspace(0, 1, 20001)))
     ways = np.array([np.stack(PATHS[path](x)) for x in s])

@@ -171,7 +171,7 @@ def test_4_to_6_oblique_and_spinning_impacts(name, found):
     np.testing.assert_allclose(along - velocity[:, 0, 0], alone(slip, into, same), atol=gate)
 
 
-def test_7_and_8_spinning_spheres_that_collide_keep_their_momenta(found):
+def test_7_and_8_colliding_spinning_spheres_conserve_momenta(found):
     given = GROUPS["pairs"]
     velocity, spin = found["pairs"][:2]
     mu, e = OXIDE["friction"], OXIDE["restitution"]
@@ -192,7 +192,7 @@ def test_7_and_8_spinning_spheres_that_collide_keep_their_momenta(found):
         np.testing.assert_allclose(turned, -r * across, rtol=5e-3)
 
 
-def test_an_impact_that_sticks_swings_back_by_the_ratio_of_stiffnesses():
+def test_a_sticking_impact_swings_back_by_the_stiffness_ratio():
     """e_t = -cos(π √(7/2 r)): by LinearSprings without bound, elastic."""
     ratios = np.array([2 / 7, 0.5, 0.8])
     given = OXIDE | {"along": 0.3, "into": 1.0}

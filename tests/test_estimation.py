@@ -63,7 +63,7 @@ def starts(seed):
     return jnp.asarray(np.random.default_rng(seed).uniform(-1, 1, (3, 12)))
 
 
-def test_a_free_body_keeps_its_energy_and_angular_momentum_and_converges(body):
+def test_free_body_conserves_energy_and_momentum_and_converges(body):
     start = RigidState(
         np.zeros(3), np.array([0.1, 0.0, 0.0]), np.array([1.0, 0, 0, 0]), np.array([2.0, 3.0, -1.0])
     )
@@ -104,7 +104,7 @@ def test_the_jacobian_is_that_of_the_residual(problem, robust):
 LINEARISED = eqx.filter_jit(lambda p, s: (p.linearise(s), jax.jacfwd(lambda s: p.evaluate(s).residual)(s)))
 
 
-def test_the_state_is_found_from_anywhere_in_the_box_in_spite_of_gaps(problem, fitted):
+def test_state_is_found_from_anywhere_in_the_box_despite_gaps(problem, fitted):
     for seed in range(5):
         fit = fitted(problem, starts(seed))
         assert int(fit.status) in ENDED and int(fit.starts) == 1

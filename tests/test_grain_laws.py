@@ -69,14 +69,14 @@ def slopes_of_friction(friction, size, push, slip):
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-160, 1e-140, 1e-80, 1e-70, 1e-3])
-def test_derivatives_are_finite_however_small_a_remembered_force_is(size):
+def test_derivatives_are_finite_for_tiny_remembered_forces(size):
     for push in (1.0, 0.0):  # it holds, and it slides
         forward, reverse = slopes_of_friction(0.5, size, push, jnp.array([0.0, 1e-3 * size, 0.0]))
         assert np.isfinite(forward).all() and np.isfinite(reverse).all()
 
 
 @pytest.mark.parametrize("dtype, sizes", [(float, (1e-160, 1e-78, 1e-3)), (np.float32, (1e-21, 1e-10, 1e-3))])
-def test_friction_is_bounded_however_small_it_is_and_none_between_two_that_are_apart(dtype, sizes):
+def test_friction_is_bounded_and_zero_between_separated_grains(dtype, sizes):
     def along(size, push, depth, speed):
         """The force along a contact that remembers one of a `size`, N."""
         radius, mass, depth, push, stiffness, dt = (

@@ -190,7 +190,7 @@ def test_a_sliding_sphere_begins_to_roll():
 
 
 @pytest.mark.parametrize("of", [law(restitution=0.01), LinearSprings(2e3, 12.0, restitution=0.6, friction=0.5)])
-def test_friction_holds_whatever_the_damper_and_the_stiffness_along(of):
+def test_friction_holds_for_any_damper_and_shear_stiffness(of):
     """A sphere that rolls down a slope: friction is 2/7 of its weight along it. In steps too long it swings."""
     model = Grains(of, np.full(2, R), RHO, (2.0, 0.0, -G), (FLOOR,))
     state = model.at_rest(np.array([[0.0, 5 * R], [0, 0], [R, R]]))
@@ -275,7 +275,7 @@ def test_derivatives_forward_reverse_and_by_differences():
     np.testing.assert_allclose(forward, differences, rtol=1e-5, atol=1e-6 * np.abs(forward).max())
 
 
-def test_derivatives_are_finite_where_grains_pass_each_other_apart():
+def test_derivatives_are_finite_where_grains_pass_apart():
     model = Grains(HERTZ, np.full(2, R), RHO)
     x = np.array([[0.0, 2.1 * R], [0, 0], [0, 0]])  # within the skin
     progress = initialise(model, moving(model, x, np.zeros((3, 2))))

@@ -46,7 +46,7 @@ def known():
     return experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
 
 
-def test_a_bed_lies_under_each_foot_with_all_that_its_contacts_remember(bed):
+def test_each_foot_has_a_bed_with_its_contact_memory(bed):
     radius, state, rock = beds(bed, PLACES, 0.3)
     assert radius.shape == (6,)
     np.testing.assert_allclose(state.position[:, 2:4] - bed.state.position, [[-0.6] * 2, [1.0] * 2, [-0.25] * 2])
@@ -81,7 +81,7 @@ def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
     assert float(stone.distance(jnp.asarray(edge * [1, 1, 0]))) == pytest.approx(0.02, abs=1e-6)
 
 
-def test_the_scene_starts_as_the_reduced_law_does_and_touches_nothing(bed, known):
+def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known):
     lander = read_lander(DATA / "philae.toml")
     scene = build(known, OPTIMUM, lander["sub_spheres"], bed, drum=False)
     _, start = known.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})

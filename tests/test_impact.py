@@ -92,7 +92,7 @@ def test_no_impact_pulls_or_leaves_the_friction_cone(Law):
 ROD = rod(np.radians(60))
 
 
-def test_newton_gains_energy_where_slip_reverses_and_stronge_does_not():
+def test_newton_gains_energy_at_slip_reversal_stronge_does_not():
     """A rod that leans 60° slides towards its lean; slip stops in compression and goes back. Friction then opposes
     the rebound, and Newton's e = 1 of speeds takes more work in restitution than compression took."""
     W, u = jnp.asarray(ROD)[None], jnp.array([[0.6, 0.0, -1.0]])

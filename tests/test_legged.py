@@ -95,7 +95,7 @@ def test_energy_stays_without_dampers_and_falls_with_them():
     assert late < 0.02 * early
 
 
-def test_a_push_on_all_soles_is_that_of_springs_and_damper_in_series():
+def test_push_on_all_soles_is_springs_and_damper_in_series():
     push, m, leg = 500.0, 90.0, 3.0
 
     def rate(_, y):

@@ -136,7 +136,7 @@ def test_the_error_asked_for_is_kept():
     assert 8 < runs[1e-11].stats.steps[-1] / runs[1e-8].stats.steps[-1] < 10.5
 
 
-def test_an_attempt_is_of_third_order_and_tells_the_error_of_the_second():
+def test_attempt_is_third_order_and_gives_the_second_order_error():
     """In an elastic block that waves: yielding and approach have kinks."""
     model, state = heap()
     whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))

@@ -154,7 +154,7 @@ def test_a_law_that_is_not_known_has_no_force_of_zero():
         assert jnp.all(jnp.isnan(forces(*numbers)))
 
 
-def test_hunt_and_crossley_realise_the_restitution_at_their_speed():
+def test_hunt_crossley_has_the_restitution_at_its_speed():
     """Whatever the mass and the exponent; slower impacts rebound better, in the limit as 1 - 2 a v/3."""
     made = NormalForce.from_restitution(0.6, PowerLaw(1e6, 1.5), ABRUPT, speed=0.7)
     for exponent, mass, speed in ((1.5, MASS, 0.7), (1, 3.0, 0.7), (2, MASS, 0.2)):
@@ -198,7 +198,7 @@ def test_hertz_closed_forms(modulus, radius, share, numbers):
     np.testing.assert_allclose(integrated, numbers, rtol=1e-5)
 
 
-def test_smoothing_conserves_the_energy_and_vanishes_with_its_width():
+def test_smoothing_conserves_energy_and_vanishes_with_its_width():
     e, *_ = impact(NormalForce(Hertz(1e6, 0.1), Undamped(), 2e-3), start=-0.08)
     np.testing.assert_allclose(e, 1, atol=1e-8)
     errors = []

@@ -48,7 +48,7 @@ def crossed(height=0.3, speed=1.0, aside=(0.003, 0.004)) -> PairState:
     )
 
 
-def test_free_rotation_returns_after_its_period_and_keeps_what_it_must():
+def test_free_rotation_is_periodic_and_keeps_its_invariants():
     top = RigidBody(1.0, np.diag([1.0, 2.0, 3.0]))
     start = body((0.0, 0, 0), (1.0, 0, 0), spin=(0.02, 1.0, 0.01))
     fly = jax.jit(lambda dt, state=start: free_flight(top, state, jnp.array([0.0, 0.0, -2.0]), dt))
@@ -152,7 +152,7 @@ def end_of(p):
 
 
 @pytest.mark.slow
-def test_derivatives_are_those_of_the_closed_form_and_of_differences():
+def test_derivatives_match_the_closed_form_and_differences():
     along = jax.jit(lambda at, way: jax.jvp(end_of, (at,), (way,))[1])
 
     def jacobian(at):
@@ -202,7 +202,7 @@ def slanted_rod():
     return response, np.array([[0.6, 0, -1]] * 2), np.array([1.0, 0.0]), 0.5 * 1.36
 
 
-def test_several_points_at_once_gain_no_energy_and_keep_within_the_law():
+def test_several_points_at_once_gain_no_energy_and_obey_the_law():
     rng = np.random.default_rng(0)
     W, u, touching, energy = map(np.array, zip(slanted_rod(), *(two_points(rng) for _ in range(200)), strict=True))
     n = jnp.array([[0.0, 0.0, 1.0]] * 2)

@@ -46,7 +46,7 @@ def _bout(pair, state):
     return pair.law.episode(pair, state, near, touches(pair, state, near), record)
 
 
-def test_a_smooth_contact_has_the_restitution_it_is_calibrated_for():
+def test_smooth_contact_has_its_calibrated_restitution():
     after, record = episode(smooth(0.6), touching())
     # Two dampers, each for the whole mass on half the stiffness: together √2 times as strong as one for both.
     one = ClippedDamping.from_restitution(0.6, Hooke(K / 2), mass=MASS / 2)
@@ -94,7 +94,7 @@ def test_a_contact_of_too_few_steps_is_told():
         assert after.coarse == coarse
 
 
-def test_a_contact_without_force_has_a_point_and_a_normal_aslant_too():
+def test_oblique_contact_without_force_has_a_point_and_a_normal():
     n = np.array([0.48, 0.6, 0.64])
     turn = np.array([1.64, -0.6, 0.48, 0.0]) / np.sqrt(3.28)  # z to n
     bodies = (RigidState(way, v, turn, (0.0, 0.0, 0.0)) for way, v in ((np.zeros(3), -n), (2 * R * n, n)))

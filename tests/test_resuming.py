@@ -125,7 +125,7 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, resumed.progress, whole.progress)
 
 
-def test_a_run_in_single_precision_resumes_to_the_same_bits_and_types(tmp_path):
+def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
     """Numbers of a list are weakly typed: as float64 they would make what they meet float64."""
     model, state = single(TWO), single(HIGH)
     whole = simulate(model, state, TIMES, solver=TEN)
@@ -187,7 +187,7 @@ def test_other_observations_are_another_inversion(tmp_path, monkeypatch):
     assert caught[0] == caught[1] != caught[2]
 
 
-def test_a_function_that_has_changed_is_not_answered_by_its_old_outputs(tmp_path):
+def test_changed_function_is_not_answered_by_its_old_outputs(tmp_path):
     x = {"x": np.arange(3.0)}
     sweep(lambda case: {"y": case["x"]}, x, checkpoint=Checkpoint(tmp_path, "one"))
     for other in (lambda case: {"y": case["x"], "z": case["x"]}, lambda case: {"y": jnp.ones(2) * case["x"]}):

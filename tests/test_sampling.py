@@ -121,7 +121,7 @@ def test_a_time_that_is_not_ahead_is_refused():
         Sampling(until=0.0)
 
 
-def test_the_bed_rests_under_its_own_weight_until_the_brushes_come():
+def test_bed_rests_under_its_weight_until_the_brushes_come():
     case = CASES["E3"]
     scene = Scene.of(case, 0.0028)
     model = scene.model(case)
@@ -145,7 +145,7 @@ def test_the_bed_rests_under_its_own_weight_until_the_brushes_come():
         np.testing.assert_allclose(position[:, tool.members], tool.at(jnp.asarray(end))[0], atol=1e-14)
 
 
-def test_settling_is_the_longest_flight_and_orderings_name_their_areas():
+def test_settling_is_the_longest_flight_and_areas_are_named():
     # Thrown up at 9.6 m/s in 8 mm/s²: the paper's 40 minutes. Dropped from 2 m: √(2h/g).
     assert settling(np.array([0.0]), np.array([9.6]), 8e-3) == pytest.approx(2400.0)
     assert settling(np.array([2.0, 0.1]), np.zeros(2), 9.81) == pytest.approx(np.sqrt(4 / 9.81))

@@ -198,7 +198,7 @@ def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
 
 
 @pytest.mark.parametrize("sideways, expected", [(0.0, 1.0), (1e-7, 1.0)])
-def test_an_impact_without_slip_takes_away_what_slip_there_would_be(sideways, expected):
+def test_impact_without_slip_removes_the_would_be_slip(sideways, expected):
     """A ball that falls straight down: x = v_x t until the impact, where friction stops any small v_x."""
 
     def place(vx):
@@ -272,7 +272,7 @@ def test_a_run_that_fails_tries_nothing_more():
     assert end.status == Status.STEP_LIMIT and end.stats.steps <= 2
 
 
-def test_a_start_on_a_slope_is_on_the_ground_whatever_its_rounding():
+def test_start_on_a_slope_is_on_the_ground_despite_rounding():
     """A velocity along the slope leaves it, or goes into it, by a rounding."""
 
     @jax.jit

@@ -78,7 +78,7 @@ def test_the_wrench_is_the_sum_over_the_points():
 
 
 @pytest.mark.parametrize("ground", [FLOOR, Sphere((0.3, 0.1, -2.0), 2.0)], ids=["plane", "sphere"])
-def test_force_and_torque_at_rest_are_the_slope_of_the_stored_energy(ground):
+def test_static_wrench_is_minus_the_stored_energy_gradient(ground):
     """By moving and by turning the body; cohesion included, and no friction."""
     contact = SurfaceContact(
         CORNERS,
@@ -103,7 +103,7 @@ def test_force_and_torque_at_rest_are_the_slope_of_the_stored_energy(ground):
     np.testing.assert_allclose(wrench.torque, -by_turn, atol=1e-10)
 
 
-def test_nothing_acts_far_away_and_hardly_anything_where_it_begins():
+def test_force_is_zero_far_away_and_tiny_where_it_sets_in():
     contact = SurfaceContact(
         CORNERS, NormalForce(Hooke(1e4), ClippedDamping(20.0), WIDTH), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     )
@@ -199,7 +199,7 @@ def test_a_spring_keeps_coulombs_bound_and_never_gives_energy(law, key):
 
 
 @pytest.mark.parametrize("law", SPRINGS, ids=["constant", "Mindlin"])
-def test_the_rate_of_the_stored_energy_is_the_one_that_the_account_uses(law):
+def test_stored_energy_rate_is_the_one_in_the_energy_account(law):
     """Power and store are two halves of one sum: store' = -F·v - power, along the motion."""
     wrench = spring_point(law)
 

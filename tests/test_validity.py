@@ -64,7 +64,7 @@ def test_the_derivative_through_a_jump_is_refused(derivative, method):
         jax.jit(derivative(end))(stiffness)
 
 
-def test_a_jump_warns_or_is_ignored_on_demand_and_smoothing_passes():
+def test_jump_warns_or_is_ignored_and_smoothing_passes():
     def slope(regularisation, **options):
         return jax.jacfwd(lambda k: fall(k, regularisation, LAX, **options).last.x[1])(jnp.array(2e4))
 
@@ -99,7 +99,7 @@ def bounced(law, **options):
     return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
 
 
-def test_a_law_of_no_base_class_is_refused_until_it_says_that_it_is_continuous():
+def test_law_without_base_is_refused_unless_declared_continuous():
     stiffness = jnp.array(2e4)
     assert np.isfinite(bounced(OwnLaw(stiffness)))
     for derivative in (jax.jacfwd, lambda f: jax.jit(jax.jacfwd(f))):

@@ -1,4 +1,4 @@
-"""What a bed lies in: a floor at z = 0 and upright sides, open above."""
+"""Containers of beds: a floor at z = 0 and upright sides, open above."""
 
 from abc import abstractmethod
 
@@ -18,17 +18,17 @@ class AbstractContainer(eqx.Module):
     @property
     @abstractmethod
     def half_size(self) -> Float[Array, "2"]:
-        """Of the rectangle along x and y that is just around it, m."""
+        """Half the widths of the bounding rectangle along x and y, m."""
 
     @property
     @abstractmethod
     def area(self) -> Scalar:
-        """Of the floor, m²."""
+        """The area of the floor, m²."""
 
     @property
     @abstractmethod
     def sides(self) -> tuple[AbstractSDF, ...]:
-        """The solids outside it."""
+        """The solids outside the container."""
 
     @property
     def walls(self) -> tuple[AbstractSDF, ...]:
@@ -36,7 +36,7 @@ class AbstractContainer(eqx.Module):
         return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), *self.sides
 
     def from_sides(self, position: Float[np.ndarray, "3 n"]) -> Float[np.ndarray, " n"]:
-        """m from the nearest side; negative outside."""
+        """The distance of each point from the nearest side, m; negative outside."""
         return np.asarray(_nearest(self.sides, jnp.asarray(position)))
 
 

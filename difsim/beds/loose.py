@@ -1,4 +1,4 @@
-"""Where spheres may begin that are to fall together: apart, at random. On the host."""
+"""Random initial positions of spheres that do not touch each other and are to settle. On the host."""
 
 import numpy as np
 from jaxtyping import Float
@@ -6,7 +6,7 @@ from scipy.spatial import cKDTree
 
 from difsim.beds.containers import AbstractContainer
 
-LOOSE = 0.2  # solid fraction: spheres that are placed one by one get stuck above 0.38
+LOOSE = 0.2  # solid fraction: random sequential addition jams above 0.38
 ROUNDS = 3000  # among 10 000 the last may need more than 300
 
 

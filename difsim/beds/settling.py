@@ -12,8 +12,8 @@ from difsim.status import Status
 from difsim.stepping import Courant, Progress, failure, initialise, simulate
 from difsim.typing import Scalar
 
-REST = 1e-6  # of M g d: the kinetic energy of a bed at rest; one grain of 10 000 that falls d/100 has as much
-LOOK = 0.5  # of √(d/g): how long a bed is left alone between looks; a grain that nothing holds falls d/8
+REST = 1e-6  # kinetic energy of a bed at rest over M g d; one grain of 10 000 that falls d/100 has as much
+LOOK = 0.5  # time between looks over √(d/g); a grain that nothing holds falls d/8 in it
 LOOKS = 1000
 SOLVER = Courant(0.7, max_steps=100_000_000)
 SKIN = 0.1  # of the lists: beds move little
@@ -28,8 +28,13 @@ class Settling:
 
     @classmethod
     def of(cls, grains: Grains, state: GrainsState, share: float) -> "Settling":
-        """From `state`, with room in its list for what there will be in `share` of the height: each time that a
-        list runs out of room costs a compilation."""
+        """A run from a loose state, whose neighbour list has room for the pairs of the settled bed.
+
+        Each time that a list runs out of room costs a compilation.
+
+        **Arguments:** `grains`; `state`; `share`, the height of the settled bed over that of `state`.
+        **Returns:** the run.
+        """
         pressed = eqx.tree_at(lambda s: s.position, state, state.position * jnp.array([[1.0], [1.0], [share]]))
         progress = initialise(grains, pressed, skin=SKIN)
         return cls(grains, eqx.tree_at(lambda p: p.motion.state.position, progress, state.position))
@@ -39,13 +44,13 @@ class Settling:
         return self.progress.motion.state
 
     def under(self, gravity: float) -> None:
-        """From standstill, under another gravity, m/s²."""
+        """Set another gravity, m/s², and start again from standstill."""
         down = jnp.array([0.0, 0.0, -gravity], self.model.gravity.dtype)
         self.model = eqx.tree_at(lambda g: g.gravity, self.model, down)
         self.progress = _stilled(self.model, self.progress)
 
     def on(self, seconds: float) -> None:
-        """**Raises:** RuntimeError where a step fails."""
+        """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
         end = float(self.progress.motion.time) + seconds
         run = simulate(self.model, self.progress, [end], solver=SOLVER, save=lambda _: (), throw=False)
         if run.status != Status.OK:
@@ -53,10 +58,13 @@ class Settling:
         self.progress = run.progress
 
     def rest(self, size: float, seen: Callable[[float], None]) -> None:
-        """On until it rests; `size` d is the mean diameter, m; `seen(unrest)` is called at each look.
+        """Simulate until the bed is at rest.
 
-        Kinetic damping: the bed is stilled where motion dies out; a grain that begins to topple is left to it.
-        **Raises:** RuntimeError where it does not rest.
+        Kinetic damping: all velocities are set to zero once the kinetic energy falls from one look to the next.
+        While it grows, as where a grain begins to topple, the bed is left alone.
+
+        **Arguments:** `size` d, the mean diameter, m; `seen(unrest)`, called at each look with the kinetic energy
+        over M g d. **Raises:** RuntimeError where the bed does not come to rest.
         """
         gravity = float(-self.model.gravity[2])
         before, unrest = 0.0, 0.0
@@ -72,7 +80,7 @@ class Settling:
 
 
 def _stilled(model: Grains, progress: Progress) -> Progress:
-    """From standstill at 0 s, with the forces that are then left."""
+    """The same bed at standstill at 0 s, with the forces that are then left."""
     state = progress.motion.state
     zero = jnp.zeros_like(state.position)
     state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (zero, zero))
@@ -82,6 +90,6 @@ def _stilled(model: Grains, progress: Progress) -> Progress:
 
 @eqx.filter_jit
 def _unrest(model: Grains, state: GrainsState, size: Scalar) -> Scalar:
-    """Kinetic energy, of motion and spin, over M |g| d."""
+    """The kinetic energy of translation and rotation over M |g| d."""
     energy = model.energy(state)
     return (energy["kinetic"] + energy["rotation"]) / (jnp.sum(model.mass) * -model.gravity[2] * size)

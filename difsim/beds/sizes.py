@@ -1,4 +1,4 @@
-"""How large grains are, and fewer, larger ones in their place. On the host."""
+"""Size distributions of grains, and coarse graining by fewer, larger grains. On the host."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from scipy.special import ndtr, ndtri
 
 from difsim.typing import Scalar, require, scalar
 
-PACKS = 0.6  # share of the volume that spheres take which have been poured: 0.55 (rough) to 0.64 (smooth)
+PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
 
 
 class GaussianSizes(eqx.Module):
-    """Diameters by a normal distribution, cut off at `cut` standard deviations on either side.
+    """A truncated normal distribution of diameters, cut off at `cut` standard deviations on either side.
 
     **Arguments:** `mean` μ_p > 0, m; `deviation` δ_p ≥ 0, m; `cut` > 0. **Raises:** ValueError otherwise, or where
     the smallest would not be positive. **Source:** paper 000, Eqs 36-39.
@@ -31,25 +31,33 @@ class GaussianSizes(eqx.Module):
 
     @property
     def mean_volume(self) -> Scalar:
-        """π/6 E[d³] of one grain, m³, with the variance of the normal distribution that is cut off."""
+        """The mean volume π/6 E[d³] of a grain, m³, with the variance of the truncated normal distribution."""
         c = float(self.cut)
         variance = 1 - 2 * c * np.exp(-0.5 * c**2) / np.sqrt(2 * np.pi) / (2 * ndtr(c) - 1)
         return np.pi / 6 * (self.mean**3 + 3 * self.mean * self.deviation**2 * variance)
 
     def count(self, volume: float, solid_fraction: float) -> float:
-        """How many grains fill that share of a `volume` m³."""
+        """The number of grains that fill a volume.
+
+        **Arguments:** `volume`, m³; `solid_fraction`, the share of it that grains take. **Returns:** the number.
+        """
         return volume * solid_fraction / float(self.mean_volume)
 
     def radii(self, count: int, seed: int) -> Float[np.ndarray, " n"]:
-        """Radii of that many grains, m, the same ones for the same seed."""
+        """Random radii of grains, the same ones for the same seed.
+
+        **Arguments:** `count` n of grains; `seed`. **Returns:** radii [n], m.
+        """
         tail = ndtr(-float(self.cut))
         z = ndtri(np.random.default_rng(seed).uniform(tail, 1 - tail, count))
         return 0.5 * (float(self.mean) + float(self.deviation) * z)
 
 
 class CoarseGrains(NamedTuple):
-    """Sizes of the grains that are simulated, the density of one of them, kg/m³, and for how many grains of the
-    real ones each stands."""
+    """The sizes of coarse grains, their density, and the number of real grains that each stands for.
+
+    `sizes`; `density` of one coarse grain, kg/m³; `stands_for`, real grains per coarse grain.
+    """
 
     sizes: GaussianSizes
     density: float
@@ -61,16 +69,18 @@ def coarse_grained(
 ) -> CoarseGrains:
     """Grains `factor` times as large that make a bed of the same bulk density; modulus and friction stay.
 
-    ρ' = ρ φ/φ', as spheres pack to φ' and no looser; each stands for factor³ φ/φ' grains.
+    The density of a coarse grain is ρ' = ρ φ/φ', since spheres pack to φ' and no looser. Each stands for
+    factor³ φ/φ' real grains.
 
-    Hertz's law makes a bed's stiffness a matter of E and φ, not of the diameter, so `HertzMindlin` stays as it is;
-    lengths in a law (of rolling, of cohesion) are to be scaled with the diameter. So that the soil keeps its
-    tensile strength, by Rumpf's sum σ_t = φ/(1 - φ) F/D², the pull-off F of cohesion is to be multiplied by
-    factor² (1 - φ')/φ' φ/(1 - φ); left alone, it makes the soil that much weaker.
+    With Hertz's law the stiffness of a bed depends on E and φ and not on the diameter, so `HertzMindlin` stays as
+    it is. Lengths in a law (of rolling, of cohesion) must be scaled with the diameter. The tensile strength by
+    Rumpf's sum is σ_t = φ/(1 - φ) F/D². To keep it, multiply the pull-off force F of cohesion by
+    factor² (1 - φ')/φ' φ/(1 - φ); otherwise the soil is weaker by this factor.
 
-    **Arguments:** `sizes`, `density` ρ kg/m³ of one grain and `solid_fraction` φ (1 - porosity) of what is meant;
-    `factor` ≥ 1; `packs`: φ', a guess, or measured in a bed. **Raises:** ValueError for shares outside (0, 1), a
-    density that is not positive, or smaller grains.
+    **Arguments:** `sizes` of the real grains; `density` ρ of one of them, kg/m³; `solid_fraction` φ of the real bed
+    (1 - porosity); `factor` ≥ 1; `packs` φ', the solid fraction of the coarse bed: a guess, or measured.
+    **Returns:** the coarse grains. **Raises:** ValueError for solid fractions outside (0, 1), a density that is not
+    positive, or a factor below 1.
     """
     require(density > 0, f"coarse_grained: density = {density} kg/m³ must be positive")
     for name, share in (("solid_fraction", solid_fraction), ("packs", packs)):

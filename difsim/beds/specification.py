@@ -32,10 +32,11 @@ class Bed(eqx.Module):
 
 
 class BedSpecification(eqx.Module):
-    """What a bed is made of: `bed()` makes it.
+    """The specification of a bed of grains, which `bed()` makes.
 
-    Grains begin apart at random, fall under `pour`, and come to rest; then gravity is lowered by tens to its own,
-    and each time they come to rest again. At rest: left alone for ½ √(d/g), their motion is below 1e-6 M g d.
+    Grains begin apart at random, fall under `pour`, and come to rest. Then gravity is lowered by factors of at most
+    ten to `gravity`, and each time they come to rest again. A bed is at rest if its kinetic energy is below
+    1e-6 M g d after it was left alone for ½ √(d/g).
 
     **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
     is (that of a solid fraction of 0.6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
@@ -60,15 +61,18 @@ class BedSpecification(eqx.Module):
 
     @property
     def count(self) -> int:
-        """How many grains."""
+        """The number of grains."""
         return round(self.sizes.count(float(self.container.area * self.depth), PACKS))
 
     def bed(self, cache: str | PathLike | None = None, watch: Callable[[float, float], None] | None = None) -> Bed:
         """The bed at rest, or as an earlier run left it in the folder `cache` (None: nothing is kept).
 
-        A run that was interrupted goes on from its last look. `watch(gravity, unrest)` is called at each look:
-        the kinetic energy over M g d. **Raises:** RuntimeError where it does not come to rest, or a step fails;
-        ValueError where grains do not fit or the bed is too small to be measured, or for a damaged file.
+        A run that was interrupted goes on from its last look.
+
+        **Arguments:** `cache`, a folder; `watch(gravity, unrest)`, called at each look with gravity in m/s² and the
+        kinetic energy over M g d. **Returns:** the bed. **Raises:** RuntimeError where it does not come to rest, or
+        a step fails; ValueError where grains do not fit or the bed is too small to be measured, or for a damaged
+        file.
         """
         file = None if cache is None else _File(Path(cache), digest((FORM, self)))
         radius = self.sizes.radii(self.count, self.seed)
@@ -108,7 +112,7 @@ class BedSpecification(eqx.Module):
 
 
 class _File:
-    """A bed in a file: under how many gravities it has come to rest, and its state."""
+    """A file with the state of a bed and the number of gravities under which it has come to rest."""
 
     def __init__(self, folder: Path, mark: str):
         self.path, self.mark = folder / f"bed_{mark[:24]}.arrays", mark
@@ -117,7 +121,7 @@ class _File:
         write_arrays(self.path, "bed", self.mark, (np.asarray(rested), state))
 
     def read(self, grains: Grains, gravities: int) -> tuple[int, GrainsState | None]:
-        """None where there is none."""
+        """The number of gravities and the state in the file; 0 and None without a file."""
         if not self.path.exists():
             return 0, None
         like = np.asarray(0), grains.at_rest(jnp.zeros((3, grains.radius.shape[0]), grains.radius.dtype))

@@ -1,4 +1,4 @@
-"""What a bed at rest is like, measured where walls and surface are far. On the host."""
+"""Packing statistics of a bed at rest, measured far from walls and surface. On the host."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,16 @@ from scipy.spatial import cKDTree
 from difsim.beds.containers import AbstractContainer
 
 MARGIN = 2.0  # mean diameters from sides, floor and surface that are left out
-POINTS = 200_000  # that sample the core: a solid fraction is good to 0.001
+POINTS = 200_000  # samples of the core: the solid fraction has an error of about 0.001
 
 
 class PackingStatistics(NamedTuple):
-    """Of a bed: `height` m of its surface (twice its centre of mass); `solid_fraction` and `porosity`, their sum
-    is one; `bulk_density` kg/m³; `coordination`, the mean number of grains that a grain touches; `inside`, of how
-    many grains. All but the first in the core, `MARGIN` mean diameters from sides, floor and surface."""
+    """Height, solid fraction and coordination number of a bed.
+
+    `height` of the surface, m (twice that of the centre of mass); `solid_fraction` and `porosity`, whose sum is 1;
+    `bulk_density`, kg/m³; `coordination`, the mean number of grains that a grain touches; `inside`, the number of
+    grains in that mean. All but the first are of the core, `MARGIN` mean diameters from sides, floor and surface.
+    """
 
     height: float
     solid_fraction: float
@@ -32,8 +35,11 @@ class PackingStatistics(NamedTuple):
         density: float,
         container: AbstractContainer,
     ) -> "PackingStatistics":
-        """**Arguments:** centres and radii, m; `density` of a grain, kg/m³. **Raises:** ValueError where there is
-        no core."""
+        """The statistics of a bed at rest.
+
+        **Arguments:** `position` [3, n] and `radius` [n] of the grains, m; `density` of a grain, kg/m³;
+        `container`. **Returns:** the statistics. **Raises:** ValueError where there is no core.
+        """
         height = float(2 * np.average(position[2], weights=radius**3))
         margin = MARGIN * 2 * float(np.mean(radius))
 
@@ -63,6 +69,6 @@ def touches(grains: cKDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
 
 
 def _solid_fraction(points: np.ndarray, grains: cKDTree, radius: np.ndarray) -> float:
-    """Which share of the points [3, k] lies in spheres: no volume is counted twice where these overlap."""
+    """The share of the points [3, k] that lie in spheres; no volume is counted twice where these overlap."""
     near = cKDTree(points.T).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
     return np.unique(near["i"][near["v"] < radius[near["j"]]]).size / points.shape[1]

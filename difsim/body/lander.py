@@ -234,7 +234,10 @@ class Lander(eqx.Module):
 
     @classmethod
     def without_legs(cls, body: RigidBody, flywheel: Flywheel, hull: Hull) -> "Lander":
-        """A bare body that lands on its hull."""
+        """A bare body that lands on its hull.
+
+        **Arguments:** `body`; `flywheel`; `hull`. **Returns:** the lander.
+        """
         none = jnp.zeros((0, 3))
         return cls(body, none, none, 1.0, 1.0, Undamped(), flywheel, hull)  # the numbers of no leg do nothing
 

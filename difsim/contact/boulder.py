@@ -18,8 +18,11 @@ END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off i
 
 
 def _root(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
-    """x = √δ. With R = κ √g/k, √g (1 + 3/2 R)^{-1/3} is right for a soft contact (R → 0) and 13 % low for a soft
-    leg (R → ∞); from there Newton on the convex cubic reaches round-off in five steps for every R."""
+    """The root x = √δ of the cubic, by Newton's method.
+
+    With R = κ √g/k, the start √g (1 + 3/2 R)^{-1/3} is exact for a soft contact (R → 0) and 13 % low for a soft leg
+    (R → ∞). The cubic is convex, and five steps reach round-off for every R.
+    """
     g, ratio = jnp.maximum(closure, 0.0), hertz / stiffness
     root = safe.sqrt(g)
     x = root * (1 + 1.5 * ratio * root) ** (-1 / 3)
@@ -66,10 +69,13 @@ def _rise(x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 class Crossing(eqx.Module):
-    """Where a strut crosses an edge: closure m (> 0 in contact), unit normal from the boulder to the strut,
-    the point m on the strut and the `fraction` of it before that point, a smooth weight, 1 in contact and 0 where
-    the strut does not lie across the edge, its derivative [2, 3] by hip and foot, 1/m, and how far `beyond` (m)
-    the strut is from where that weight is felt (5e-5; negative there)."""
+    """The crossing of a strut and an edge.
+
+    `closure`, m, positive in contact; unit `normal` from the boulder to the strut; `point` on the strut, m, and the
+    `fraction` of the strut before it; `weight`, smooth, 1 in contact and 0 where the strut does not lie across the
+    edge; `fading`, its derivative [2, 3] by hip and foot, 1/m; `beyond`, m, the distance of the strut from where
+    the weight exceeds 5e-5, negative there.
+    """
 
     closure: Scalar
     normal: Vec3
@@ -121,13 +127,15 @@ class Boulder(eqx.Module):
         return 4 / 3 * self.modulus * jnp.sqrt(self.radius)
 
     def cross(self, hip: Vec3, foot: Vec3) -> Crossing:
-        """The strut from `hip` to `foot` (m) against the edge.
+        """The crossing of a strut and the edge.
 
-        The contact normal of two crossing edges is their cross product: no point of either body could tell
-        it. The closure is that of the straight lines; the weight lets the contact slip off their ends, and is 0
-        unless hip and foot lie on either side of the vertical plane through the edge. The normal points up, so
-        the closure jumps where the normal is level. There the strut is upright, or seen from above parallel to the
-        edge: both its ends lie equally far on one side, and the weight has been 0 for long.
+        The contact normal of two crossing edges is their cross product. The closure is that of the straight lines.
+        The weight lets the contact slip off their ends, and is 0 unless hip and foot lie on either side of the
+        vertical plane through the edge. The normal points up, so the closure jumps where the normal is level. There
+        the strut is upright, or parallel to the edge as seen from above: both its ends lie on one side, and the
+        weight is 0 all around.
+
+        **Arguments:** `hip` [3] and `foot` [3], the ends of the strut, m. **Returns:** the crossing.
         """
         strut, offset, e = foot - hip, hip - self.edge_point, self.edge_direction
         length = safe.norm(strut)
@@ -169,17 +177,26 @@ class Boulder(eqx.Module):
         )
 
     def edge_energy(self, hip: Vec3, foot: Vec3, stiffness: Scalar) -> Scalar:
-        """Energy J of a strut on a leg spring (N/m) against the edge: weight times that of the closure."""
+        """The elastic energy of a strut on a leg spring against the edge: the weight times that of the closure.
+
+        **Arguments:** `hip` [3], `foot` [3], m; `stiffness` of the leg spring, N/m. **Returns:** the energy, J.
+        """
         edge = self.cross(hip, foot)
         return edge.weight * series_energy(edge.closure, stiffness, self.hertz)
 
     def edge_force(self, edge: Crossing, force: Scalar, energy: Scalar) -> tuple[Vec3, Vec3]:
-        """Forces N on the strut's hip and foot: minus the derivatives of `edge_energy`, of which the caller knows
-        crossing, and force and energy of its closure, already."""
+        """The forces on the strut's hip and foot, minus the derivatives of `edge_energy`.
+
+        **Arguments:** `edge`, the crossing; `force` N and `energy` J of its closure (`series_force`,
+        `series_energy`). **Returns:** the force on the hip [3] and that on the foot [3], N.
+        """
         push = edge.weight * force * edge.normal
         on_hip, on_foot = -energy * edge.fading
         return on_hip + (1 - edge.fraction) * push, on_foot + edge.fraction * push
 
     def sliding(self, force: Scalar, slip: Vec3) -> Vec3:
-        """Regularised Coulomb friction -μ N v/√(v² + v_ε²), N."""
+        """Regularised Coulomb friction -μ N v/√(v² + v_ε²).
+
+        **Arguments:** `force` N, the normal force, N; `slip` v [3], m/s. **Returns:** the friction [3], N.
+        """
         return -self.friction * force * slip_direction(slip, self.slip_speed)

@@ -41,7 +41,10 @@ class Moving(eqx.Module):
         return jnp.eye(3) / self.mass - cross @ inverse3(self.inertia) @ cross
 
     def accelerated(self, force: Vec3, torque: Vec3) -> "Moving":
-        """The same body with `force` N and `torque` N m about its centre of mass added to its accelerations."""
+        """The same body with the accelerations of one more force and torque.
+
+        **Arguments:** `force` [3], N; `torque` [3] about the centre of mass, N m. **Returns:** the body.
+        """
         return eqx.tree_at(
             lambda b: (b.acceleration, b.spin_rate),
             self,

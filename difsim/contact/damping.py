@@ -21,7 +21,11 @@ class AbstractDamping(eqx.Module):
 
     @abstractmethod
     def total(self, elastic: AbstractElastic, delta: Scalar, rate: Scalar) -> Scalar:
-        """The whole normal force in N, at the penetration δ ≥ 0 in m and dδ/dt in m/s (positive moving in)."""
+        """The whole normal force, elastic and damping.
+
+        **Arguments:** `elastic`; `delta` δ ≥ 0, m; `rate` dδ/dt, m/s, positive in compression. **Returns:** the
+        force, N.
+        """
 
     @abstractmethod
     def is_abrupt(self, exponent: float) -> bool:
@@ -29,7 +33,11 @@ class AbstractDamping(eqx.Module):
 
     @abstractmethod
     def restitution(self, elastic: AbstractElastic, mass: ArrayLike | None, speed: ArrayLike | None) -> Scalar:
-        """e of an impact of a (reduced) `mass` in kg at a `speed` in m/s: each damper asks for what e depends on."""
+        """The coefficient of restitution e of an impact.
+
+        **Arguments:** `elastic`; the (reduced) `mass`, kg; `speed` of impact, m/s; None where e does not depend on
+        it. **Returns:** e.
+        """
 
 
 class Undamped(AbstractDamping):
@@ -81,11 +89,17 @@ class AbstractViscousDamping(AbstractDamping):
 
     @classmethod
     def from_ratio(cls, ratio: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
-        """The damper with the damping ratio ζ = `ratio` ≥ 0 beside `elastic`, for a `mass` in kg."""
+        """The damper with a given damping ratio beside an elastic force.
+
+        **Arguments:** `ratio` ζ ≥ 0; `elastic`; `mass`, kg, as of `from_restitution`. **Returns:** the damper.
+        """
         return cls(ratio * restitution.critical(elastic.stiffness, mass, elastic.exponent))
 
     def damper(self, elastic: AbstractElastic, delta: Scalar) -> Scalar:
-        """c δ^((p-1)/2), N s/m."""
+        """The damping c δ^((p-1)/2) at a penetration.
+
+        **Arguments:** `elastic`, with the exponent p; `delta` δ ≥ 0, m. **Returns:** the damping, N s/m.
+        """
         return self.coefficient * safe.power(delta, (elastic.exponent - 1) / 2)
 
     def is_abrupt(self, exponent):
@@ -176,9 +190,10 @@ class HuntCrossley(AbstractDamping):
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, *, speed: ArrayLike) -> "HuntCrossley":
-        """The damper that realises `e` at a `speed` of impact in m/s, for any mass and any elastic force.
+        """The damper that realises a restitution at one speed of impact, for any mass and any elastic force.
 
-        **Raises:** `ValueError` unless 0 < e ≤ 1 and the speed is positive and finite.
+        **Arguments:** `e` in (0, 1]; `speed` of impact, m/s. **Returns:** the damper. **Raises:** `ValueError` unless
+        0 < e ≤ 1 and the speed is positive and finite.
         """
         speed = as_float(speed)
         require(

@@ -30,22 +30,33 @@ class AbstractElastic(eqx.Module):
         return self.stiffness * safe.power(delta, self.exponent + 1) / (self.exponent + 1)
 
     def max_depth(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
-        """Greatest depth δ_max in m of a (reduced) `mass` in kg that arrives at `speed` in m/s: ½ m v² = E(δ_max)."""
+        """The greatest penetration δ_max of an impact, from ½ m v² = E(δ_max).
+
+        **Arguments:** the (reduced) `mass`, kg; `speed` of impact, m/s. **Returns:** δ_max, m.
+        """
         p = self.exponent
         return (0.5 * (p + 1) * as_float(mass) * as_float(speed) ** 2 / self.stiffness) ** (1 / (p + 1))
 
     def max_force(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
-        """Force in N at `max_depth`."""
+        """The greatest force of an impact, that at `max_depth`.
+
+        **Arguments:** the (reduced) `mass`, kg; `speed` of impact, m/s. **Returns:** the force, N.
+        """
         return self.force(self.max_depth(mass, speed))
 
     def duration(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
-        """Time from touch to parting in s of a (reduced) `mass` in kg that arrives at `speed` in m/s."""
+        """The time from touch to separation of an impact of given speed.
+
+        **Arguments:** the (reduced) `mass`, kg; `speed` of impact, m/s. **Returns:** the time, s.
+        """
         return self.duration_by_depth(mass, self.max_depth(mass, speed))
 
     def duration_by_depth(self, mass: ArrayLike, depth: ArrayLike) -> Scalar:
-        """Time from touch to parting in s of an impact whose greatest depth is `depth` in m.
+        """The time from touch to separation of an impact of given greatest penetration.
 
         t = 2 √π Γ(1 + q)/Γ(½ + q) δ_max/v with q = 1/(p + 1): π √(m/k) for a spring, 2.943 δ_max/v for Hertz.
+
+        **Arguments:** the (reduced) `mass`, kg; `depth` δ_max, m. **Returns:** the time, s.
         """
         p, q = self.exponent, 1 / (self.exponent + 1)
         factor = 2 * math.sqrt(math.pi) * math.gamma(1 + q) / math.gamma(0.5 + q)

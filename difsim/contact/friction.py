@@ -26,7 +26,7 @@ class AbstractFriction(eqx.Module):
         """Friction on the body [3] in N, opposed to the slip.
 
         **Arguments:** `normal_force` ≥ 0, N; `slip_velocity` [3], m/s: the tangential part of the velocity of
-        the body's point over the ground's.
+        the body's point over the ground's. **Returns:** the friction.
         """
 
 
@@ -80,7 +80,7 @@ class StickSlip(eqx.Module):
         """Friction on the body [3] in N.
 
         **Arguments:** `normal_force` ≥ 0, N; `slip_velocity` v [3], m/s; `stick_force` [3], N: the tangential
-        force that would keep v as it is (v' = 0), from the body's equations of motion.
+        force that would keep v as it is (v' = 0), from the body's equations of motion. **Returns:** the friction.
         """
         v = slip_velocity
         eta = -jnp.expm1(-jnp.dot(v, v) / self.speed**2)

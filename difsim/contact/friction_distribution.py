@@ -16,8 +16,11 @@ from difsim.typing import Scalar, Vec3
 
 
 class FrictionWrench(eqx.Module):
-    """Friction on a body: `force` N and `torque` N m about the centre of mass [3]; energy `stored` in springs, J;
-    `power` W that it takes out of motion and springs; the rate of what the points remember, [M, 3]."""
+    """The friction on a body, with its energy and power.
+
+    `force` [3], N, and `torque` [3] about the centre of mass, N m; energy `stored` in springs, J; dissipated
+    `power`, W; `memory_rate` [M, 3], the rate of the memory of the points.
+    """
 
     force: Vec3
     torque: Vec3

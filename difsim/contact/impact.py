@@ -52,7 +52,7 @@ class AbstractImpact(eqx.Module):
         """The impulse on the body that ends the impact.
 
         **Arguments:** `response` W [3, 3] 1/kg, the velocity per impulse at the point; `normal` n̂ out of the
-        ground; `velocity` u₀ [3] m/s of the body's point over the ground's, n̂·u₀ ≤ 0.
+        ground; `velocity` u₀ [3] m/s of the body's point over the ground's, n̂·u₀ ≤ 0. **Returns:** the impulse.
         """
 
 
@@ -215,8 +215,11 @@ class _Path(eqx.Module):
 
 
 class Hold(eqx.Module):
-    """Force [3] N on a point that does not slip now, whether friction `sticks`, and if not, the direction
-    `heading` [3] in which the point begins to slide."""
+    """The force on a contact point whose slip velocity is zero.
+
+    `force` [3], N; whether friction `sticks`; if not, the unit vector `heading` [3] in which the point begins to
+    slide.
+    """
 
     force: Vec3
     sticks: Bool[Array, ""]
@@ -224,7 +227,7 @@ class Hold(eqx.Module):
 
 
 def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> Hold:
-    """What keeps a point at rest on the ground, or lets it begin to slide.
+    """The contact force that holds a point at rest on the ground, or with which it begins to slide.
 
     With F = N n̂ - μ y and |y| = N the point gets no normal acceleration and a tangential one of γ y, γ ≥ 0. So
 
@@ -235,7 +238,7 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
     a stop within an impact starts by the same equation, with a = -n̂.
 
     **Arguments:** `response` W [3, 3] 1/kg; `normal` n̂; `acceleration` a [3] m/s² of the point without the
-    force, n̂·a < 0; `friction` μ.
+    force, n̂·a < 0; `friction` μ. **Returns:** the force, and whether the point sticks.
     """
     n, μ = normal, friction
     tangent = jnp.eye(3) - jnp.outer(n, n)

@@ -1,4 +1,4 @@
-"""Where a body may touch: its vertices, points of its hull, or the lowest point of a ball."""
+"""Outlines, the points where a body may touch: vertices, points of its hull, or the lowest of a ball."""
 
 from abc import abstractmethod
 
@@ -21,9 +21,10 @@ class AbstractOutline(eqx.Module):
 
     @abstractmethod
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
-        """From the centre of mass to each point [N, 3] m, in the surface's frame.
+        """The vectors from the centre of mass to each point, in the surface's frame.
 
-        **Arguments:** `centre` [3] m of mass; `rotation` [3, 3] from the body's frame to the surface's.
+        **Arguments:** `surface`; `centre` [3] m of mass; `rotation` [3, 3] from the body's frame to the surface's.
+        **Returns:** the vectors [N, 3], m.
         """
 
     @property

@@ -107,7 +107,10 @@ class Regolith(eqx.Module):
         return 2 * radius * self.grain_modulus * (1 - self.porosity) / (1 - self.poisson**2)
 
     def bearing_pressure(self, z: Scalar, radius: Scalar) -> Scalar:
-        """Quasi-static resistance q at plastic penetration `z` m, Pa: it diverges towards the floor."""
+        """The quasi-static bearing pressure under a sole, which diverges towards the floor.
+
+        **Arguments:** `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** the pressure, Pa.
+        """
         μ = self.friction
         N_q = jnp.exp(jnp.pi * μ) * (jnp.sqrt(1 + μ**2) + μ) ** 2
         N_c = (N_q - 1) / μ
@@ -120,7 +123,11 @@ class Regolith(eqx.Module):
         return self.bearing_factor * q * (1 + radius / clearance)
 
     def resistance(self, z: Scalar, radius: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """F_y N, c₁ N s/m and c₂ N s²/m² at plastic penetration `z` m: F_y + c₁ ż + c₂ ż² resists a sole."""
+        """The coefficients of the resistance F_y + c₁ ż + c₂ ż² to a sole.
+
+        **Arguments:** `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** F_y, N; c₁, N s/m; and
+        c₂, N s²/m².
+        """
         area = jnp.pi * radius**2
         pressure = self.bearing_pressure(z, radius)
         c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
@@ -128,14 +135,21 @@ class Regolith(eqx.Module):
         return area * pressure, c1, c2
 
     def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
-        """Rate ż ≥ 0 of plastic penetration under a normal `force` N, m/s."""
+        """The rate ż ≥ 0 of the plastic penetration under a normal force.
+
+        **Arguments:** `force`, N; `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** ż, m/s.
+        """
         strength, c1, c2 = self.resistance(z, radius)
         # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
     def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
-        """Tangential force on a sole that slips with velocity `slip` m/s at penetration `z`, N."""
+        """The tangential force on a sole that slips.
+
+        **Arguments:** `force`, the normal force, N; `z`, the plastic penetration, m; `slip` [3], the slip velocity,
+        m/s; `radius` of the sole, m. **Returns:** the force [3], N.
+        """
         μ = self.friction
         sqrt_passive = jnp.sqrt(1 + μ**2) + μ
         ploughing = 2 * radius * z * 2 * self.cohesion * sqrt_passive

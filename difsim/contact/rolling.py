@@ -16,11 +16,11 @@ class AbstractRolling(eqx.Module):
     def wrench(
         self, normal_force: Scalar, spin: Vec3, normal: Vec3, arm: Vec3, mass: Scalar, inertia: Mat3
     ) -> tuple[Vec3, Vec3]:
-        """Force [3] in N at the centre of mass, and torque [3] in N m.
+        """The force at the centre of mass and the torque that resist the spin.
 
-        **Arguments**, all in one frame: `normal_force` ≥ 0, N; `spin` ω [3], rad/s; `normal` n̂ [3],
+        **Arguments:** all in one frame: `normal_force` ≥ 0, N; `spin` ω [3], rad/s; `normal` n̂ [3],
         out of the ground; `arm` r [3], m, from the centre of mass to the contact; `mass`, kg;
-        `inertia` [3,3], kg m².
+        `inertia` [3,3], kg m². **Returns:** the force [3], N, and the torque [3], N m.
         """
 
 

@@ -25,8 +25,11 @@ class Powers(eqx.Module):
 
 
 class Wrench(eqx.Module):
-    """The surface's `force` N and `torque` N m about the centre of mass [3], surface's frame; energy `stored` in
-    J, negative where cohesion holds; `powers` W taken out; the rate of the friction's `memory` [M, 3]."""
+    """The contact wrench of a surface on a body, with its energy and powers, in the surface's frame.
+
+    `force` [3], N, and `torque` [3] about the centre of mass, N m; energy `stored`, J, negative where cohesion
+    holds; dissipated `powers`, W; `memory_rate` [M, 3], the rate of the friction's memory.
+    """
 
     force: Vec3
     torque: Vec3
@@ -58,14 +61,22 @@ class SurfaceContact(eqx.Module):
     cohesion: tuple[AbstractCohesion, ...] = ()
 
     def wrench(self, surface: AbstractSDF, body: Moving, rotation: Mat3, memory: Float[Array, "M 3"]) -> Wrench:
-        """The surface's pull on `body`, turned by `rotation` [3, 3] from its own frame to the surface's."""
+        """The contact wrench of the surface on the body.
+
+        **Arguments:** `surface`; `body`, in the surface's frame; `rotation` [3, 3] from the body's frame to the
+        surface's; `memory` [M, 3] of the friction. **Returns:** the wrench.
+        """
         far = surface.distance(body.centre) > 2 * self.outline.radius + self._reach
         return jax.lax.cond(
             far, lambda: _nothing(body, memory), lambda: self._wrench(surface, body, rotation, memory)
         )
 
     def gap(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Scalar:
-        """The least distance m of a point of the body to the surface, negative inside."""
+        """The least distance of a point of the body from the surface, negative inside.
+
+        **Arguments:** `surface`; `centre` [3] of mass, m; `rotation` [3, 3] from the body's frame to the surface's.
+        **Returns:** the distance, m.
+        """
         arms = self.outline.arms(surface, centre, rotation)
         return safe.least(jax.vmap(lambda arm: surface.distance(centre + arm))(arms))
 

@@ -1,4 +1,4 @@
-"""What grains meet as overlapping spheres: rigid bodies, and what else is made of such."""
+"""Clumps, bodies made of overlapping spheres among grains: the interface, and one rigid body."""
 
 from abc import abstractmethod
 from typing import Any
@@ -16,11 +16,11 @@ from difsim.rotation import solve3
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, number, require, require_last
 
-CROWD = 6  # that a grain in a bed touches, which its steps hold out
+CROWD = 6  # contacts of a grain in a bed, for which its time step is stable
 
 
 class Load(eqx.Module):
-    """Force N on a body, and torque N m about its centre of mass, both in the frame."""
+    """The force N on a body and the torque N m about its centre of mass, both in the inertial frame."""
 
     force: Vec3
     torque: Vec3
@@ -40,32 +40,45 @@ class AbstractClump(eqx.Module):
 
     @abstractmethod
     def load(self, state: Any, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3) -> Any:
-        """All together, of forces N on the pebbles, moments N m about their centres, and its weight."""
+        """The load of the forces on the pebbles and of the weight.
+
+        **Arguments:** `state`; `force` [3, p] on the pebbles, N; `moment` [3, p] about their centres, N m;
+        `gravity` [3], m/s². **Returns:** the load.
+        """
 
     @abstractmethod
     def kicked(self, state: Any, load: Any, dt: Scalar) -> Any:
-        """The state after a load of `dt` s without motion."""
+        """The state with the velocities after a load has acted, at the same place.
+
+        **Arguments:** `state`; `load`; `dt`, s. **Returns:** the state.
+        """
 
     @abstractmethod
     def drifted(self, state: Any, dt: Scalar) -> Any:
-        """After `dt` s of motion without loads."""
+        """The state after motion without loads.
+
+        **Arguments:** `state`; `dt`, s. **Returns:** the state.
+        """
 
     @abstractmethod
     def energy(self, state: Any, gravity: Vec3) -> dict[str, Scalar]:
-        """J: of motion, of spin, in gravity, and stored inside; named as those of `Grains.energy`."""
+        """The energies of translation, of rotation, in gravity, and stored in the clump's own springs.
+
+        **Arguments:** `state`; `gravity` [3], m/s². **Returns:** the energies, J, by the names of `Grains.energy`.
+        """
 
     @abstractmethod
     def acceleration(self, load: Any) -> Scalar:
-        """The largest, m/s², of its parts."""
+        """The largest acceleration of a part of the clump, m/s²."""
 
     @abstractmethod
     def stable_time_step(self, state: Any) -> Scalar:
-        """That its own springs and dampers are resolved by, s; infinite without."""
+        """The longest step that resolves the clump's own springs and dampers, s; infinite without any."""
 
     @property
     @abstractmethod
     def share(self) -> Scalar:
-        """The least mass that one pebble has, kg, if `CROWD` of them touch at once."""
+        """The least effective mass of one pebble, kg, if `CROWD` of them touch at once."""
 
 
 class Clump(AbstractClump):
@@ -98,9 +111,12 @@ class Clump(AbstractClump):
 
     @classmethod
     def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":
-        """A body of uniform density and `mass` kg, filled by `fill_with_spheres` to `vacancy`; raises as these.
+        """A body of uniform density with the shape of a mesh, filled by `fill_with_spheres`.
 
         Its frame has the axes of the mesh and the origin in its centroid.
+
+        **Arguments:** `mesh`; `mass`, kg; `vacancy`, as of `fill_with_spheres`. **Returns:** the clump.
+        **Raises:** ValueError as `RigidBody` and `fill_with_spheres`.
         """
         filling = fill_with_spheres(mesh, vacancy)
         body = RigidBody(mass, mesh.inertia(mass / mesh.volume))
@@ -133,7 +149,10 @@ class Clump(AbstractClump):
         return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
 
     def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
-        """By the midpoint's spin; the angular momentum stays, to rounding."""
+        """The state after free rotation by the spin at mid-step, which keeps the angular momentum to rounding.
+
+        **Arguments:** `state`; `dt`, s. **Returns:** the state.
+        """
         momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin + self.wheels)
 
         def turned(spin, time):
@@ -147,7 +166,10 @@ class Clump(AbstractClump):
         return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))
 
     def energy(self, state: RigidState, gravity: Vec3) -> dict[str, Scalar]:
-        """The wheels' own is left out."""
+        """The energies of the body, without that of the wheels.
+
+        **Arguments:** `state`; `gravity` [3], m/s². **Returns:** the energies, J, as of `AbstractClump`.
+        """
         return {
             "kinetic": 0.5 * self.body.mass * state.velocity @ state.velocity,
             "rotation": 0.5 * state.spin @ self.body.inertia @ state.spin,
@@ -164,13 +186,13 @@ class Clump(AbstractClump):
     @property
     def share(self) -> Scalar:
         crowded = self.body.mass / max(1.0, self.radius.size / CROWD)
-        # One alone that is far out may be lighter.
+        # One pebble alone, far from the centre of mass, may have less.
         return jnp.minimum(crowded, 1 / jnp.max(jax.vmap(self.mobility)(self.centre)))
 
     def mobility(self, point: Vec3) -> Scalar:
-        """By how much a push on a `point`, m from the centre of mass in the body frame, moves it at most, 1/kg.
+        """An upper bound of the acceleration of a point per force there, 1/kg; `point` in the body frame, m.
 
-        The largest sum of a row of 1/m - [r] I⁻¹ [r], which no eigenvalue exceeds; 1/m in the centre.
+        It is the largest sum of a row of 1/m - [r] I⁻¹ [r], which no eigenvalue exceeds; 1/m in the centre of mass.
         """
 
         def pushed(force):

@@ -23,8 +23,11 @@ TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any conta
 
 
 class ContactForces(eqx.Module):
-    """Force N and moment N m on each of m spheres; `depth` m of the deepest contact, and a sphere whose contact is
-    `too_deep` for any law, -1 where there is none."""
+    """The contact forces on m spheres.
+
+    `force` [3, m], N; `moment` [3, m], N m; `depth` of the deepest contact, m; `too_deep`, the index of a sphere
+    whose contact is too deep for any law, -1 where there is none.
+    """
 
     force: Float[Array, "3 m"]
     moment: Float[Array, "3 m"]

@@ -118,8 +118,9 @@ class Grains(AbstractParticles):
         return jnp.maximum(body[pairs.first], body[pairs.second]), walls
 
     def at_rest(self, position: Any, clumps: Any = ()) -> GrainsState:
-        """Grains at `position` [3, n] m, at rest, and clumps that move as given; contacts that remember nothing.
+        """The state of grains at rest and of clumps that move as given, with contacts that remember nothing.
 
+        **Arguments:** `position` [3, n], m; `clumps`, a tuple of their states. **Returns:** the state.
         **Raises:** ValueError unless there is one position for each grain, and as `joined`.
         """
         position = as_float(position)
@@ -129,9 +130,10 @@ class Grains(AbstractParticles):
         return self.joined(GrainsState(position, zero, zero, PairMemory.none(zero.dtype), walls), clumps)
 
     def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
-        """A state of the same grains without clumps, such as a bed's, and clumps that move as given: a tuple.
+        """The state of the same grains with clumps that move as given.
 
-        **Raises:** ValueError for a state of other grains or walls, or one that has clumps; unless there is one
+        **Arguments:** `state` without clumps, such as a bed's; `clumps`, a tuple of their states. **Returns:** the
+        state. **Raises:** ValueError for a state of other grains or walls, or one that has clumps; unless there is one
         state for each clump, of its own kind, with finite places and attitudes that are unit quaternions.
         """
         require_last("Grains: position of a state", state.position, 3, self.radius.size)
@@ -189,8 +191,12 @@ class Grains(AbstractParticles):
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
-        """A tenth of the shortest contact, no more than takes the fastest two a tenth of a radius on, so that none
-        is passed by, and no more than lets friction hold, s."""
+        """The longest time step that resolves contacts, s.
+
+        It is at most a tenth of the duration of the shortest contact; at most the time in which the fastest two
+        spheres approach by a tenth of a radius, so that no contact is missed; and short enough for friction to
+        stick.
+        """
         spheres = self.spheres(motion.state)
         # The floor: at rest it divides.
         past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))

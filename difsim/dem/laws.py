@@ -66,35 +66,53 @@ class AbstractGrainLaw(eqx.Module):
         """The spring along the contact."""
 
     def normal(self, radius: Scalar, mass: Scalar) -> NormalForce:
-        """The normal force, which never pulls and realises `restitution` at any speed."""
+        """The normal force, which never pulls and realises `restitution` at any speed.
+
+        **Arguments:** `radius`, m, and `mass`, kg, both effective. **Returns:** the law of the force.
+        """
         elastic = self.elastic(radius)
         damping = ClippedDamping.from_ratio(self.damping_ratio, elastic, mass=mass)
         return NormalForce(elastic, damping, NoSmoothing())
 
     def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
-        """Energy J that the normal force has stored."""
+        """The elastic energy that the normal force has stored.
+
+        **Arguments:** `radius`, m; `depth`, m. **Returns:** the energy, J.
+        """
         return self.elastic(radius).energy(safe.positive_part(depth))
 
     def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """c_t of the damper beside the tangential spring, N s/m: √(2 (p+1)/p m* k_t) ζ, the usual one of DEM codes,
-        with the exponent p and the damping ratio ζ of the normal force."""
+        """The damping c_t = √(2 (p+1)/p m* k_t) ζ beside the tangential spring, as usual in DEM codes.
+
+        The exponent p and the damping ratio ζ are those of the normal force.
+
+        **Arguments:** `radius`, m; `mass`, kg; `depth`, m. **Returns:** c_t, N s/m.
+        """
         p, k = self.elastic(radius).exponent, self.tangential(radius).stiffness(depth)
         return (2 * (p + 1) / p) ** 0.5 * self.damping_ratio * safe.sqrt_floored(mass * k)
 
     def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
-        """The larger of `depth` m and the depth m of an impact that begins at `speed` m/s."""
+        """The larger of a depth and the greatest depth of an impact.
+
+        **Arguments:** `radius`, m; `mass`, kg; `depth`, m; `speed` of the impact, m/s. **Returns:** the depth, m.
+        """
         return jnp.maximum(depth, self.elastic(radius).max_depth(mass, speed))
 
     def duration(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """Time s from touch to parting of an impact that comes `depth` m deep."""
+        """The time from touch to separation of an impact of given greatest depth.
+
+        **Arguments:** `radius`, m; `mass`, kg; `depth`, m. **Returns:** the time, s.
+        """
         return self.elastic(radius).duration_by_depth(mass, depth)
 
     def sticking(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
-        """The longest step s in which two equal spheres can stick, `depth` m deep.
+        """The longest time step in which two equal spheres can stick.
 
         A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u of half a step before, with
         7/2 k_t/m* and 7/2 c_t/m* for k and c. It is stable for k dt² + 2 c dt < 4; in longer ones friction swings
         between its bounds. For `HertzMindlin` that matters where the restitution is below 0.2.
+
+        **Arguments:** `radius`, m; `mass`, kg; `depth`, m. **Returns:** the step, s.
         """
         k, c = self.tangential(radius).stiffness(depth), self.shear_damping(radius, mass, depth)
         k, c = 3.5 * k / mass, 3.5 * c / mass
@@ -168,8 +186,10 @@ class HertzMindlin(AbstractGrainLaw):
 
 
 class LinearSprings(AbstractGrainLaw):
-    """Springs of constant stiffness, F = k δ + 2 ζ √(m* k) δ', never pulling; the same along the contact with
-    k_t = `ratio` k, |F_t| ≤ μF.
+    """Springs of constant stiffness along the normal and along the contact.
+
+    The normal force is F = k δ + 2 ζ √(m* k) δ', never pulling. Along the contact the stiffness is k_t = `ratio` k,
+    and |F_t| ≤ μF.
 
     **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`: a
     tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.

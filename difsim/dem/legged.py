@@ -21,7 +21,7 @@ PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a per
 
 
 class LeggedState(eqx.Module):
-    """How the body moves, how each leg does, and the gear's strokes [s] m."""
+    """The motion of the body and of each leg, and the strokes [s] of the landing gear, m."""
 
     body: RigidState
     legs: tuple[RigidState, ...]
@@ -29,7 +29,7 @@ class LeggedState(eqx.Module):
 
 
 class LeggedLoad(eqx.Module):
-    """What loads the body and each leg, and the rate of the gear's strokes, m/s."""
+    """The loads of the body and of each leg, and the rate of the gear's strokes, m/s."""
 
     body: Load
     legs: tuple[Load, ...]
@@ -79,13 +79,14 @@ class LeggedClump(AbstractClump):
     ) -> "LeggedClump":
         """The lander of the reduced law, of the same mass, inertia, feet, leg springs and gear.
 
-        A leg is a strut from hip to foot and a sole, a disc across the axis, its mass even over the volume of its
-        pebbles, and is held in the middle of its sole; what the legs weigh is taken from the body. The flywheel
-        keeps what it has at touch-down.
+        A leg is a strut from hip to foot and a sole, a disc across the axis. Its mass is distributed over its pebbles
+        by their volume, and it is held in the middle of its sole. The mass of the legs is taken from the body. The
+        flywheel keeps its angular momentum at touch-down.
 
-        **Arguments:** `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` kg of one;
-        `strut` m, its radius and half the sole's thickness. **Raises:** ValueError for legs that are as heavy as
-        the lander or carry more than its inertia, and as `fill_with_spheres`.
+        **Arguments:** `lander`; `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` of
+        one leg, kg; `strut`, its radius and half the sole's thickness, m. **Returns:** the clump.
+        **Raises:** ValueError for legs that are as heavy as the lander or have more than its inertia, and as
+        `fill_with_spheres`.
         """
         mass = float(lander.body.mass) - lander.legs * leg_mass
         if mass <= 0:
@@ -124,13 +125,15 @@ class LeggedClump(AbstractClump):
 
     @property
     def mass(self) -> Scalar:
-        """Of all, kg."""
+        """The mass of body and legs, kg."""
         return sum((leg.body.mass for leg in self.legs), self.body.body.mass)
 
     def moving(self, state: RigidState) -> LeggedState:
-        """All as one rigid body, gear and springs unloaded; `state` is that of the body's frame of `from_lander`,
-        whose origin is in the centre of mass of all. **Raises** ValueError for an attitude that is no unit
-        quaternion."""
+        """The state in which body and legs move as one rigid body, with gear and springs unloaded.
+
+        **Arguments:** `state` of the body frame of `from_lander`, whose origin is the centre of mass of all.
+        **Raises:** ValueError for an attitude that is not a unit quaternion.
+        """
         require_attitude("LeggedClump.moving", state)
         masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.held
         offset = -(masses @ middle) / self.mass  # of the body from the centre of all
@@ -143,7 +146,7 @@ class LeggedClump(AbstractClump):
         return LeggedState(carried(offset), legs, self.gear.initial(len(self.legs)))
 
     def whole(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
-        """Centre of mass m, its velocity m/s, and angular momentum about it, N m s, in the frame."""
+        """The centre of mass m, its velocity m/s, and the angular momentum about it N m s, in the inertial frame."""
         parts = list(self._each(state))
         centre = sum(p.body.mass * at.position for p, at in parts) / self.mass
         velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
@@ -170,8 +173,11 @@ class LeggedClump(AbstractClump):
         return LeggedLoad(on_body, tuple(legs), self.gear.rate(state.gear, jnp.stack(pushes)))
 
     def _holds(self, i: int, body: RigidState, at: RigidState, stroke: Scalar):
-        """The push N of leg i's spring, the point m that the leg is held at, force N and torque N m there on the
-        leg, in the frame."""
+        """The connection of leg i with the body.
+
+        The force of the leg's spring N, the point m at which the leg is held, and force N and torque N m on the leg
+        there, in the inertial frame.
+        """
         leg, point = self.legs[i], at.point(self.held[i])
         away, q = self._bent(i, body, at)
         rate = rotation.inverse_rotate(body.attitude, at.velocity_at(point) - body.velocity_at(point))
@@ -181,12 +187,12 @@ class LeggedClump(AbstractClump):
         pushed = springs * away.at[2].add(-stroke)
         # Along the axis a damper would be one beside the gear.
         force = -pushed - 2 * self.damping * jnp.sqrt(self.across * leg.body.mass) * rate.at[2].set(0.0)
-        # Of the energy 2 κ |v|², v the vector part of q: κ θ²/2 for small turns, and no root anywhere.
+        # Energy 2 κ |v|², v the vector part of q: κ θ²/2 for small angles, and no root anywhere.
         torque = -2 * self.turning * q[0] * q[1:] - 2 * self.damping * jnp.sqrt(self.turning * heaviest) * turning
         return pushed[2], point, rotation.rotate(body.attitude, force), rotation.rotate(body.attitude, torque)
 
     def _bent(self, i: int, body: RigidState, at: RigidState):
-        """How far leg i is from its seat m, and how it has turned, a quaternion, in the body frame."""
+        """The displacement of leg i from its seat, m, and its rotation, a quaternion, in the body frame."""
         away = rotation.inverse_rotate(body.attitude, at.point(self.held[i]) - body.position) - self.seat[i]
         return away, rotation.multiply(rotation.conjugate(body.attitude), at.attitude)
 

@@ -1,4 +1,4 @@
-"""Who may touch whom among grains: pairs of them, and those near each wall."""
+"""The neighbour list of grains: pairs of grains, and the grains near each wall."""
 
 import equinox as eqx
 import jax
@@ -28,7 +28,7 @@ class GrainWall(AbstractSDF):
 
 
 def felt(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " n"]:
-    """Who of `count` spheres feels a wall at all; the last `bodies` of them are parts of bodies."""
+    """The mask [count] of spheres on which a wall acts; the last `bodies` of them are parts of bodies."""
     return np.arange(count) < (count - bodies if isinstance(wall, GrainWall) else count)
 
 
@@ -47,7 +47,11 @@ class Near(eqx.Module):
     def allocate(
         cls, position, radius, walls: tuple[AbstractSDF, ...], gap: float, skin: float, slack: float, body=()
     ) -> "Near":
-        """On the host; **arguments, raises** as `Pairs.allocate`, with `walls` besides."""
+        """The list for the present positions, on the host.
+
+        **Arguments:** `walls`; the others as of `Pairs.allocate`. **Returns:** the list. **Raises:** ValueError as
+        there.
+        """
         pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
@@ -72,6 +76,6 @@ class Near(eqx.Module):
 
 
 def _by(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
-    """Which grains may touch the wall until the list is stale."""
+    """The mask [n] of grains that may touch the wall until the list is stale."""
     away = jax.vmap(wall.distance, in_axes=1)(position) - pairs.radius
     return (away <= pairs.gap + pairs.near.skin) & felt(wall, away.size, pairs.body.size)

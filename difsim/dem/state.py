@@ -40,8 +40,11 @@ class WallMemory(eqx.Module):
 
 
 class GrainsState(eqx.Module):
-    """Position m, velocity m/s and spin rad/s of n grains, what pairs of spheres remember, what they remember of
-    each wall, and how the clumps move. Pebbles of clumps count as spheres after the grains."""
+    """The state of n grains, of their contacts and of the clumps.
+
+    `position`, m, `velocity`, m/s, and `spin`, rad/s, of the grains; the memory of `pairs` of spheres, and of each of
+    the `walls`; the states of the `clumps`. Pebbles of clumps count as spheres after the grains.
+    """
 
     position: Float[Array, "3 n"]
     velocity: Float[Array, "3 n"]
@@ -52,8 +55,11 @@ class GrainsState(eqx.Module):
 
 
 class Rates(eqx.Module):
-    """Acceleration m/s² and spin's rate rad/s² of n grains; what loads the clumps; `depth` m of the deepest
-    contact, and a sphere whose contact is `too_deep` for any law, -1 where there is none."""
+    """The rates of the velocities and spins of n grains, and the loads of the clumps.
+
+    `velocity`, the acceleration, m/s²; `spin`, its rate, rad/s²; `clumps`, their loads; `depth` of the deepest
+    contact, m; `too_deep`, the index of a sphere whose contact is too deep for any law, -1 where there is none.
+    """
 
     velocity: Float[Array, "3 n"]
     spin: Float[Array, "3 n"]

@@ -23,8 +23,11 @@ class Grain(eqx.Module):
 
 
 class ContactForce(eqx.Module):
-    """Force N on the first of two spheres, moments N m about the centres of both, the memory of the contact, its
-    depth m, and the depth over the smaller radius."""
+    """The contact force on the first of two spheres, and the moments on both.
+
+    `force`, N; `moment` about the centre of the first and `other_moment` about that of the second, N m; `memory` of
+    the contact; its `depth`, m; `overlap`, the depth over the smaller radius.
+    """
 
     force: Float[Array, "3 *n"]
     moment: Float[Array, "3 *n"]
@@ -77,8 +80,10 @@ def at_wall(
 
 
 def _composed(law, radius, mass, depth, normal, velocity, spin, memory, dt):
-    """Force N; moments N m, by a lever of 1 m and of rolling; the memory: from the velocity of the contact and the
-    spin of one against the other."""
+    """The parts of a contact force, from the relative velocity of the contact and the relative spin.
+
+    They are the force, N; the moment of friction for a lever of 1 m and that of rolling, N m; and the memory.
+    """
     rate = -dot(velocity, normal)
     normal_force, slip = optimisation_barrier(
         (law.normal(radius, mass).force(depth, rate), velocity + rate * normal), dt >= 0

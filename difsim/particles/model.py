@@ -48,7 +48,10 @@ class AbstractParticles(eqx.Module):
         return ()
 
     def remapped_memory(self, motion: Any, near: Any) -> Any:
-        """That memory in the order of the pairs of a new list."""
+        """The memory of `memory`, in the order of the pairs of a new list.
+
+        **Arguments:** `motion`; `near`, the new list. **Returns:** the memory.
+        """
         return ()
 
     def with_memory(self, motion: Any, memory: Any) -> Any:
