@@ -50,8 +50,6 @@ NOT_YET = (
     "difsim/particles/model.py",
     "difsim/runge_kutta.py",
     "difsim/safe.py",
-    "difsim/stepping/collision.py",
-    "difsim/stepping/running.py",
     "difsim/stepping/validity.py",
     "difsim/stepping/variational.py",
     "tests/test_beds.py",

@@ -286,7 +286,9 @@ def _touch(
 
 
 def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3) -> tuple[Scalar, PairState]:
-    """The delay s after which, and the state in which, the bodies touch: 0 and `touched`, with the derivatives of the touch.
+    """The delay s after which, and the state in which, the bodies touch.
+
+    They are 0 and `touched`, with the derivatives of the touch.
 
     What moves the material of the second body at the place by dx over that of the first moves the gap by slope·dx,
     and the touch by -slope·dx/rate: the derivative of the implicit function, without another look at the surfaces.

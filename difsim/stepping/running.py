@@ -291,7 +291,10 @@ def _outline(model: AbstractParticles, state: Any) -> Progress:
 
 
 def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
-    """The arrays stacked along a leading axis of time; what belongs to lists is longer where a list was given more room."""
+    """The arrays stacked along a leading axis of time.
+
+    What belongs to lists is longer where a list was given more room.
+    """
     if of_each_time[0].ndim == 0:
         return np.stack(of_each_time)
     longest = max(x.shape[-1] for x in of_each_time)
