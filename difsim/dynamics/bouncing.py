@@ -220,7 +220,7 @@ class HardBody(AbstractHardModel):
         return Moving(body.position, body.velocity, turn @ body.spin, self.body.mass, inertia, zero, zero)
 
     def _change(self, body, impulse):
-        """Of velocity, and of spin in the body's frame, by an impulse at the nearest point."""
+        """The change of velocity, and of spin in the body's frame, by an impulse at the nearest point."""
         turn = rotation.to_matrix(body.attitude)
         arm, _ = self._nearest(body, turn)
         return impulse / self.body.mass, solve3(self.body.inertia, jnp.cross(arm, impulse) @ turn)
@@ -235,8 +235,10 @@ def hard_approach(
     longest: Scalar,
     away: Scalar,
 ) -> Approach:
-    """What the step guard needs of a hard contact: of a slide, how long a step may be; in flight no step from an
-    impact goes past the top of the next hop, where the gap could close again unseen.
+    """The bounds on a step near a hard contact, for the step guard.
+
+    In a slide they hold the longest step. In flight no step from an impact goes past the top of the next hop, where
+    the gap could close again unseen.
 
     `away` m/s² is the second rate of the gap: where it grows ever faster, as after the lift from convex ground,
     there is no top, and each step may double it.

@@ -101,7 +101,11 @@ class Hopper(AbstractModel):
         )
 
     def rate_with_contact(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
-        """The state's rate where all but the contact moves the body as `free` says, and what the contact takes, W."""
+        """The rate of the state with contact, and the power that the contact takes.
+
+        **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate, and W
+        by name.
+        """
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
         with_contact = free.accelerated(touch.force, touch.torque)
@@ -119,7 +123,10 @@ class Hopper(AbstractModel):
         return rate, {part.name: getattr(touch.powers, part.name) for part in fields(touch.powers)}
 
     def approach(self, t, state):
-        """Bounds that hold while half the gap is used up; contact begins at the regularisation's `margin`."""
+        """Bounds that are valid while half of the gap is closed; contact begins at the regularisation's `margin`.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the gap and the bounds.
+        """
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
         gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.regularisation.margin
         return Approach(

@@ -1,4 +1,4 @@
-"""What every model offers: a vector field, how near the next contact is, its energies, and its scales."""
+"""The interface of models: a vector field, the distance to the next contact, energies, and scales."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -13,9 +13,11 @@ from difsim.typing import Scalar, number
 
 
 class Approach(eqx.Module):
-    """What the step guard needs: `gap` m to the nearest contact (negative inside), bounds on the `speed` m/s
-    at which any point can close it and on its `acceleration` m/s² in flight, the `resolution` s that a contact
-    must be resolved with, and the `longest` step s that makes sense here."""
+    """The distance to the next contact, for the step guard.
+
+    `gap` m to the nearest contact (negative inside); bounds on the `speed` m/s at which any point can close it and on
+    its `acceleration` m/s² in flight; the `resolution` s that a contact needs; the `longest` step s that is allowed.
+    """
 
     gap: Scalar
     speed: Scalar
@@ -31,14 +33,14 @@ class AbstractModel(eqx.Module):
 
     @abstractmethod
     def vector_field(self, t: Scalar, state: Any) -> Any:
-        """d state/dt, a pytree like `state`, at `t` s."""
+        """The rate of the state. **Arguments:** `t`, s; `state`. **Returns:** d state/dt, a pytree like `state`."""
 
     @abstractmethod
     def approach(self, t: Scalar, state: Any) -> Approach:
-        """How near the next contact is."""
+        """The distance to the next contact. **Arguments:** `t`, s; `state`. **Returns:** the gap and its bounds."""
 
     def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
-        """The parts of the energy, J by name, at `t` s.
+        """The parts of the energy. **Arguments:** `t`, s; `state`. **Returns:** J by name.
 
         `simulate` adds what `power` took away until then, and gives the status ENERGY where the sum drifts. By
         default there are none, and nothing is checked.
@@ -46,14 +48,19 @@ class AbstractModel(eqx.Module):
         return {}
 
     def power(self, t: Scalar, state: Any) -> dict[str, Scalar]:
-        """The power that leaves these energies at `t` s, W by name: dissipation, and less what drives put in.
+        """The power that leaves these energies: dissipation, less what drives put in.
+
+        **Arguments:** `t`, s; `state`. **Returns:** W by name.
 
         `simulate` integrates it beside the state, so that a state needs no accounts. By default there is none.
         """
         return {}
 
     def rates(self, t: Scalar, state: Any) -> tuple[Any, dict[str, Scalar]]:
-        """`vector_field` and `power` at once: for a model whose forces make both."""
+        """Both `vector_field` and `power`: for a model whose forces make both.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the rate of the state, and W by name.
+        """
         return self.vector_field(t, state), self.power(t, state)
 
     def scales(self, t: Scalar, state: Any) -> tuple[Any, Any]:
@@ -61,6 +68,8 @@ class AbstractModel(eqx.Module):
 
         A solver's errors are measured in units, and relative to the distance from the origin: so tolerances mean
         the same in any gravity, at any speed and wherever the frame's origin lies. By default 0 and 1: SI units.
+
+        **Arguments:** `t`, s, and `state` at the start. **Returns:** origin and unit.
         """
         return jax.tree.map(jnp.zeros_like, state), jax.tree.map(jnp.ones_like, state)
 
@@ -97,13 +106,21 @@ class AbstractImpactModel(AbstractModel):
 
     @abstractmethod
     def boundary(self, t: Scalar, state: Any) -> Scalar:
-        """Positive, and smooth through zero: in flight the gap m to the ground."""
+        """The event function: positive, and smooth through zero; in flight the gap to the ground.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the gap, m.
+        """
 
     @abstractmethod
     def impact(self, t: Scalar, state: Any) -> tuple[Any, dict[str, Scalar]]:
-        """The state just after `boundary` has fallen to zero, and the energies that it took, J by name."""
+        """The state just after `boundary` has fallen to zero.
+
+        **Arguments:** `t`, s; `state`, just before. **Returns:** the state, and the energies that it lost, J by name.
+        """
 
     @abstractmethod
     def lies(self, t: Scalar, state: Any) -> Bool[Array, ""]:
-        """Whether the state is at its boundary and does not leave it: a motion from there begins with an
-        impact."""
+        """Whether the state is at its boundary and does not leave it.
+
+        A motion from there begins with an impact. **Arguments:** `t`, s; `state`. **Returns:** a Boolean.
+        """

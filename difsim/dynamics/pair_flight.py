@@ -35,6 +35,7 @@ def free_flight(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -
     of order 10 costs little more than one of a low order. The number of steps follows from the spin.
 
     **Arguments:** `body`; `state`; `gravity` [3] m/s², in the frame; `dt`.
+    **Returns:** the state.
     """
     turn = spin_bound(*jax.lax.stop_gradient((body, state))) * jnp.abs(jax.lax.stop_gradient(dt))
     count = jnp.ceil(turn / _TURN)

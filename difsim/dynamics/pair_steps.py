@@ -17,8 +17,11 @@ _FEWEST = 20  # steps of a contact: in ten CoR_E errs by up to 0.01, in two by 0
 
 
 class Pressed(eqx.Module):
-    """The features of a contact now: `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M]
-    m, negative where nothing touches; `rate` [M] m/s, at which it grows."""
+    """The features of a contact at one instant.
+
+    `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M] m, negative where nothing touches;
+    `rate` [M] m/s, at which it grows.
+    """
 
     touches: ContactFeatures
     u: Float[Array, "M 3"]

@@ -251,14 +251,20 @@ class Touchdown(AbstractModel):
         }
 
     def momentum(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
-        """The momentum N s of the lander, and its angular momentum about the origin with the wheel's, N m s."""
+        """The momentum of the lander, and its angular momentum about the origin with the wheel's.
+
+        **Arguments:** `t`, s; `state`. **Returns:** N s [3] and N m s [3].
+        """
         lander, body = self.lander, state.body
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
         return momentum, jnp.cross(body.position, momentum) + rotation.rotate(body.attitude, spin)
 
     def wrench(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
-        """The force N on the lander and its moment about the origin, N m: what changes `momentum`."""
+        """The force on the lander and its moment about the origin, which change `momentum`.
+
+        **Arguments:** `t`, s; `state`. **Returns:** N [3] and N m [3].
+        """
         forces, points = self._forces(self.footpads(state), self.boulder_forces(state), self.hull(state))
         weight = self.lander.body.mass * self.gravity.acceleration(state.body.position)
         moment = jnp.sum(jnp.cross(points, forces), axis=0) + jnp.cross(state.body.position, weight)

@@ -99,8 +99,10 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
 def stepped(
     system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any
 ) -> diffrax.Solution:
-    """Adaptive steps from `t0` to the last of the `times`, which are looked at on the way, or to where the
-    `controller` ends them; its state is kept."""
+    """Adaptive steps from `t0` to the last of the `times`, or to where the `controller` ends them.
+
+    States are saved at the `times`, and the controller's last state is kept.
+    """
     reverse = isinstance(choice.derivative, Reverse)
     return diffrax.diffeqsolve(
         diffrax.ODETerm(lambda t, z, system: system.field(t, z)),

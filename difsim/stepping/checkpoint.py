@@ -28,14 +28,17 @@ class Store:
         self.remedy = "remove the folder, and the run begins anew, or name another"
 
     def write(self, states: list[Any], progress: Progress, steps: list[int]) -> None:
-        """Write the newest state, and then what the run goes on from."""
+        """Write the newest state, and then what the run goes on from.
+
+        **Arguments:** `states`, what was saved at each time; `progress`; `steps` until each time.
+        """
         self._write(self._state(len(states) - 1), states[-1])
         grids = [np.asarray(near.cells) for near in _lists(progress)]
         whole = np.frombuffer(bytes.fromhex(digest(progress)), np.uint8)
         self._write("run", (progress, grids, np.asarray(steps), whole))
 
     def read(self, outline: Callable[[], Progress], most: int, saved: Callable[[Progress], Any]) -> Any:
-        """What an earlier run left.
+        """Read what an earlier run left.
 
         **Arguments:** `outline()`, a progress of the same structure; `most`, how many times there are at the most;
         `saved(progress)`, what is saved of a time.
@@ -82,7 +85,7 @@ def _lists(tree: Any) -> list[Neighbours]:
 
 
 def _with_grids(tree: Any, grids: list[np.ndarray]) -> Any:
-    """With these numbers of cells in its lists: they are part of a list's structure, and of no array."""
+    """The tree with these numbers of cells in its lists: they are part of a list's structure, and of no array."""
     cells = iter(grids)
     return jax.tree.map(
         lambda x: replace(x, cells=tuple(next(cells).tolist())) if _is_list(x) else x, tree, is_leaf=_is_list

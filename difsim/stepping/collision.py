@@ -31,7 +31,7 @@ CONTACTS = MaxImpacts(4)  # where no rule is given
 
 
 class Impacts(eqx.Module):
-    """Where and how two stones met.
+    """The contacts of two stones.
 
     For each contact, in order: the time of touch `times` [I] s (inf for those that did not happen), `points` [I, 3] m,
     unit `normals` [I, 3] from the first body to the second and `impulses` [I, 3] N s on the second; `count`, the
@@ -254,8 +254,10 @@ def _search(
 def _touch(
     pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
 ) -> tuple[Scalar, Scalar, Vec3, Vec3]:
-    """The time s from `state` at t to touch, within the last step of a search; and there the gap's rate m/s, its
-    slope, and the place, m. Not differentiable."""
+    """The time s from `state` at t to touch, within the last step of a search.
+
+    With it come the gap's rate m/s there, its slope, and the place, m. Not differentiable.
+    """
 
     def gap_at(dt):
         there = pair.free_flight(state, dt)
@@ -286,7 +288,9 @@ def _touch(
 
 
 def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3) -> tuple[Scalar, PairState]:
-    """How much later, s, and in what state, the bodies touch: 0 and `touched`, with the derivatives of the touch.
+    """The delay s after which, and the state in which, the bodies touch.
+
+    They are 0 and `touched`, with the derivatives of the touch.
 
     What moves the material of the second body at the place by dx over that of the first moves the gap by slope·dx,
     and the touch by -slope·dx/rate: the derivative of the implicit function, without another look at the surfaces.

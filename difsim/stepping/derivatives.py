@@ -1,4 +1,4 @@
-"""How a motion is differentiated."""
+"""Rules for the derivatives of a motion."""
 
 import equinox as eqx
 

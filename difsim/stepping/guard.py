@@ -103,9 +103,12 @@ class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
 
 
 class LandingState(eqx.Module):
-    """The inner controller's state; the `clearance` at the start of the step; while a zero is looked for the end
+    """The state of `Landing`.
+
+    It has the inner controller's state; the `clearance` at the start of the step; while a zero is looked for the end
     `beyond` of the last step that was too long, s (inf otherwise), and how long the first of them was, its `span`
-    s; and whether the zero is reached."""
+    s; and whether the zero is reached.
+    """
 
     inner: Any
     clearance: Scalar

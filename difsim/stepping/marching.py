@@ -97,8 +97,11 @@ class AbstractRule(eqx.Module):
 
     @abstractmethod
     def once(self, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
-        """One step further, of `left` s at most, with a list that is not stale; where it fails, the same progress
-        with its status. Under jit."""
+        """One step further, with a list that is not stale. Under jit.
+
+        **Arguments:** `model`; `progress`; `left` s, the longest step.
+        **Returns:** the progress; where the step fails, the same one with its status.
+        """
 
 
 class EqualSteps(AbstractRule):

@@ -1,4 +1,4 @@
-"""What float32 cannot hold, and how a user is told."""
+"""Tolerances that the precision can hold, and a warning where float32 cannot."""
 
 import functools
 import warnings

@@ -19,8 +19,11 @@ from difsim.typing import Scalar
 
 
 class StopState(eqx.Module):
-    """The guard's state, and what the rules found: `since` s when the body is at rest (inf while it moves), the
-    state and time of the first step in contact (NaN before), and whether the solve ends `rest` or `left`."""
+    """The guard's state, and what the rules found.
+
+    `since` s when the body is at rest (inf while it moves), the
+    state and time of the first step in contact (NaN before), and whether the solve ends `rest` or `left`.
+    """
 
     guard: GuardState
     since: Scalar

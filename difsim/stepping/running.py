@@ -167,8 +167,10 @@ def _onward(
     until: AtRest | None,
     earlier: int,
 ) -> tuple[Progress, Status]:
-    """On to the end of `span` s, with a larger neighbour list wherever the one there ran out of room; `earlier`
-    steps were made before this run."""
+    """Go on to the end of `span` s, with a larger neighbour list wherever the one there ran out of room.
+
+    `earlier` steps were made before this run.
+    """
     time = float(span[-1])
     rule = rule_of(solver, time - float(span[0]), progress.motion.time.dtype)
     last = earlier + _most_steps(solver, int(progress.steps) - earlier)
@@ -269,7 +271,7 @@ def next_step(
 
 
 def failure(solution: Solution) -> str:
-    """What stopped a run of particles.
+    """The reason why a run of particles stopped, in words.
 
     **Arguments:** `solution`, of a run that failed, with known values.
     **Returns:** the status, when it happened, at which particle, and the remedy.
@@ -289,7 +291,10 @@ def _outline(model: AbstractParticles, state: Any) -> Progress:
 
 
 def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
-    """With a leading axis of time; what belongs to lists is longer where a list was given more room."""
+    """The arrays stacked along a leading axis of time.
+
+    What belongs to lists is longer where a list was given more room.
+    """
     if of_each_time[0].ndim == 0:
         return np.stack(of_each_time)
     longest = max(x.shape[-1] for x in of_each_time)

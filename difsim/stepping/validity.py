@@ -1,4 +1,4 @@
-"""How far a derivative can be trusted: growth of the tangents, and what `simulate(gradient=...)` does about it.
+"""The validity of derivatives: growth of the tangents, and the refusals of `simulate(gradient=...)`.
 
 A tangent that a contact magnifies by a tells of a change a times smaller only; after n contacts aⁿ. The error of
 the trajectory grows alike, and the derivative's own relative error like the product of both.
@@ -21,7 +21,7 @@ KINKS = 1e4  # by which contacts of a clipped or stiff law magnify the tolerance
 
 
 class Validity(eqx.Module):
-    """What the derivatives of a solution can still say.
+    """The range in which the derivatives of a solution hold.
 
     `growth` A: the largest change of the state, relative to max(1, size) as the solver's error is, for a small
     change of what it was differentiated by, relative to its size, over all tangents and saved times; NaN where no
@@ -35,19 +35,23 @@ class Validity(eqx.Module):
 
     @property
     def linear_range(self) -> Scalar:
-        """1/A: the relative change (of a parameter, of the start) that moves the state by its own size. A linear
-        prediction over a larger spread says nothing: smooth it (`inversion.smoothed_gradient`)."""
+        """1/A: the relative change (of a parameter, of the start) that moves the state by its own size.
+
+        A linear prediction over a larger spread is meaningless: smooth it (`inversion.smoothed_gradient`).
+        """
         return 1 / self.growth
 
     @property
     def limit(self) -> Scalar:
-        """ε^(-1/2), the growth at which the derivative is lost: its own derivative grows as A², so that an error
-        of the trajectory of ε changes it by some A² ε of itself."""
+        """ε^(-1/2), the growth at which the derivative is lost.
+
+        Its own derivative grows as A², so that an error ε of the trajectory changes it by some A² ε of itself.
+        """
         return self.tolerance**-0.5
 
     @property
     def error(self) -> Scalar:
-        """How far the derivative may be off, relative to its largest entry, as an order of magnitude.
+        """An upper bound of the derivative's error relative to its largest entry, to an order of magnitude.
 
         A² ε by the change of the derivative along the trajectory's own error; and through regularised contact
         KINKS ε, an upper bound of what was measured (docs/performance.md): 1e-4 at the default tolerance, 1e-2 in
