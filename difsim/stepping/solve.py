@@ -34,7 +34,7 @@ from difsim.typing import instants, is_known, is_valid
 
 
 def simulate(
-    model: AbstractModel | AbstractParticles | Pair,
+    model: Any,
     state: Any,
     times: Any,
     *,
