@@ -67,5 +67,5 @@ def rule_of(solver: AbstractSolver, span: Scalar | float, dtype: jnp.dtype = _DO
         case FixedSteps():
             return EqualSteps(span / solver.steps)
         case Adaptive():
-            return EstimatedSteps(solver.within(dtype).rtol)
+            return EstimatedSteps(jnp.asarray(solver.rtol, dtype))
     raise TypeError(f"simulate: particles are not stepped by {type(solver).__name__}: give Courant or FixedSteps")
