@@ -9,9 +9,9 @@ from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .identifiability import profile as profile
 from .identifiability import profiles as profiles
-from .leastsq import Stops as Stops
 from .leastsq import fit as fit
-from .leastsq import levenberg_marquardt as levenberg_marquardt
+from .marquardt import Stops as Stops
+from .marquardt import levenberg_marquardt as levenberg_marquardt
 from .observe import Observation as Observation
 from .observe import Observations as Observations
 from .parameters import Bounded as Bounded

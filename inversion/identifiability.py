@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from difsim.status import Status
 
 from .branch import Node
-from .leastsq import Fit, Stops, covariance, levenberg_marquardt
+from .leastsq import Fit, covariance
+from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem, strip_weak_types
-from .sweeps import map_batched
+from .programs import Programs, in_threads
 
 FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
@@ -149,7 +150,7 @@ def profile(
 ) -> Profile:
     """The misfit at each value of one parameter with the others fitted again, without linearisation.
 
-    Two chains go from the fit upwards and downwards in one compiled call. Each value starts from its neighbour's
+    Two chains go from the fit upwards and downwards. Each value starts from its neighbour's
     solution, and again from the candidate that is best there. A profile below the fit's own misfit shows that the
     fit was a local minimum.
 
@@ -170,7 +171,7 @@ def profiles(
     stops: Stops | None = None,
     candidates: Sequence[Mapping[str, float]] = (),
 ) -> dict[str, Profile]:
-    """The `profile` of several parameters in one compiled call, with chains distributed over the devices.
+    """The `profile` of several parameters with all their chains side by side in threads.
 
     **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
@@ -180,32 +181,16 @@ def profiles(
     for name, v in values.items():
         rows += [v[v >= fit.values[name]], v[v < fit.values[name]][::-1]]
         index += 2 * [problem.names.index(name)]
-    x = jnp.stack([problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)])
-    # A NaN is skipped: chains of any length share one shape.
-    chains = np.full((len(rows), max(v.size for v in values.values())), np.nan)
-    for chain, row in zip(chains, rows, strict=True):
-        chain[: row.size] = row
-    order = _balanced([row.size for row in rows], len(jax.devices()))
-    walked = _walk(
-        problem,
-        x,
-        jnp.asarray(chains[order], x.dtype),
-        jnp.asarray(index)[order],
-        strip_weak_types(stops or Stops()),
-    )
-    walked = [np.asarray(a)[np.argsort(order)] for a in walked]
+    x = [problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)]
+    stops = strip_weak_types(stops or Stops())
+    # The longest first: a short one at the end leaves no core waiting for long.
+    order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
+    walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops), order)
+    walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
-        name: _report(problem, fit, name, v, *(of[2 * i : 2 * i + 2] for of in walked))
+        name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])
         for i, (name, v) in enumerate(values.items())
     }
-
-
-def _balanced(lengths: Sequence[int], shares: int) -> np.ndarray:
-    """An order of rows whose equal consecutive shares take similar times: longest first, to and fro."""
-    longest = np.argsort(-np.asarray(lengths), kind="stable")
-    rounds = [longest[i : i + shares] for i in range(0, longest.size, shares)]
-    rounds[1::2] = [r[::-1] for r in rounds[1::2]]
-    return np.asarray([r[h] for h in range(shares) for r in rounds if h < r.size])
 
 
 def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarray:
@@ -220,12 +205,10 @@ def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarra
     return values
 
 
-def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, counts, converged) -> Profile:
-    """The profile from the misfits [2, points] of its chains, upwards and downwards."""
-    low = int(np.sum(values < fit.values[name]))
-    misfit, converged = (
-        np.concatenate([of[1][:low][::-1], of[0][: values.size - low]]) for of in (misfit, converged)
-    )
+def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Chain", down: "_Chain") -> Profile:
+    """The profile from its two chains."""
+    misfit = np.array([*down.misfit[::-1], *up.misfit])
+    converged = np.array([*down.converged[::-1], *up.converged])
     best = min(fit.misfit, misfit.min())
     q = problem.parameters[name]
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
@@ -233,7 +216,7 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, misfit, c
     own = float(q.scaled(jnp.asarray(fit.values[name], float)))
     there = np.searchsorted(s, own)
     interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
-    return Profile(name, values, misfit, float(best), interval, Calls(*counts.sum(axis=0).tolist()), converged)
+    return Profile(name, values, misfit, float(best), interval, up.calls + down.calls, converged)
 
 
 def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
@@ -257,49 +240,34 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
     return Profile(first.name, first.grid, misfit, best, interval, calls, converged)
 
 
-@eqx.filter_jit
-def _walk(
-    problem: Problem,
-    x: Float[Array, "starts n"],
-    chains: Float[Array, "chains points"],
-    index: Int[Array, " chains"],
-    stops: Stops,
-):
-    """The misfits, calls and convergence along chains of parameter values.
+class _Chain(NamedTuple):
+    """Misfit and convergence at each value of a chain, and what it cost."""
 
-    A chain begins at `x[0]`; the other rows are candidates. `index` gives the parameter of each chain. The results
-    are [chains, points], [chains, 3] and [chains, points].
-    """
-    candidates = x[1:]
+    misfit: list[float]
+    converged: list[bool]
+    calls: Calls
 
-    def point(i, carry, value):
-        def solve():
-            mask, held = problem.free_mask.at[i].set(False), problem.held.at[i].set(value)
-            there = eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held))
-            starts, screened = carry[None], jnp.zeros(3, int)
-            if candidates.shape[0]:
-                misfits = jax.vmap(lambda x: there.evaluate(there.fold(x)).misfit)(candidates)
-                starts = jnp.concatenate([starts, candidates[jnp.argmin(misfits)][None]])
-                screened = jnp.stack([misfits.size, 0, jnp.sum(~jnp.isfinite(misfits))])
-            searches = jax.lax.map(lambda x: levenberg_marquardt(there, x, stops), starts)
-            found = jax.tree.map(lambda a: a[jnp.argmin(searches.misfit)], searches)
-            found = eqx.tree_at(lambda f: f.calls, found, searches.calls.sum(axis=0))
-            # A failed neighbour is no place to start from: keep the last valid one.
-            ended = jnp.isin(found.status, jnp.array([int(s) for s in Status if s.is_converged]))
-            onward = jnp.where(jnp.isfinite(found.misfit), found.x, carry)
-            return onward, (found.misfit, found.calls + screened, ended)
 
-        def skip():
-            return carry, (jnp.array(jnp.inf, x.dtype), jnp.zeros(3, int), jnp.array(False))
-
-        return jax.lax.cond(jnp.isfinite(value), solve, skip)
-
-    def chain(row):
-        values, i = row
-        _, (misfit, calls, ended) = jax.lax.scan(partial(point, i), x[0], values)
-        return misfit, calls.sum(axis=0), ended
-
-    return map_batched(chain, (chains, index))
+def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops) -> _Chain:
+    """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest of `x` are candidates."""
+    here, candidates = x[0], x[1:]
+    misfits, converged, calls = [], [], Calls()
+    for value in values:
+        mask, held = problem.free_mask.at[index].set(False), problem.held.at[index].set(value)
+        programs = Programs(eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held)))
+        starts = [here]
+        if candidates:
+            screened = [float(programs.simulate(candidate).misfit) for candidate in candidates]
+            starts.append(candidates[int(np.argmin(screened))])
+            calls = calls + Calls(len(screened), 0, int(np.sum(~np.isfinite(screened))))
+        searches = [programs.search(start, stops) for start in starts]
+        found = min(searches, key=lambda search: search.misfit)
+        calls = sum((Calls(*search.calls) for search in searches), calls)
+        misfits.append(float(found.misfit))
+        converged.append(Status(int(found.status)).is_converged)
+        # A failed neighbour is no place to start from: keep the last valid one.
+        here = jnp.asarray(found.x) if np.isfinite(found.misfit) else here
+    return _Chain(misfits, converged, calls)
 
 
 def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:

@@ -1,168 +1,24 @@
 """Least squares: screened multi-start Levenberg-Marquardt with exact derivatives.
 
-A trial point costs one forward simulation; the Jacobian (one forward-mode simulation with all sensitivities) is
-computed for accepted steps only. All starts run in one compiled call, which serves every node of a branch and
-bound and every point of a profile.
+Two compiled programs, a simulation and a simulation with all sensitivities, serve every start, node of a tree and
+point of a profile. The steps between them are taken in Python, and the searches run side by side in threads.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 from scipy.stats import chi2
 
 from difsim.status import Status
-from difsim.typing import Scalar, number
 
+from .marquardt import Search, Stops
 from .outcome import Calls
-from .problem import AbstractProblem, Problem, strip_weak_types
-from .sweeps import map_batched
-
-
-class Stops(eqx.Module):
-    """The criteria for the end of a least-squares search; arrays, so that other numbers do not compile again.
-
-    **Arguments:** `misfit`: relative decrease, predicted and found, below which a step does not count; `floor`:
-    the same in misfit; `step`: step in x relative to x; `gradient`: largest d(misfit/2)/dx; `target`: a misfit
-    that is low enough; `iterations`: trial steps (static).
-    """
-
-    misfit: Scalar = number(default=1e-8)
-    floor: Scalar = number(default=1e-14)
-    step: Scalar = number(default=1e-9)
-    gradient: Scalar = number(default=1e-8)
-    target: Scalar = number(default=-1.0)
-    iterations: int = eqx.field(static=True, default=60)
-
-
-class Search(eqx.Module):
-    """The state of one Levenberg-Marquardt search, and its result."""
-
-    x: Float[Array, " n"]
-    residual: Float[Array, " rows"]
-    jacobian: Float[Array, "rows n"]  # dr/ds, prior-scaled
-    misfit: Scalar
-    damping: Scalar
-    growth: Scalar
-    status: Int[Array, ""]
-    iteration: Int[Array, ""]
-    calls: Int[Array, " 3"]  # in the order of Calls
-    history: Float[Array, " iterations_and_start"]
-
-
-def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: Stops) -> Search:
-    """The minimum of |r(x)|^2 from x: (J^T J + lambda 1) dx = -J^T r, lambda by the gain ratio.
-
-    The damping is the identity, not diag(J^T J): x is already scaled by the prior, and a column that vanishes at a
-    bound must shorten the step there, not lengthen it. A failed or worse trial is rejected.
-
-    **Arguments:** `problem`; `x` [n]: start; a NaN one costs nothing and ends as FAILED; `stops`. **Returns:**
-    Search.
-    **Source:** Madsen, Nielsen and Tingleff, Methods for non-linear least squares problems (2004), alg. 3.16.
-    """
-    mask, dtype, n = problem.free_mask, x.dtype, x.size
-    eps, tiny = jnp.finfo(dtype).eps, jnp.finfo(dtype).tiny
-
-    def linearise(x):
-        """dr/ds, by s rather than x, since the derivative by x would vanish at a bound."""
-        return problem.linearise(problem.fold(x))
-
-    def normal(search):
-        """J^T J and J^T r in x, with zero columns for held parameters."""
-        dsdx = jax.jvp(problem.fold, (search.x,), (jnp.ones_like(x),))[1]
-        j = search.jacobian * jnp.where(mask, dsdx, 0.0)[None, :]
-        return j.T @ j, j.T @ search.residual
-
-    def step(search):
-        a, g = normal(search)
-        # Rounding of J^T J is eps of its largest element: smaller damping has no effect.
-        damping = jnp.maximum(search.damping, 10 * eps * jnp.max(jnp.diag(a)))
-        held = jnp.where(mask, 0.0, 1.0)  # a unit diagonal where the column is zero
-        factor = jax.scipy.linalg.cho_factor(a + jnp.diag(damping + held))
-        dx = -jax.scipy.linalg.cho_solve(factor, g)
-        # At most two radians (or sigmas) per step: beyond that, a folded interval repeats itself.
-        dx = dx * jnp.minimum(1.0, 2.0 / (jnp.max(jnp.abs(dx)) + eps))
-        predicted = -(2.0 * g @ dx + dx @ a @ dx)
-
-        new_x = search.x + dx
-        trial = problem.evaluate(problem.fold(new_x))
-        better = trial.misfit < search.misfit
-        jacobian = jax.lax.cond(better, lambda: linearise(new_x), lambda: search.jacobian)
-        differentiable = jnp.all(jnp.isfinite(jacobian))
-        accepted = better & differentiable
-        failed = ~trial.ok | ~differentiable
-
-        first = search.iteration == 0  # no step yet: the start itself is the trial
-        found = jnp.where(trial.ok & ~first, search.misfit - trial.misfit, -jnp.inf)
-        gain = found / jnp.maximum(predicted, tiny)
-        shrink = jnp.maximum(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3)
-        misfit = jnp.where(accepted, trial.misfit, search.misfit)
-        new = Search(
-            x=jnp.where(accepted, new_x, search.x),
-            residual=jnp.where(accepted, trial.residual, search.residual),
-            jacobian=jnp.where(accepted, jacobian, search.jacobian),
-            misfit=misfit,
-            damping=damping * jnp.where(accepted, shrink, search.growth),
-            growth=jnp.where(accepted, 2.0, 2.0 * search.growth),
-            status=search.status,
-            iteration=search.iteration + 1,
-            calls=search.calls + jnp.stack([jnp.array(True), better, failed]).astype(int),
-            history=search.history.at[search.iteration].set(misfit),
-        )
-        a, g = normal(new)
-        started = eqx.tree_at(lambda s: s.damping, new, 1e-3 * jnp.max(jnp.diag(a)) + tiny)
-        new = jax.tree.map(lambda yes, no: jnp.where(first, yes, no), started, new)
-
-        negligible = stops.misfit * search.misfit + stops.floor
-        vanished = jnp.max(jnp.abs(dx)) <= stops.step * (jnp.max(jnp.abs(search.x)) + 1.0)
-        ends = (  # the first true one
-            (first & ~accepted, Status.FAILED),
-            (misfit < stops.target, Status.TARGET),
-            (accepted & (jnp.max(jnp.abs(g)) <= stops.gradient), Status.GRADIENT),
-            (first, Status.RUNNING),
-            (vanished & failed, Status.BLOCKED),
-            ((predicted <= negligible) & (jnp.abs(found) <= negligible), Status.MISFIT),
-            (vanished, Status.STEP),
-            (search.iteration >= stops.iterations, Status.LIMIT),
-        )
-        status = jnp.select([e[0] for e in ends], [jnp.array(int(e[1])) for e in ends], int(Status.RUNNING))
-        return eqx.tree_at(lambda s: s.status, new, status.astype(int))
-
-    start = Search(
-        x=x,
-        residual=jnp.zeros(problem.rows, dtype),
-        jacobian=jnp.zeros((problem.rows, n), dtype),
-        misfit=jnp.array(jnp.inf, dtype),
-        damping=jnp.array(1.0, dtype),
-        growth=jnp.array(2.0, dtype),
-        status=jnp.where(jnp.all(jnp.isfinite(x)), Status.RUNNING, Status.FAILED).astype(int),
-        iteration=jnp.array(0),
-        calls=jnp.zeros(3, int),
-        history=jnp.full(stops.iterations + 1, jnp.nan, dtype),
-    )
-    # The start is the first trial of the loop, so that simulator and sensitivities are compiled once each.
-    return jax.lax.while_loop(lambda search: search.status == Status.RUNNING, step, start)
-
-
-@eqx.filter_jit
-def _screen(problem: Problem, s: Float[Array, "starts n"]) -> Float[Array, " starts"]:
-    # Values only: a batch of 50 shares the overhead of small operations and is several times faster than one
-    # by one, although it takes the steps of its slowest member (docs/performance.md).
-    return map_batched(lambda row: problem.evaluate(row).misfit, s, batch_size=50)
-
-
-@eqx.filter_jit
-def polish(problem: Problem, x: Float[Array, "starts n"], stops: Stops) -> Search:
-    """Levenberg-Marquardt from several starts in one compiled call.
-
-    **Arguments:** `problem`; `x` [starts, n]; `stops`. **Returns:** a Search with a leading axis.
-    """
-    return map_batched(lambda row: levenberg_marquardt(problem, row, stops), x)
-
+from .problem import Problem, strip_weak_types
+from .programs import Programs, in_threads
 
 RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 
@@ -298,26 +154,27 @@ def fit(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
             "keep at least the guesses, and at most starts + guesses"
         )
+    programs = Programs(problem)
+    programs.compile()
     n = len(problem.names)
-    x = [np.asarray(problem.unfold(problem.scaled(guess))) for guess in guesses]
+    x = [problem.unfold(problem.scaled(guess)) for guess in guesses]
     calls = Calls()
     if starts:
         s = jax.vmap(problem.quantile)(latin_hypercube(key, starts, n))
-        for i, values in enumerate(candidates[-(starts // 2) :]):  # in place: one shape, one compilation
+        for i, values in enumerate(candidates[-(starts // 2) :]):
             s = s.at[i].set(problem.scaled(values))
-        misfit = np.asarray(_screen(problem, s))
+        rows = jax.vmap(problem.unfold)(s)
+        misfit = np.asarray(in_threads(lambda row: programs.simulate(row).misfit, rows))
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
-        chosen = _apart(np.asarray(s)[:, np.asarray(problem.free_mask)], misfit, keep - len(x))
-        x += [np.asarray(problem.unfold(s[i])) for i in chosen]
-    x += [np.full(n, np.nan)] * (keep - len(x))  # always `keep` rows: one compilation
-    found = polish(problem, jnp.asarray(np.stack(x), problem.held.dtype), strip_weak_types(stops or Stops()))
-    calls = calls + Calls(*np.asarray(found.calls).sum(axis=0))
-    best = jax.tree.map(lambda leaf: np.asarray(leaf)[int(np.argmin(found.misfit))], found)
-    return _report(problem, best, found, calls, throw)
+        x += [rows[i] for i in _apart(np.asarray(s)[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
+    stops = strip_weak_types(stops or Stops())
+    x = x or [jnp.full(n, jnp.nan)]  # every start failed
+    found = in_threads(lambda row: programs.search(row, stops), x)
+    calls = sum((Calls(*search.calls) for search in found), calls)
+    return _report(problem, min(found, key=lambda search: search.misfit), found, calls, throw)
 
 
-def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: bool) -> Fit:
-    misfits, statuses = np.asarray(found.misfit).tolist(), np.asarray(found.status).tolist()
+def _report(problem: Problem, best: Search, found: list[Search], calls: Calls, throw: bool) -> Fit:
     mask, failed = np.asarray(problem.free_mask), not np.isfinite(best.misfit)
     if failed and throw:
         single = problem.held.dtype == jnp.float32  # the most probable reason, and not visible otherwise
@@ -341,7 +198,7 @@ def _report(problem: Problem, best: Search, found: Search, calls: Calls, throw: 
         calls=calls,
         status=Status(int(best.status)),
         history=best.history[np.isfinite(best.history)],
-        starts=tuple((m, Status(s)) for m, s in zip(misfits, statuses, strict=True)),
+        starts=tuple((float(search.misfit), Status(int(search.status))) for search in found),
         data=problem.data.size,
         determined=np.nan if failed else _determined(problem, scaled),
     )

@@ -58,7 +58,7 @@ def is_allowed(model, solver, derivative, until):
         fit = [row for row in own if {type(s) for s in until} <= set(row.stops)]
         return bool(fit) and (derivative is None or any(type(derivative) in row.derivatives for row in fit[:1]))
     return any(
-        type(solver) is type(row.solver)
+        type(solver) is row.solver
         and (derivative is None or type(derivative) in row.derivatives)
         and {type(s) for s in until} <= set(row.stops)
         for row in own
@@ -83,7 +83,7 @@ def test_every_combination_is_chosen_or_refused_with_a_remedy(make):
 def test_the_page_has_the_table():
     text = PAGE.read_text()
     for row in ROWS:
-        kinds = [k for k in (type(row.solver), *row.derivatives) if k is not type(None)]
+        kinds = [k for k in (row.solver, *row.derivatives) if k is not type(None)]
         parts = [row.name, *(k.__name__ for k in kinds)]
         parts += [stop.__name__ for stop in row.stops]
         line = ".*".join(re.escape(part) for part in parts)

@@ -4,6 +4,8 @@
 each combination, those that are refused too.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -16,19 +18,23 @@ from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Un
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside
 
-Values = type(None)  # of a derivative: values on the host, with neighbour lists that get more room
+Values = type(
+    None
+)  # of a derivative: values on the host, with neighbour lists that get more room; of a solver: none
 
 
 class Row(NamedTuple):
     """A row of the table: one way to run models of a class.
 
-    It has the `solver` that serves if none is given, by its class; `derivatives`, the first of which is taken if none
-    is given (`Values`: there is none); and `stops`, of which any may be given, each at
-    most once. Two stones have a solver of their own, None."""
+    It has the class of its `solver`, and the `default` one that serves if none is given, made where it is needed: an
+    array that a module makes as it is imported has the precision of that moment; `derivatives`, the first of which is
+    taken if none is given (`Values`: there is none); and `stops`, of which any may be given, each at most once. Two
+    stones have a solver of their own, None."""
 
     model: type
     name: str
-    solver: AbstractSolver | None
+    solver: type[AbstractSolver | None]
+    default: Callable[[], AbstractSolver | None]
     derivatives: tuple[type[AbstractDerivative | None], ...]
     stops: tuple[type[AbstractStop], ...]
 
@@ -39,26 +45,39 @@ ROWS = (
     Row(
         AbstractImpactModel,
         "a model with impacts",
-        Adaptive(1e-10, 1e-10, order=8, max_steps=1_000_000),
+        Adaptive,
+        partial(Adaptive, 1e-10, 1e-10, order=8, max_steps=1_000_000),
         (Forward, Reverse),
         (MaxImpacts,),
     ),
     Row(
         AbstractImpactModel,
         "a model with impacts",
-        Adaptive(1e-10, 1e-10, order=8),
+        Adaptive,
+        partial(Adaptive, 1e-10, 1e-10, order=8),
         (Forward, Reverse),
         (AtContact,),
     ),
-    Row(AbstractModel, "a model without impacts", Adaptive(), (Forward, Reverse), (AtContact, AtRest, Outside)),
-    Row(AbstractModel, "a model without impacts", FixedSteps(1), (Unrolled,), ()),
+    Row(
+        AbstractModel,
+        "a model without impacts",
+        Adaptive,
+        Adaptive,
+        (Forward, Reverse),
+        (AtContact, AtRest, Outside),
+    ),
+    Row(AbstractModel, "a model without impacts", FixedSteps, partial(FixedSteps, 1), (Unrolled,), ()),
     *(
-        Row(AbstractParticles, "particles", solver, derivatives, stops)
-        for solver in (Courant(), FixedSteps(1), Adaptive(1e-6, max_steps=10_000_000))
+        Row(AbstractParticles, "particles", solver, default, derivatives, stops)
+        for solver, default in (
+            (Courant, Courant),
+            (FixedSteps, partial(FixedSteps, 1)),
+            (Adaptive, partial(Adaptive, 1e-6, max_steps=10_000_000)),
+        )
         for derivatives, stops in (((Values, Reverse), (AtRest,)), ((Values,), (AtSample,)))
     ),
-    Row(AbstractParticles, "particles", FixedSteps(1), (Unrolled,), ()),
-    Row(Pair, "a pair of stones", None, (Forward,), (MaxImpacts,)),
+    Row(AbstractParticles, "particles", FixedSteps, partial(FixedSteps, 1), (Unrolled,), ()),
+    Row(Pair, "a pair of stones", Values, Values, (Forward,), (MaxImpacts,)),
 )
 IMPACTS = MaxImpacts(64)  # where a model with impacts is given no rule
 
@@ -100,9 +119,9 @@ def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDeriva
         raise ValueError(f"simulate: until = {[k.__name__ for k in kinds]} has a rule twice: give each once")
     rows, given = _rows_of(model), solver
     if solver is None:
-        solver = next((row.solver for row in rows if set(kinds) <= set(row.stops)), rows[0].solver)
+        solver = next((row for row in rows if set(kinds) <= set(row.stops)), rows[0]).default()
     for row in rows:
-        fits = isinstance(solver, type(row.solver)) and set(kinds) <= set(row.stops)
+        fits = isinstance(solver, row.solver) and set(kinds) <= set(row.stops)
         if fits and (derivative is None or isinstance(derivative, row.derivatives)):
             return Choice(solver, derivative or row.derivatives[0](), _rules(row, stops))
     asked = [type(x).__name__ for x in (given, derivative, *stops) if x is not None]
@@ -130,5 +149,5 @@ def _rules(row: Row, stops: tuple[AbstractStop, ...]) -> Rules:
 def _in_words(row: Row) -> str:
     until = f", until {' and/or '.join(stop.__name__ for stop in row.stops)}" if row.stops else ""
     derivatives = " or ".join("no derivative" if d is Values else d.__name__ for d in row.derivatives)
-    solver = "no solver" if row.solver is None else type(row.solver).__name__
+    solver = "no solver" if row.solver is Values else row.solver.__name__
     return f"{solver} with {derivatives}{until}"

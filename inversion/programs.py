@@ -1,0 +1,81 @@
+"""The two programs of a least-squares problem, compiled side by side, and searches that share them in threads.
+
+A compiled program leaves Python's lock while it runs: threads keep all cores of a CPU busy, each with the search
+that is next, and no search waits for a slower one.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.status import Status
+
+from .marquardt import Search, Slopes, Step, Stops, judged, linearised, proposed, simulated, started
+from .problem import AbstractProblem, Evaluation
+
+_simulate = eqx.filter_jit(simulated)
+_linearise = eqx.filter_jit(linearised)
+_propose = eqx.filter_jit(proposed)
+_judge = eqx.filter_jit(judged)
+
+
+class Programs:
+    """A problem's simulation and its sensitivities as compiled programs, called with one point x [n] at a time.
+
+    Programs are shared: those of another problem of the same structure (other data, bounds, or values held) are
+    the same. **Arguments:** `problem`.
+    """
+
+    def __init__(self, problem: AbstractProblem):
+        self.problem = problem
+
+    def compile(self) -> None:
+        """Compile both, side by side. Without it each is compiled where it is first called."""
+        x = jnp.zeros_like(self.problem.held)
+        for _ in in_threads(lambda program: program.lower(self.problem, x).compile(), (_linearise, _simulate)):
+            pass
+
+    def simulate(self, x: Float[Array, " n"]) -> Evaluation:
+        return _simulate(self.problem, x)
+
+    def linearise(self, x: Float[Array, " n"]) -> Slopes:
+        return _linearise(self.problem, x)
+
+    def search(self, x: Float[Array, " n"], stops: Stops) -> Search:
+        """The search of `marquardt.levenberg_marquardt` from `x` [n], with its arrays on the host."""
+        x = jnp.asarray(x)
+        search = started(self.problem.rows, x, stops)
+        while search.status == Status.RUNNING:
+            step: Step = _propose(search, self.problem.free_mask)
+            trial = self.simulate(search.x + step.dx)
+            better = trial.misfit < search.misfit
+            slopes = self.linearise(search.x + step.dx) if better else search.slopes
+            search = _judge(search, step, trial, slopes, stops)
+        return jax.tree.map(np.asarray, search)
+
+
+def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
+    """The results of a function for all rows, in their order, from as many threads as there are cores.
+
+    **Arguments:** `function` of one row, which calls compiled programs; `rows`. **Returns:** list of results.
+    """
+    rows = list(rows)
+    if len(rows) == 1:
+        return [function(rows[0])]
+    # A precision that was chosen by a context holds in the thread of that context alone.
+    chosen, usual = jax.config.jax_enable_x64, jax.config.values["jax_enable_x64"]
+
+    def one(row):
+        with nullcontext() if chosen == usual else jax.enable_x64(chosen):
+            return function(row)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(one, rows))
