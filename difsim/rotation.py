@@ -17,6 +17,7 @@ from difsim import safe
 from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known, number
 
 
+@jax.jit
 def rotate(q: Quat, v: Vec3) -> Vec3:
     """The vector v in the outer frame, v + 2w u×v + 2 u×(u×v).
 
@@ -28,6 +29,7 @@ def rotate(q: Quat, v: Vec3) -> Vec3:
     return v + w * t + jnp.cross(u, t)
 
 
+@jax.jit
 def inverse_rotate(q: Quat, v: Vec3) -> Vec3:
     """The vector v in the body frame, the inverse of `rotate`.
 
@@ -37,6 +39,7 @@ def inverse_rotate(q: Quat, v: Vec3) -> Vec3:
     return rotate(conjugate(q), v)
 
 
+@jax.jit
 def multiply(p: Quat, q: Quat) -> Quat:
     """The composition p ⊗ q of two rotations: q is applied first, then p.
 
@@ -47,6 +50,7 @@ def multiply(p: Quat, q: Quat) -> Quat:
     return jnp.concatenate([w[None], u])
 
 
+@jax.jit
 def conjugate(q: Quat) -> Quat:
     """(w, -u), the inverse of a unit quaternion."""
     return jnp.concatenate([q[:1], -q[1:]])
@@ -57,6 +61,7 @@ def normalise(q: Quat) -> Quat:
     return safe.unit(q)
 
 
+@jax.jit
 def derivative(q: Quat, omega_body: Vec3) -> Quat:
     """The rate of a quaternion, dq/dt = ½ q ⊗ (0, ω).
 
@@ -65,11 +70,13 @@ def derivative(q: Quat, omega_body: Vec3) -> Quat:
     return 0.5 * multiply(q, jnp.concatenate([jnp.zeros_like(omega_body[:1]), omega_body]))
 
 
+@jax.jit
 def to_matrix(q: Quat) -> Mat3:
     """The matrix R with R v = rotate(q, v); its columns are the body axes in the frame."""
     return jax.vmap(rotate, in_axes=(None, 0), out_axes=1)(q, jnp.eye(3, dtype=q.dtype))
 
 
+@jax.jit
 def from_matrix(r: Mat3) -> Quat:
     """The unit quaternion of a rotation matrix, with w ≥ 0 (Shepperd, J. Guidance 1, 223, 1978).
 
@@ -88,6 +95,7 @@ def from_matrix(r: Mat3) -> Quat:
     return _upper(safe.unit(products[jnp.argmax(jnp.diagonal(products))]))
 
 
+@jax.jit
 def from_rotation_vector(phi: Vec3) -> Quat:
     """The quaternion (cos θ/2, sin(θ/2) φ/θ) of a rotation vector φ [3] rad with θ = |φ|; smooth at φ = 0."""
     x = jnp.dot(phi, phi)
@@ -100,6 +108,7 @@ def from_rotation_vector(phi: Vec3) -> Quat:
     return jnp.concatenate([w[None], k * phi])
 
 
+@jax.jit
 def to_rotation_vector(q: Quat) -> Vec3:
     """The rotation vector [3] rad with |φ| ≤ π; smooth at the identity.
 
@@ -115,12 +124,14 @@ def to_rotation_vector(q: Quat) -> Vec3:
     return 2 * jnp.where(small, series, jnp.arctan2(s, w) / s) * u
 
 
+@jax.jit
 def from_mrp(p: Vec3) -> Quat:
     """The quaternion ((1 - p²), 2p)/(1 + p²) of modified Rodrigues parameters p [3] = tan(θ/4) n."""
     x = jnp.dot(p, p)
     return jnp.concatenate([(1 - x)[None], 2 * p]) / (1 + x)
 
 
+@jax.jit
 def to_mrp(q: Quat) -> Vec3:
     """The modified Rodrigues parameters u/(1 + w), taken with w ≥ 0.
 
@@ -195,13 +206,22 @@ def projections_of_axis(axis: Vec3) -> Vec2:
     return jnp.stack([alpha, safe.arctan2(z, y)])
 
 
+def cofactors3(matrix: Mat3) -> tuple[Mat3, Scalar]:
+    """The adjugate of a 3 x 3 matrix, whose inverse is this over the determinant, and the determinant."""
+    columns = matrix.T
+    twice = jnp.concatenate([columns, columns])
+    rows = jnp.cross(twice[1:4], twice[2:5])
+    return rows, jnp.sum(columns[0] * rows[0])
+
+
+@jax.jit
 def inverse3(matrix: Mat3) -> Mat3:
     """The inverse of a 3 x 3 matrix by cofactors: a LAPACK call costs more than the rest of a time step."""
-    a, b, c = matrix.T
-    cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
-    return cofactors / jnp.sum(a * cofactors[0])
+    cofactors, determinant = cofactors3(matrix)
+    return cofactors / determinant
 
 
+@jax.jit
 def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
     """The solution x of M x = b, by `inverse3`.
 
@@ -210,6 +230,7 @@ def solve3(matrix: Mat3, vector: Vec3) -> Vec3:
     return inverse3(matrix) @ vector
 
 
+@jax.jit
 def spin_rate(inertia: Mat3, spin: Vec3, torque: Vec3 | float = 0.0, stored_momentum: Vec3 | float = 0.0) -> Vec3:
     """Euler's equations, I ω' = τ - ω × (I ω + h), solved for ω'.
 

@@ -4,6 +4,8 @@ No value counts as zero because it is small: speeds of 1e-6 m/s are real motion 
 guarded, for each vector separately, with a `where` inside and a `where` outside the function, because a single one
 passes the NaN of the untaken branch on through the chain rule. NaN stays NaN, so that an invalid value never
 becomes 0.
+
+Each is a function of `jit`: a model calls them hundreds of times, and JAX then traces and differentiates one once.
 """
 
 import jax
@@ -13,12 +15,14 @@ from jaxtyping import Array, Float
 from difsim.typing import as_float
 
 
+@jax.jit
 def sqrt(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """√x for x > 0, and 0 with zero derivative for x ≤ 0."""
     guarded = x <= 0
     return jnp.where(guarded, 0.0, jnp.sqrt(jnp.where(guarded, 1.0, x)))
 
 
+@jax.jit
 def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """√max(x, tiny), with zero derivative below tiny, the smallest normal number (2e-308, in float32 1e-38).
 
@@ -27,6 +31,7 @@ def sqrt_floored(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.sqrt(jnp.maximum(x, jnp.finfo(x.dtype).tiny))
 
 
+@jax.jit
 def least(values: Float[Array, " n"]) -> Float[Array, ""]:
     """The smallest of `values`, with the derivative of that element.
 
@@ -36,16 +41,19 @@ def least(values: Float[Array, " n"]) -> Float[Array, ""]:
     return values[jnp.argmin(jax.lax.stop_gradient(values))]
 
 
+@jax.jit
 def greatest(values: Float[Array, " n"]) -> Float[Array, ""]:
     """The largest of `values`, with the derivative of that element; see `least`."""
     return values[jnp.argmax(jax.lax.stop_gradient(values))]
 
 
+@jax.jit
 def norm(v: Float[Array, "*n d"]) -> Float[Array, "*n"]:
     """|v| over the last axis; its derivative at v = 0 is 0."""
     return sqrt(jnp.sum(v * v, axis=-1))
 
 
+@jax.jit
 def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     """v/|v| over the last axis; 0 with zero derivative at v = 0."""
     length = norm(v)[..., None]
@@ -53,6 +61,7 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     return jnp.where(nonzero, _quotient(v, jnp.where(nonzero, length, 1.0)), 0.0)
 
 
+@jax.jit
 def shortened(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array, "*n d"]:
     """A vector limited to a maximum length, such as a friction force at its bound.
 
@@ -74,6 +83,7 @@ def _(primals, tangents):
     return a / b, (da - a / b * db) / b
 
 
+@jax.jit
 def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """a/b, and 0 with zero derivative where b is exactly 0.
 
@@ -83,6 +93,7 @@ def divide(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(nonzero, _quotient(a, jnp.where(nonzero, b, 1.0)), 0.0)
 
 
+@jax.jit
 def positive_part(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """max(0, x), with zero derivative in x = 0; NaN stays NaN, and does not make a force vanish."""
     return jnp.where(x <= 0, 0.0, x)
@@ -108,6 +119,7 @@ def _power(x: Float[Array, "*n"], exponent: float | int | Float[Array, ""]) -> F
     return value * jnp.sqrt(jnp.sqrt(x)) if quarters % 2 else value
 
 
+@jax.jit
 def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """max(x, 0) with its corner smoothed: width · log(1 + exp(x/width)).
 
@@ -120,6 +132,7 @@ def ramp(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
     return width * jax.nn.softplus(x / width)
 
 
+@jax.jit
 def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """A smooth unit step, the derivative of `ramp`: 1/(1 + exp(-x/width)).
 
@@ -140,6 +153,7 @@ def _(primals, tangents):
     return _ramp_integral(*primals), jax.nn.softplus(*primals) * tangents[0]
 
 
+@jax.jit
 def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Array, "*k"]:
     """∫ ramp dx from -∞ to x: the energy, per unit stiffness, of a spring whose force begins as `ramp`.
 
@@ -149,6 +163,7 @@ def ramp_integral(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> F
     return width**2 * _ramp_integral(x / width)
 
 
+@jax.jit
 def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """The angle of the point (x, y) from the x axis; 0 with zero derivative at x = y = 0.
 

@@ -15,7 +15,7 @@ from difsim.typing import Scalar
 REST = 1e-6  # kinetic energy of a bed at rest over M g d; one grain of 10 000 that falls d/100 has as much
 LOOK = 0.5  # time between looks over √(d/g); a grain that nothing holds falls d/8 in it
 LOOKS = 1000
-SOLVER = Courant(0.7, max_steps=100_000_000)
+COURANT, MAX_STEPS = 0.7, 100_000_000
 SKIN = 0.1  # of the lists: beds move little
 
 
@@ -52,7 +52,7 @@ class Settling:
     def on(self, seconds: float) -> None:
         """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
         end = float(self.progress.motion.time) + seconds
-        run = simulate(self.model, self.progress, [end], solver=SOLVER, save=lambda _: (), throw=False)
+        run = simulate(self.model, self.progress, [end], solver=Courant(COURANT, MAX_STEPS), save=lambda _: (), throw=False)
         if run.status != Status.OK:
             raise RuntimeError(f"a bed that settles: {failure(run)}")
         self.progress = run.progress

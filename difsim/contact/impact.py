@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.rotation import solve3
+from difsim.rotation import cofactors3, solve3
 from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Mat3, Scalar, Vec3, require, scalar
 
@@ -71,7 +71,7 @@ class Newton(AbstractImpact):
         _check(self)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
-        path = _Path(response, normal, velocity, self.friction)
+        path = _Path.of(response, normal, velocity, self.friction)
         u_n = jnp.dot(normal, velocity)
 
         def remaining(now, speed, gain):
@@ -94,7 +94,7 @@ class Stronge(AbstractImpact):
         _check(self)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
-        path = _Path(response, normal, velocity, self.friction)
+        path = _Path.of(response, normal, velocity, self.friction)
         pressed = path.follow(path.start(), lambda now, speed, gain: _quotient(-speed, gain), self.turns)
         end = (1 - self.restitution**2) * pressed.work
 
@@ -123,12 +123,17 @@ def _quotient(a: Scalar, b: Scalar) -> Scalar:
 
 
 class _Path(eqx.Module):
-    """Routh's path: how the impulse grows with its normal part."""
+    """Routh's path: how the impulse grows with its normal part, and what friction does to a point without slip."""
 
     response: Mat3
     normal: Vec3
     velocity: Vec3
     friction: Scalar
+    stopped: "Hold"
+
+    @classmethod
+    def of(cls, response: Mat3, normal: Vec3, velocity: Vec3, friction: Scalar) -> "_Path":
+        return cls(response, normal, velocity, friction, hold(response, normal, -normal, friction))
 
     def start(self) -> Impulse:
         slip = self._slip(jnp.zeros(3))
@@ -141,7 +146,7 @@ class _Path(eqx.Module):
         much. Its value, 0, is not needed; without it the derivative would be that of an impact without friction.
         """
         slip = self._slip(jnp.zeros(3))
-        sticks = hold(self.response, self.normal, -self.normal, self.friction).sticks & (self.friction > 0)
+        sticks = self.stopped.sticks & (self.friction > 0)
         stop = jnp.where((safe.norm(slip) == 0) & sticks, -solve3(self.response, slip), 0.0)
         return Impulse(impulse.total + stop, impulse.work, impulse.stopped)
 
@@ -152,8 +157,7 @@ class _Path(eqx.Module):
         stop is no singular point. Then in straight lines: to the stop, and to the end. For slip along one line
         these are exact; else what is left for them is 1e-8 of the velocity, of a slip that stops.
         """
-        stuck = hold(self.response, self.normal, -self.normal, self.friction).force
-        stuck = stuck / jnp.dot(self.normal, stuck)
+        stuck = self.stopped.force / jnp.dot(self.normal, self.stopped.force)
         along_n = self.response @ self.normal
         fastest = safe.norm(self._tangent(along_n)) + self.friction * (
             jnp.trace(self.response) - jnp.dot(self.normal, along_n)
@@ -226,6 +230,7 @@ class Hold(eqx.Module):
     heading: Vec3
 
 
+@jax.jit
 def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> Hold:
     """The contact force that holds a point at rest on the ground, or with which it begins to slide.
 
@@ -274,8 +279,8 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
     return Hold(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))
 
 
+@jax.jit
 def _solve(matrix: Mat3, vector: Vec3) -> Vec3:
     """matrix⁻¹ vector by cofactors; 0 for a singular matrix (here: no friction and no slip)."""
-    a, b, c = matrix.T
-    cofactors = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
-    return safe.divide(cofactors @ vector, jnp.broadcast_to(jnp.dot(a, cofactors[0]), (3,)))
+    cofactors, determinant = cofactors3(matrix)
+    return safe.divide(cofactors @ vector, jnp.broadcast_to(determinant, (3,)))
