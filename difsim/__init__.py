@@ -1,6 +1,7 @@
 """difsim: a differentiable simulator of small-body contact."""
 
 from difsim import body, contact, dynamics, gravity, mesh, rotation, safe, shape, stepping, typing, units
+from difsim.session import configure
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping import (
     Adaptive,
@@ -31,6 +32,7 @@ __all__ = [
     "Status",
     "Unrolled",
     "body",
+    "configure",
     "contact",
     "dynamics",
     "gravity",

@@ -52,7 +52,9 @@ class Settling:
     def on(self, seconds: float) -> None:
         """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
         end = float(self.progress.motion.time) + seconds
-        run = simulate(self.model, self.progress, [end], solver=Courant(COURANT, MAX_STEPS), save=lambda _: (), throw=False)
+        run = simulate(
+            self.model, self.progress, [end], solver=Courant(COURANT, MAX_STEPS), save=lambda _: (), throw=False
+        )
         if run.status != Status.OK:
             raise RuntimeError(f"a bed that settles: {failure(run)}")
         self.progress = run.progress

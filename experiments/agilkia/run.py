@@ -9,13 +9,13 @@ import tyro
 import xarray as xr
 from tqdm import tqdm
 
+from difsim.session import CACHE
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
 from experiments.agilkia.chain import chain_table, run_chain
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
-from experiments.cache import CACHE
 from experiments.foot.calibration import read
 from experiments.harness import Found, Study
 from inversion import Checkpoint

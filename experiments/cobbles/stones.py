@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 from difsim import mesh
 from difsim.body import Stone
 from difsim.mesh import TriMesh
-from experiments.cache import CACHE
+from difsim.session import CACHE
 from experiments.cobbles.paper import INERTIA, LENGTH, MASS, VERTICES
 
 BENNU = Path("Bennu") / "bennu_osirisrex2019_2692f.obj"

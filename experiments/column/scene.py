@@ -8,7 +8,7 @@ import numpy as np
 from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.contact import RollingTorque
 from difsim.dem import Grains, GrainsState, HertzMindlin
-from experiments.cache import CACHE
+from difsim.session import CACHE
 
 DIAMETER, OF = 0.01, 10_000  # m, of grains where a column has so many of them
 DENSITY, GRAVITY = 2500.0, 9.81  # kg/m³ of a grain, m/s²

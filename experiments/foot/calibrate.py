@@ -10,7 +10,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.cache import CACHE
+from difsim.session import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of

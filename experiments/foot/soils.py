@@ -12,7 +12,7 @@ from tqdm import tqdm
 from difsim.beds import Bed
 from difsim.beds.settling import Settling
 from difsim.contact import Regolith
-from experiments.cache import CACHE
+from difsim.session import CACHE
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
 

@@ -19,8 +19,8 @@ import numpy as np
 import xarray as xr
 
 from difsim import Status
+from difsim.session import CACHE
 from difsim.stepping import Adaptive, Outside, simulate
-from experiments.cache import CACHE
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world

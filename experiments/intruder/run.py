@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from experiments.cache import CACHE
+from difsim.session import CACHE
 from experiments.harness import Study
 from experiments.intruder import derivatives, surrogate
 from experiments.intruder.scene import DT, Drop, recipe

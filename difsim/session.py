@@ -1,0 +1,59 @@
+"""One call that sets a session up: float64, a compilation cache, and how XLA compiles on a CPU."""
+
+import os
+import warnings
+from pathlib import Path
+
+import equinox
+import jax
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim"
+# An adaptive solve as one compiled function. XLA by itself runs it as hundreds of calls a step, five times slower: it
+# compiles a loop whole only where a turn touches less than 1 kB (ours: some 100 kB) and has no library's matrix
+# product. And XLA's older emitter of fused loops, which compiles in two thirds of the time; runs are as fast.
+FLAGS = {
+    "xla_backend_extra_options": "xla_cpu_small_while_loop_byte_threshold=32000000",
+    "xla_disable_hlo_passes": "dot-library-rewriter",
+    "xla_cpu_use_fusion_emitters": "false",
+}
+
+
+def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / "compiled") -> None:
+    """Set this process up for difsim; call it before the first array is made.
+
+    It enables float64; keeps compiled programs in a folder, so that the next process does not compile them again; sets
+    the flags of XLA that serve adaptive solves on a CPU, each unless XLA_FLAGS has it already; and switches off
+    equinox's run-time checks, which are calls of the host: a program that has one is never kept, and on a GPU each step
+    would wait for it. Failures are statuses here (`difsim.Status`). A second call changes nothing.
+
+    **Arguments:** `devices`, into how many devices JAX divides the CPU: batches (`inversion.map_batched`) are shared by
+    devices; the number of cores by default. `cache`, the folder; None: no cache. One that JAX was given before, by
+    JAX_COMPILATION_CACHE_DIR or its configuration, stays.
+    **Warns:** where JAX has started, so that flags come too late.
+    """
+    jax.config.update("jax_enable_x64", True)
+    if cache is not None and jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", str(cache))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    os.environ.setdefault("EQX_ON_ERROR", "off")
+    if (
+        os.environ["EQX_ON_ERROR"] == "off"
+    ):  # read from the environment when equinox is imported, which it is by now
+        equinox._errors.EQX_ON_ERROR = "off"
+    given = os.environ.get("XLA_FLAGS", "").split()
+    wanted = {"xla_force_host_platform_device_count": str(devices or os.cpu_count() or 1)} | FLAGS
+    names = {flag.lstrip("-").split("=")[0] for flag in given}
+    missing = [f"--{name}={value}" for name, value in wanted.items() if name not in names]
+    if missing and backend_has_started():
+        warnings.warn(
+            "configure: JAX made an array before this call, so the flags of XLA come too late, and long solves take "
+            "several times as long: call configure() first",
+            stacklevel=2,
+        )
+        return
+    os.environ["XLA_FLAGS"] = " ".join([*given, *missing])
+
+
+def backend_has_started() -> bool:
+    """Whether JAX has chosen its devices, after which no flag of XLA counts."""
+    return jax._src.xla_bridge.backends_are_initialized()
