@@ -12,6 +12,7 @@ from experiments.benchmarks import (
     agilkia,
     cobbles,
     cobbles_estimation,
+    compile,
     contact,
     dem,
     gradients,
@@ -28,12 +29,22 @@ class Benchmark(Study):
 
     stage: tyro.conf.Positional[
         Literal[
-            "agilkia", "cobbles", "cobbles-estimation", "contact", "dem", "gradients", "gravity", "shapes", "sph"
+            "agilkia",
+            "cobbles",
+            "cobbles-estimation",
+            "compile",
+            "contact",
+            "dem",
+            "gradients",
+            "gravity",
+            "shapes",
+            "sph",
         ]
     ]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
     cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives.
+    compile: seconds to trace, lower and compile, by workload and derivative, beside bare solves of diffrax.
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
     dem: a settling bed of grains against LIGGGHTS and YADE where they are installed.
     gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
@@ -72,6 +83,7 @@ BENCHMARKS = {
     "agilkia": agilkia,
     "cobbles": cobbles,
     "cobbles-estimation": cobbles_estimation,
+    "compile": compile,
     "contact": contact,
     "dem": dem,
     "gradients": gradients,

@@ -1,0 +1,221 @@
+"""`difsim benchmark compile`: how long the first call takes, by workload and derivative, and what it is made of.
+
+The peer of the models that are ordinary differential equations is a bare solve of diffrax with the same field, to the
+same tolerances, which ends where the surface is touched or at the last time: what XLA needs for that much.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim.dynamics import AbstractModel, Flight, FlightState
+from difsim.gravity import AbstractField, Gridded, Polyhedron
+from difsim.shape import comet_67p
+from difsim.stepping import FixedSteps, Reverse, Unrolled, initialise, simulate
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.scenario import problem
+from experiments.benchmarks.cobbles import _ends
+from experiments.benchmarks.dem import DT, bed
+from experiments.benchmarks.gradient_cases import Case, hard_bounces, sliding_to_rolling, tumbling_cube
+from experiments.benchmarks.timing import row
+from experiments.cliff.scene import Cliff, soil
+from experiments.cobbles import paper
+from experiments.cobbles.collision import STEP
+from experiments.cobbles.laws import smooth
+from experiments.cobbles.nominal import released
+from experiments.cobbles.stones import cobble, stone
+
+FORWARD, REVERSE = "Jacobian, forward", "gradient, reverse"
+
+
+class Workload(NamedTuple):
+    """A function of numbers `at` [n]; the same for reverse derivatives, and a peer, each None where there is none."""
+
+    function: Callable
+    at: jax.Array
+    reverse: Callable | None = None
+    peer: Callable | None = None
+
+
+def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """CPU seconds of all threads; one compilation each, without the cache that is kept between runs."""
+    kept = jax.config.jax_enable_compilation_cache
+    jax.config.update("jax_enable_compilation_cache", False)
+    try:
+        for name, make in WORKLOADS.items():
+            work = make()
+            for kind, function, peer in _kinds(work):
+                ours = _measured(function, work.at)
+                theirs = _measured(peer, work.at) if peer else {}
+                for what, (value, unit) in ours.items():
+                    yield row(f"{name}, {kind}: {what}", value, unit, theirs.get(what, (np.nan,))[0])
+    finally:
+        jax.config.update("jax_enable_compilation_cache", kept)
+
+
+def _kinds(work: Workload) -> Iterator[tuple[str, Callable, Callable | None]]:
+    yield "value", work.function, work.peer
+    yield FORWARD, jax.jacfwd(work.function), work.peer and jax.jacfwd(work.peer)
+    if work.reverse is not None:
+        yield REVERSE, jax.jacrev(work.reverse), None
+
+
+def _measured(function: Callable, at: jax.Array) -> dict[str, tuple[float, str]]:
+    """Each stage of the first call, and later calls."""
+    jax.clear_caches()
+    traces = []
+
+    def counted(x):
+        traces.append(x)
+        return function(x)
+
+    program = jax.jit(counted)
+    traced, to_trace = _cpu(lambda: program.trace(at))
+    lowered, to_lower = _cpu(traced.lower)
+    compiled, to_compile = _cpu(lowered.compile)
+    size = len(re.findall(r"^\s+(?:%\S+ = |stablehlo)", lowered.as_text(), re.MULTILINE))
+    _, first = _cpu(lambda: jax.block_until_ready(compiled(at)))
+    runs = [_cpu(lambda: jax.block_until_ready(compiled(at)))[1] for _ in range(5)]
+    before = len(traces)
+    jax.block_until_ready(program(at * (1 + 1e-9)))
+    return {
+        "trace": (to_trace, "s CPU"),
+        "lower": (to_lower, "s CPU"),
+        "compile": (to_compile, "s CPU"),
+        "all of these": (to_trace + to_lower + to_compile, "s CPU"),
+        "size of the program": (size, "operations"),
+        "first run": (1e3 * first, "ms CPU"),
+        "later runs": (1e3 * float(np.median(runs)), "ms CPU"),
+        "traced again for other numbers": (len(traces) - before, "times"),
+    }
+
+
+def _cpu(call: Callable) -> tuple[Any, float]:
+    started = time.process_time()
+    found = call()
+    return found, time.process_time() - started
+
+
+def _of_case(case: Case) -> Workload:
+    """A bounce, or another motion with contact; the bare solve has its field and one event."""
+    span = jnp.asarray([0.0, case.time])
+
+    def run(p, **way):
+        model, state = case.build(p)
+        return case.watch(simulate(model, state, span, **way, throw=False, gradient="ignore").last)
+
+    def bare(p):
+        return case.watch(_solved(*case.build(p), case.time))
+
+    return Workload(run, jnp.asarray(case.at), lambda p: run(p, derivative=Reverse()), bare)
+
+
+def _solved(model: AbstractModel, state: Any, end: float) -> Any:
+    """The state where a bare solve ends."""
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, y, model: model.vector_field(t, y)),
+        diffrax.Tsit5(),
+        t0=0.0,
+        t1=end,
+        dt0=None,
+        y0=state,
+        args=model,
+        saveat=diffrax.SaveAt(t1=True),
+        stepsize_controller=diffrax.PIDController(1e-8, 1e-9),
+        event=diffrax.Event(lambda t, y, model, **_: model.approach(t, y).gap),
+        adjoint=diffrax.ForwardMode(),
+        max_steps=20_000,
+        throw=False,
+    )
+    return jax.tree.map(lambda x: x[-1], solution.ys)
+
+
+def _flight(field: Callable[[], AbstractField]) -> Workload:
+    made = field()
+
+    def start(p):
+        return Flight(made, (0.0, 0.0, 1.4e-4)), FlightState(
+            jnp.stack([p[0], 0 * p[0], 0 * p[0]]), (0.0, 0.5, 0.0)
+        )
+
+    def run(p, **way):
+        model, state = start(p)
+        return simulate(model, state, jnp.asarray([0.0, 3600.0]), **way, throw=False).last.position
+
+    return Workload(
+        run,
+        jnp.asarray([5000.0]),
+        lambda p: run(p, derivative=Reverse()),
+        lambda p: _solved(*start(p), 3600.0).position,
+    )
+
+
+def _mesh_and_field() -> tuple[Any, Polyhedron]:
+    mesh = comet_67p(spacing=300.0)
+    return mesh, Polyhedron(mesh, 533.0)
+
+
+def _polyhedron() -> Workload:
+    return _flight(lambda: _mesh_and_field()[1])
+
+
+def _fast_field() -> Workload:
+    mesh, body = _mesh_and_field()
+    return _flight(lambda: Gridded.fit(body, mesh, 400.0))
+
+
+def _touchdown() -> Workload:
+    inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
+    return Workload(lambda s: inverse.evaluate(s).residual, inverse.quantile(jnp.full(len(inverse.names), 0.5)))
+
+
+def _stones() -> Workload:
+    body, state = stone(cobble("generated", 5)), released(paper.INCLINATION)
+    at = jnp.array([paper.RESTITUTION, paper.FRICTION])
+    return Workload(lambda p: _ends(body, smooth, p, jnp.array(STEP), state), at)
+
+
+def _grains() -> Workload:
+    model, position = bed(1000)
+    begun = initialise(model, model.at_rest(position))
+    return _particles(lambda p: eqx.tree_at(lambda m: m.law.friction, model, p[0]), begun, DT, 0.5)
+
+
+def _soil() -> Workload:
+    cliff = Cliff.of(12)
+    model = cliff.model(soil())
+    begun = initialise(model, cliff.state(model))
+    dt = 0.4 * float(model.stable_time_step(begun.motion))
+    return _particles(lambda p: eqx.tree_at(lambda m: m.material.friction, model, p[0]), begun, dt, 0.4)
+
+
+def _particles(model: Callable, begun: Any, dt: float, friction: float) -> Workload:
+    """Twenty steps; one unrolled program has both derivatives."""
+
+    def run(p):
+        way = {"solver": FixedSteps(20), "derivative": Unrolled()}
+        end = simulate(model(p), begun, [0.0, 20 * dt], **way, throw=False)
+        return jnp.mean(end.last.position)
+
+    return Workload(run, jnp.array([friction]), run)
+
+
+WORKLOADS = {
+    "bounce of a point": lambda: _of_case(hard_bounces(1)),
+    "ball that slides and rolls": lambda: _of_case(sliding_to_rolling()),
+    "hopper": lambda: _of_case(tumbling_cube(1)),
+    "touchdown, ten unknowns": _touchdown,
+    "flight in a polyhedron": _polyhedron,
+    "flight in a fast field": _fast_field,
+    "pair of stones": _stones,
+    "grains": _grains,
+    "soil": _soil,
+}
