@@ -271,7 +271,6 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert {"ground_J", "damper_J", "friction_J", "kinetic_J", "ledger_error_J"} <= set(summary["energy"])
     assert summary["energy"]["ledger_error_J"] < 1e-6 * summary["energy"]["initial_J"]
     assert {"nodes_visited", "leaves", "bound_gap", "agrees_with_enumeration"} <= set(summary["branch"])
-    assert {"misfit", "simulator_calls", "wall_seconds"} <= set(summary["baseline"])
     chain = summary["chain"]
     assert chain["status"] == "ok" and chain["second_contact_time"] > 0
     assert np.abs(chain["derivatives"]["separation_velocity"]["second_contact_time"]).min() > 0

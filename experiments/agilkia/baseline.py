@@ -1,4 +1,4 @@
-"""The paper's own objective, minimised in two ways through the same simulator: the headline comparison.
+"""The paper's own objective, minimised in two ways through the same simulator, for `difsim benchmark agilkia`.
 
 w = |E - E*|/E* + χ (1 - cos γ)  (paper 000 Eqs 42-45): translational energy and direction of the rebound. E* and
 γ refer to a synthetic rebound, simulated at the paper's optimum, so that w = 0 can be reached and the truth behind
@@ -7,7 +7,6 @@ it is known. (No search reached the paper's printed vector on a leaf: experiment
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -19,7 +18,6 @@ from experiments.agilkia.files import DATA, read_observations
 from experiments.agilkia.scenario import experiment, unknowns
 from inversion import (
     Bounded,
-    Checkpoint,
     Gaussian,
     Observation,
     Observations,
@@ -28,8 +26,9 @@ from inversion import (
     differential_evolution,
     fit,
 )
-from inversion.evolution import Evolution, confidence
+from inversion.evolution import Evolution
 from inversion.outcome import Calls
+from inversion.programs import Programs
 
 BALANCE = 1.0  # χ: the paper gives no number
 STOP = 1e-4  # the paper's stop criterion on w
@@ -76,29 +75,6 @@ def paper_problem(lander: dict[str, Any]) -> Problem:
     return Problem(bounded, known, Observations({"rebound_velocity": target}))
 
 
-@dataclass(frozen=True)
-class Restarts:
-    """Runs of one search from several seeds: objective, solution, calls and wall time of each."""
-
-    objective: np.ndarray
-    values: dict[str, np.ndarray]
-    calls: Calls
-    seconds: np.ndarray
-
-    @property
-    def success(self) -> float:
-        """Share of the runs that reached the paper's stop."""
-        return float(np.mean(self.objective < STOP))
-
-    def intervals(self) -> dict[str, tuple[float, float]]:
-        """The paper's "95 % interval" (Eqs 46-48): the spread of the restarts that reached the stop, of which it
-        kept 88 of 100; NaN for fewer than two."""
-        reached = self.objective < STOP
-        if reached.sum() < 2:
-            return dict.fromkeys(self.values, (np.nan, np.nan))
-        return {name: tuple(float(end) for end in confidence(v[reached])) for name, v in self.values.items()}
-
-
 def evolve(problem: Problem, seed: int, max_generations: int, stall: int) -> Evolution:
     """One run of the paper's differential evolution: NP 100, CR 0.8, F 0.47, stop w < 1e-4."""
     return differential_evolution(
@@ -143,45 +119,18 @@ def descend(
     return Evolution(best.values, w, calls, len(history), best.status, np.asarray(history))
 
 
-def restarts(problem: Problem, search, seeds: range, checkpoint: Checkpoint, name: str) -> Restarts:
-    """`search(problem, seed)` from every seed; each finished one is kept."""
-    rows = []
-    for seed in seeds:
-
-        def one(seed=seed):
-            started = time.perf_counter()
-            found = search(problem, seed)
-            return {
-                "objective": np.asarray(found.misfit),
-                "values": np.asarray([found.values[k] for k in problem.free]),
-                "calls": np.asarray(found.calls),
-                "seconds": np.asarray(time.perf_counter() - started),
-            }
-
-        rows.append(checkpoint.get_or(f"{name}-{seed}", one))
-    values = np.stack([row["values"] for row in rows])
-    return Restarts(
-        objective=np.asarray([row["objective"] for row in rows]),
-        values={k: values[:, i] for i, k in enumerate(problem.free)},
-        calls=sum((Calls(*row["calls"].tolist()) for row in rows), Calls()),
-        seconds=np.asarray([row["seconds"] for row in rows]),
-    )
-
-
 def jacobian_cost(problem: Problem, repeats: int = 9) -> float:
-    """CPU time of one simulation with all sensitivities over one without, as the search runs them.
+    """CPU time of one simulation with all sensitivities over one without, by the programs of the search.
 
     CPU time, in turns, and medians: other work on the machine stretches the wall clock of the longer one more.
     """
-    s = problem.quantile(jnp.full(len(problem.names), 0.5))
-    residual = lambda p, s: p.evaluate(s).residual  # noqa: E731
-    forward, jacobian = jax.jit(residual), jax.jit(jax.jacfwd(residual, argnums=1))
+    programs, x = Programs(problem), problem.unfold(problem.quantile(jnp.full(len(problem.names), 0.5)))
 
-    def seconds(f):
+    def seconds(program):
         started = time.process_time()
-        jax.block_until_ready(f(problem, s))
+        jax.block_until_ready(program(x))
         return time.process_time() - started
 
-    seconds(forward), seconds(jacobian)  # compiled
-    times = np.asarray([(seconds(forward), seconds(jacobian)) for _ in range(repeats)])
-    return float(np.median(times[:, 1]) / np.median(times[:, 0]))
+    seconds(programs.simulate), seconds(programs.linearise)  # compiled
+    times = [(seconds(programs.simulate), seconds(programs.linearise)) for _ in range(repeats)]
+    return float(np.median([slow for _, slow in times]) / np.median([fast for fast, _ in times]))

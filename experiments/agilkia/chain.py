@@ -1,5 +1,6 @@
 """Descent, touchdown and bounce as one chain with one gradient."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from difsim.stepping import AtContact, simulate
 from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
+from inversion import Problem
 
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
@@ -58,30 +60,49 @@ def at_landing(experiment: Experiment, flight: Flight, landing: FlightState) -> 
     )
 
 
-def run_chain(experiment: Experiment, world: World, values: dict[str, float]) -> dict[str, Any]:
-    """The chain at one set of unknowns and its derivatives, as plain numbers.
+class ChainProgram:
+    """The chain with all its derivatives as one program, which is compiled in a thread while others search.
 
-    **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*`, `second_contact_*`, and `derivatives`:
-    for each unknown and each component of the separation, those of time (s), distance (m) and place (m) of the
-    second contact, per unit of the unknown. The scenario, which is discrete, has none.
+    **Arguments:** `problem`, whose unknowns it takes, with the `Experiment` as its simulator; `world`.
     """
-    start = AGILKIA.separation
-    begin = {"separation_position": start.position, "separation_velocity": start.velocity}
-    p = {k: jnp.asarray(v, float) for k, v in (values | begin).items()}
-    held = {"scenario": p.pop("scenario")} if "scenario" in p else {}
 
-    def outputs(p):
-        observed, ok = Chain(experiment, world)(p | held)
-        return {k: observed[k] for k in OUTPUTS}, (observed, ok)
+    def __init__(self, problem: Problem, world: World):
+        begin = AGILKIA.separation
+        self.begin = {"separation_position": begin.position, "separation_velocity": begin.velocity}
+        experiment = problem.predict
 
-    slopes, (observed, ok) = jax.jit(jax.jacfwd(outputs, has_aux=True))(p)
-    plain = lambda tree: jax.tree.map(lambda x: np.asarray(x).tolist(), tree)  # noqa: E731
-    named = ("landing_", "rebound_", "second_")
-    return {
-        "status": "ok" if bool(ok) else "failed",
-        **{k: plain(v) for k, v in observed.items() if k.startswith(named)},
-        "derivatives": {name: {k: plain(slopes[k][name]) for k in OUTPUTS} for name in p},
-    }
+        def outputs(p, held):
+            observed, ok = Chain(experiment, world)(p | held)
+            return {k: observed[k] for k in OUTPUTS}, (observed, ok)
+
+        anywhere = dict.fromkeys(problem.parameters, 0.0)
+        program = jax.jit(jax.jacfwd(outputs, has_aux=True))
+        alone = ThreadPoolExecutor(1)
+        self.compiled = alone.submit(lambda: program.lower(*self._given(anywhere)).compile())
+        alone.shutdown(wait=False)
+
+    def _given(self, values: dict[str, float]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """What is differentiated, and the discrete scenario, which is not."""
+        p = {k: jnp.asarray(v, float) for k, v in (values | self.begin).items()}
+        held = {"scenario": p.pop("scenario")} if "scenario" in p else {}
+        return p, held
+
+    def __call__(self, values: dict[str, float]) -> dict[str, Any]:
+        """The chain at one set of unknowns and its derivatives, as plain numbers.
+
+        **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*`, `second_contact_*`, and `derivatives`:
+        for each unknown and each component of the separation, those of time (s), distance (m) and place (m) of the
+        second contact, per unit of the unknown. The scenario, which is discrete, has none.
+        """
+        p, held = self._given(values)
+        slopes, (observed, ok) = self.compiled.result()(p, held)
+        plain = lambda tree: jax.tree.map(lambda x: np.asarray(x).tolist(), tree)  # noqa: E731
+        named = ("landing_", "rebound_", "second_")
+        return {
+            "status": "ok" if bool(ok) else "failed",
+            **{k: plain(v) for k, v in observed.items() if k.startswith(named)},
+            "derivatives": {name: {k: plain(slopes[k][name]) for k in OUTPUTS} for name in p},
+        }
 
 
 def chain_table(chain: dict[str, Any]) -> str:

@@ -71,10 +71,7 @@ def pairs(result: xr.Dataset) -> Figure:
         "profile: misfit above the best": {"color": BLUE, "marker": "."},
         f"misfit + {THRESHOLD}: 95 %": {"color": GREY, "linestyle": "--"},
         "ends of the 95 % interval": {"color": GREY, "linestyle": ":"},
-        "restarts on the paper's w": {"marker": "x", "color": RED, "linestyle": ""},
     }
-    if "restart_value" not in result:
-        styles["no restarts in this result"] = styles.pop("restarts on the paper's w") | {"marker": ""}
     key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
     figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.95), title="axes span the prior range")
     return figure
@@ -122,8 +119,6 @@ def _pair(ax: Axes, result: xr.Dataset, x: xr.Dataset, y: xr.Dataset) -> None:
         spread = result["covariance"].sel(parameter=names, parameter_2=names).values
         slope = np.where(logs, 1.0 / centre, 1.0)  # d ln p = dp / p
         _ellipse(ax, centre, spread * np.outer(slope, slope), logs)
-    if "restart_value" in result:
-        ax.plot(*(result["restart_value"].sel(parameter=n).values for n in names), "x", color=RED, markersize=4)
     ax.plot(*centre, "o", color=BLACK, markersize=5)
 
 

@@ -10,7 +10,6 @@ import xarray as xr
 
 from difsim import raise_unless_ok, safe
 from difsim.stepping import Solution
-from experiments.agilkia.baseline import OPTIMUM, Restarts
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer
@@ -18,6 +17,7 @@ from experiments.foot.calibration import Calibration
 from inversion import Discrete, Gaussian, Log
 from inversion.branch import Node
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
+from inversion.programs import Programs
 
 AXES = ("x", "y", "z")
 
@@ -60,7 +60,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
         coords={"time": ("time", times, {"unit": "s"}), "axis": list(AXES)},
     )
-    observed, _ = experiment(values)
+    observed = Programs(answer.problem).simulate(answer.fit.x).predictions
     observed = {k: np.asarray(v) for k, v in observed.items()}
     observed["peak_force"] = np.linalg.norm(np.asarray(force), axis=1).max()
     return result, observed, _energy(solution)
@@ -140,8 +140,6 @@ def summarise(
     data: DataSet,
     simulated: dict,
     energy: dict,
-    evolved: Restarts,
-    descended: Restarts,
     jacobian_cost: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
@@ -182,36 +180,10 @@ def summarise(
             # Half a unit of chi-squared: no data could tell the two apart.
             "agrees_with_enumeration": bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5)),
         },
-        "baseline": comparison(evolved, descended, jacobian_cost),
     }
 
 
-def comparison(evolved: Restarts, descended: Restarts, jacobian_cost: float) -> dict[str, Any]:
-    """Differential evolution and gradients on the paper's objective: cost of one restart, and its spread."""
-    runs, restarts = len(evolved.objective), len(descended.objective)
-    ours = (descended.calls.forward + jacobian_cost * descended.calls.jacobian) / restarts
-    return {
-        "misfit": float(np.median(evolved.objective)),
-        "simulator_calls": evolved.calls.forward / runs,
-        "wall_seconds": float(np.median(evolved.seconds)),
-        "runs": runs,
-        "success": evolved.success,
-        "intervals_eq_46": {k: list(v) for k, v in descended.intervals().items()},
-        "gradient": {
-            "misfit": float(np.median(descended.objective)),
-            "simulator_calls": descended.calls.forward / restarts,
-            "jacobian_calls": descended.calls.jacobian / restarts,
-            "forward_equivalents": ours,
-            "wall_seconds": float(np.median(descended.seconds)),
-            "success": descended.success,
-            "restarts": restarts,
-        },
-        "ratio_forward_equivalents": evolved.calls.forward / runs / ours,
-        "ratio_wall": float(np.median(evolved.seconds) / np.median(descended.seconds)),
-    }
-
-
-def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, descended: Restarts) -> xr.Dataset:
+def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) -> xr.Dataset:
     """result.nc: everything above as arrays with names and units, enough to draw all pictures again."""
     names = list(answer.fit.names)
     rows = [summary["parameters"][n] for n in names]
@@ -251,8 +223,6 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
-        restart_objective=("restart", descended.objective),
-        restart_value=(("restart", "parameter"), _restarted(descended, names)),
     )
     return result.assign_attrs(
         name=data.name,
@@ -261,12 +231,6 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, de
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-
-
-def _restarted(descended: Restarts, names: list[str]) -> np.ndarray:
-    """[restart, parameter]; NaN for what the paper's objective does not have."""
-    none = np.full(len(descended.objective), np.nan)
-    return np.stack([descended.values.get(n, none) for n in names], axis=1)
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
@@ -310,7 +274,6 @@ def table(summary: dict[str, Any]) -> str:
         "",
     ]
     lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
-    paper = summary["baseline"]["intervals_eq_46"]
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
         interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED) else f"{ends[0]} ... {ends[1]}"
@@ -328,7 +291,7 @@ def table(summary: dict[str, Any]) -> str:
             note = "" if row["fitted"] else "   (reported, not fitted)"
             numbers = f"{row['simulated']:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
             lines.append(f"{name:24s}{numbers}  {row['unit']}{note}")
-    e, b, base = summary["energy"], summary["branch"], summary["baseline"]
+    e, b = summary["energy"], summary["branch"]
     lines += [
         "",
         f"energy: {e['initial_J']:.2f} J -> ground {e['ground_J']:.2f}, friction {e['friction_J']:.2f}, damper "
@@ -340,19 +303,5 @@ def table(summary: dict[str, Any]) -> str:
         f"search: {summary['simulator_calls']} simulations + {summary['jacobian_calls']} with sensitivities (each "
         f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
         f"{summary['search_seconds']:.0f} s",
-        "",
-        "the paper's objective w on a synthetic rebound of known truth, a run:",
-        f"  differential evolution {base['simulator_calls']:.0f} calls, {base['wall_seconds']:.1f} s, "
-        f"w {base['misfit']:.1e}, success {base['success']:.0%}",
-        f"  gradients {base['gradient']['forward_equivalents']:.0f} forward equivalents, "
-        f"{base['gradient']['wall_seconds']:.1f} s, w {base['gradient']['misfit']:.1e}, "
-        f"success {base['gradient']['success']:.0%}: {base['ratio_forward_equivalents']:.1f} times fewer, "
-        f"{base['ratio_wall']:.1f} times less time",
-        f"  its 95 % interval (Eqs 46-48) is the spread of restarts, here of {base['gradient']['restarts']}: "
-        + "; ".join(
-            f"{k} {paper[k][0]:.3g} ... {paper[k][1]:.3g} (truth {OPTIMUM[k]:.3g})"
-            for k in PROFILED
-            if np.isfinite(paper[k][0])
-        ),
     ]
     return "\n".join(lines)

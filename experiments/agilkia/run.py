@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 
 import tyro
 import xarray as xr
-from tqdm import tqdm
 
 from difsim.session import CACHE
+from difsim.stepping import Forward
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
-from experiments.agilkia.baseline import OPTIMUM, descend, evolve, jacobian_cost, paper_problem, restarts
-from experiments.agilkia.chain import chain_table, run_chain
+from experiments.agilkia.baseline import jacobian_cost
+from experiments.agilkia.chain import ChainProgram, chain_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import problem
-from experiments.agilkia.solve import NodeSolver, invert
+from experiments.agilkia.scenario import STRICT, problem
+from experiments.agilkia.solve import NodeSolver, invert, with_solver
 from experiments.foot.calibration import read
 from experiments.harness import Found, Study
 from inversion import Checkpoint
@@ -48,23 +48,17 @@ class Agilkia(Study):
     draw them again from OUT/result.nc."""
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
-    starts: Annotated[int, tyro.conf.arg(metavar="N")] = 96
-    """Simulations that are screened before the searches of a node."""
-    keep: Annotated[int, tyro.conf.arg(metavar="N")] = 2
-    """Searches of a node by least squares, from the best screened points."""
-    restarts: Annotated[int, tyro.conf.arg(metavar="N")] = 5
-    """Restarts on the paper's objective, for the spread of its Eqs 46-48 (the paper used 100)."""
-    evolutions: Annotated[int, tyro.conf.arg(metavar="N")] = 1
-    """Runs of differential evolution beside them (`difsim benchmark agilkia` compares over many seeds)."""
-    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25
-    """Generations after which differential evolution gives up."""
+    starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Simulations that are screened before the searches of a node (96; with --quick 8)."""
+    keep: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Searches of a node by least squares, from the best screened points (2; with --quick 1)."""
 
     def __post_init__(self):
-        for name in ("starts", "keep", "restarts", "evolutions", "generations"):
+        for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1)):
+            if getattr(self, name) is None:
+                setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
-        if self.quick:
-            self.starts, self.keep, self.restarts, self.evolutions, self.generations = 16, 2, 2, 1, 3
 
     def folder(self, stage: str) -> Path:
         """One folder for all stages: the pictures are drawn again from the result beside them."""
@@ -83,36 +77,21 @@ def _all(options: Agilkia, out: Path) -> Found:
     calibration = read() if options.regolith == "calibrated" else None
     inverse = problem(lander, data, world, calibration)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
-    settings = (options.seed, options.starts, options.keep, options.generations)
+    settings = (options.seed, options.starts, options.keep)
     checkpoint = Checkpoint(
         out / "checkpoint",
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
+    chain = ChainProgram(with_solver(inverse, STRICT, Forward()), world)
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
-    answer = invert(inverse, solver, checkpoint, progress=True)
-
-    paper = paper_problem(lander).hold({k: OPTIMUM[k] for k in inverse.discrete})
-    with tqdm(total=3, desc="baseline") as bar:
-        cost = jacobian_cost(inverse.relax())
-        bar.update()
-        first = options.seed
-        descended = restarts(paper, descend, range(first, first + options.restarts), checkpoint, "gradient")
-        bar.update()
-        evolved = restarts(
-            paper,
-            lambda p, seed: evolve(p, seed, options.generations, stall=30),
-            range(first, first + options.evolutions),
-            checkpoint,
-            "evolution",
-        )
-        bar.update()
+    answer = invert(inverse, solver, checkpoint, progress=True, points=5 if options.quick else 11)
 
     series, simulated, energy = report.trajectory(answer)
-    summary = report.summarise(answer, data, simulated, energy, evolved, descended, cost)
+    summary = report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
-    summary["chain"] = {"shape": options.shape} | run_chain(answer.problem.predict, world, answer.fit.values)
-    result = report.dataset(answer, data, series, summary, descended)
+    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values)
+    result = report.dataset(answer, data, series, summary)
     text = report.table(summary) + "\n" + chain_table(summary["chain"])
     return Found(summary, {"result": result}, pictures.draw(result), text)
 

@@ -80,7 +80,9 @@ def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | 
     return Problem(ordered, replace(problem.predict, solver=solver, derivative=derivative), problem.data)
 
 
-def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool) -> Answer:
+def invert(
+    problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool, points: int = 11
+) -> Answer:
     """Branch and bound with its proof, the strict fit of the best leaf, and what the data fix.
 
     The interval of a parameter is its profile with friction and grain modulus relaxed, which are continuous in
@@ -98,7 +100,7 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
     leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint), progress=progress)
     best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
 
-    exact = with_solver(problem, STRICT)
+    exact = with_solver(problem, STRICT, Forward())
     answer = fit(
         exact.hold(best.assignment),
         key=jax.random.PRNGKey(0),
@@ -114,7 +116,7 @@ def invert(problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progres
         guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
-        grids = {name: _grid(problem, name) for name in PROFILED}
+        grids = {name: _grid(problem, name, points) for name in PROFILED}
         own = [n.values for n in leaves if held.items() <= n.assignment.items()]
         own += _scattered(relaxed, solver.seed)
         walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own))
@@ -152,9 +154,9 @@ def _scattered(problem: Problem, seed: int, count: int = 32) -> list[dict[str, f
     return [dict(zip(problem.names, row.tolist(), strict=True)) for row in physical]
 
 
-def _grid(problem: Problem, name: str) -> np.ndarray:
-    """Eleven values over the whole prior, denser at its lower end, where thickness and grain size are decided."""
-    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, 11) ** 1.5))
+def _grid(problem: Problem, name: str, points: int) -> np.ndarray:
+    """Values over the whole prior, denser at its lower end, where thickness and grain size are decided."""
+    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, points) ** 1.5))
 
 
 def _beside(checkpoint: Checkpoint) -> Checkpoint:
