@@ -262,11 +262,11 @@ def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stop
             calls = calls + Calls(len(screened), 0, int(np.sum(~np.isfinite(screened))))
         searches = [programs.search(start, stops) for start in starts]
         found = min(searches, key=lambda search: search.misfit)
-        calls = sum((Calls(*search.calls) for search in searches), calls)
+        calls = sum((Calls(*np.asarray(search.calls)) for search in searches), calls)
         misfits.append(float(found.misfit))
         converged.append(Status(int(found.status)).is_converged)
         # A failed neighbour is no place to start from: keep the last valid one.
-        here = jnp.asarray(found.x) if np.isfinite(found.misfit) else here
+        here = found.x if np.isfinite(found.misfit) else here
     return _Chain(misfits, converged, calls)
 
 

@@ -170,7 +170,7 @@ def fit(
     stops = strip_weak_types(stops or Stops())
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
     found = in_threads(lambda row: programs.search(row, stops), x)
-    calls = sum((Calls(*search.calls) for search in found), calls)
+    calls = sum((Calls(*np.asarray(search.calls)) for search in found), calls)
     return _report(problem, min(found, key=lambda search: search.misfit), found, calls, throw)
 
 
@@ -180,24 +180,24 @@ def _report(problem: Problem, best: Search, found: list[Search], calls: Calls, t
         single = problem.held.dtype == jnp.float32  # the most probable reason, and not visible otherwise
         raise RuntimeError(
             f"fit: no start gave a valid simulation with derivatives ({calls}): "
-            + ("all is float32, call jax.config.update('jax_enable_x64', True) first; " if single else "")
+            + ("all is float32, call difsim.configure() first; " if single else "")
             + "narrow the priors, look at problem.evaluate at one point, or pass throw=False"
         )
-    scale = np.asarray(problem.scale(problem.fold(jnp.asarray(best.x))))[mask]
-    scaled = best.jacobian[:, mask]
+    scale = np.asarray(problem.scale(problem.fold(best.x)))[mask]
+    scaled, history = np.asarray(best.jacobian)[:, mask], np.asarray(best.history)
     k = int(mask.sum())
     spread = np.full((k, k), np.nan) if failed else covariance(scaled)[0] * np.outer(scale, scale)
     return Fit(
-        values={k: float(v) for k, v in problem.values(jnp.asarray(best.x)).items()},
+        values={k: float(v) for k, v in problem.values(best.x).items()},
         names=problem.free,
         misfit=float(best.misfit),
         covariance=spread,
-        residual=best.residual,
+        residual=np.asarray(best.residual),
         jacobian=scaled / scale,
-        x=best.x,
+        x=np.asarray(best.x),
         calls=calls,
         status=Status(int(best.status)),
-        history=best.history[np.isfinite(best.history)],
+        history=history[np.isfinite(history)],
         starts=tuple((float(search.misfit), Status(int(search.status))) for search in found),
         data=problem.data.size,
         determined=np.nan if failed else _determined(problem, scaled),

@@ -7,13 +7,11 @@ that is next, and no search waits for a slower one.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.status import Status
@@ -50,7 +48,7 @@ class Programs:
         return _linearise(self.problem, x)
 
     def search(self, x: Float[Array, " n"], stops: Stops) -> Search:
-        """The search of `marquardt.levenberg_marquardt` from `x` [n], with its arrays on the host."""
+        """The search of `marquardt.levenberg_marquardt` from `x` [n]."""
         x = jnp.asarray(x)
         search = started(self.problem.rows, x, stops)
         while search.status == Status.RUNNING:
@@ -59,7 +57,7 @@ class Programs:
             better = trial.misfit < search.misfit
             slopes = self.linearise(search.x + step.dx) if better else search.slopes
             search = _judge(search, step, trial, slopes, stops)
-        return jax.tree.map(np.asarray, search)
+        return search
 
 
 def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
@@ -71,10 +69,10 @@ def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]
     if len(rows) == 1:
         return [function(rows[0])]
     # A precision that was chosen by a context holds in the thread of that context alone.
-    chosen, usual = jax.config.jax_enable_x64, jax.config.values["jax_enable_x64"]
+    chosen = jax.config.jax_enable_x64
 
     def one(row):
-        with nullcontext() if chosen == usual else jax.enable_x64(chosen):
+        with jax.enable_x64(chosen):
             return function(row)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -16,7 +16,7 @@ from difsim.typing import as_float, is_known
 Tolerance = Float[Array | np.ndarray, ""]
 
 ROUNDINGS = 10  # of a number of size 1: a finer tolerance is met by no steps
-USE_X64 = "for float64 call jax.config.update('jax_enable_x64', True) before any array is made"
+USE_X64 = "for float64 call difsim.configure() before any array is made"
 
 
 def finest_tolerance(dtype: jnp.dtype) -> float:
