@@ -12,14 +12,6 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted(str(p.relative_to(ROOT)) for name in ("difsim", "inversion") for p in (ROOT / name).rglob("*.py"))
 TESTS = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests").glob("test_*.py"))
 
-# Files that do not keep these rules yet. The list must only shrink.
-NOT_YET = (
-    "difsim/dynamics/hard.py",
-    "difsim/dynamics/pair.py",
-    "difsim/dynamics/pair_touch.py",
-    "difsim/stepping/variational.py",
-)
-
 HEADLESS = "Of How What Where By With As From In To At For Into Who Which When Whose Because Among Beside"
 DECIMAL = re.compile(r"(?<![\w.)\]}\"'{:*%/])\.\d")  # not of attributes, format specs, suffixes or versions
 LONGEST_NAME = 60
@@ -114,12 +106,12 @@ def long_names(path):
     return [name for name in names if name.startswith("test_") and len(name) > LONGEST_NAME]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path not in NOT_YET])
+@pytest.mark.parametrize("path", FILES)
 def test_docstrings_make_sense_alone(path):
     assert not faults(path)
 
 
-@pytest.mark.parametrize("path", [path for path in TESTS if path not in NOT_YET])
+@pytest.mark.parametrize("path", TESTS)
 def test_names_of_tests_are_short(path):
     assert not long_names(path)
 
@@ -143,11 +135,6 @@ def test_a_planted_fault_is_found(tmp_path, fault):
     path.write_text(PLANTED[fault])
     found = faults(path)
     assert len(found) == 1 and fault in found[0]
-
-
-def test_list_of_exceptions_holds_only_faulty_files():
-    assert set(NOT_YET) <= {*FILES, *TESTS}
-    assert not [path for path in NOT_YET if not (long_names(path) if path in TESTS else faults(path))]
 
 
 def test_nothing_reads_or_writes_pickles():

@@ -1,20 +1,20 @@
-"""Hard contact at one point: flight, impact, sliding and sticking, and what leads from one to the next.
+"""Hard contact at one point: flight, impact, sliding and sticking, and the transitions between them.
 
-The state says in which phase it is. In each phase the field is smooth, and goes on smoothly through the end of the
-phase, where `boundary` falls through zero; there `impact` makes the next state.
+The state contains its phase. In each phase the vector field is smooth, and it stays smooth beyond the end of the
+phase. A phase ends where `boundary` falls through zero; there `impact` gives the next state.
 
-| phase | held on the ground by | ends when |
+| phase | contact force | ends when |
 |---|---|---|
-| FLIGHT | nothing | the gap closes |
-| SLIDING | N n̂ - μ N ĥ, with n̂·u' = 0 | the slip along ĥ is used up, or N is |
-| STICKING | F, with u' = 0: a point rests, a ball rolls | friction is used up: |F_t| = μ N |
+| FLIGHT | none | the gap closes |
+| SLIDING | N n̂ - μ N ĥ, with n̂·u' = 0 | the slip along ĥ, or the normal force N, falls to zero |
+| STICKING | F, with u' = 0: a point rests, a ball rolls | the friction reaches its bound: |F_t| = μ N |
 
-Bounces that get smaller accumulate. An impact whose next hop would be lower than `rest_height` ends without a
-rebound (e = 0), and the motion goes on along the ground.
+Rebounds that become smaller would accumulate without end. Therefore an impact whose next hop would be lower than
+`rest_height` has no rebound (e = 0), and the motion continues along the ground.
 
-A slide slows down, and turns the faster the slower it is: with a force across the slip its direction has a rate of
-1/|slip|, and goes as a power of the time that is left. Steps shrink with that time (`ahead`), and a slip
-that has become negligible (`least_slip`) has stopped.
+A sliding point turns faster as it slows down: under a force across the slip, the direction of the slip changes at a
+rate proportional to 1/|slip|, so that it follows a power of the remaining time. The steps shrink with that time
+(`ahead`), and a negligible slip (`least_slip`) counts as stopped.
 """
 
 from abc import abstractmethod
@@ -34,24 +34,28 @@ from difsim.typing import Mat3, Scalar, Vec3
 
 
 class Phase(IntEnum):
-    """What the touching point does."""
+    """The phase of the motion of the contact point."""
 
     FLIGHT = 0
     SLIDING = 1
     STICKING = 2
 
 
-# The least slip. Of the speed from which a body rises to its rest height: what slip of that size can still do is
-# 1e-6/μ of that height. And of the speeds whose difference the slip is: of less its direction would be known worse
-# than tolerances ask (1e-10 in float64), and what it can still do is 5e-12, the square, of the motion.
-SLOW, LOST = 1e-3, 4.0  # the latter times the precision to the power 0.4
-SHRINK = 0.25  # of the time in which slip would stop or turn round: how long a step is
+# The least slip is the larger of two speeds. SLOW multiplies the speed that lifts a body to its rest height: a smaller
+# slip moves the body by at most 1e-6/μ of that height. LOST, times the precision to the power 0.4, multiplies the
+# speeds whose difference the slip is: the direction of a smaller slip would be less accurate than the tolerances
+# require (1e-10 in float64), and such a slip changes the motion by at most 5e-12, the square of its relative size.
+SLOW, LOST = 1e-3, 4.0
+SHRINK = 0.25  # the longest step, as a share of the time in which the slip would stop or reverse
 
 
 class Meeting(eqx.Module):
-    """Where body and ground are nearest: `gap` m, `normal` n̂ out of the ground, `velocity` u m/s of the body's
-    material there over the ground's, `response` W 1/kg of u to an impulse there, and `speed` m/s, how large the
-    speeds are whose difference u is (0 where it is none)."""
+    """The point at which body and ground are nearest to each other, and its motion.
+
+    `gap` m; `normal` n̂ [3] out of the ground; `velocity` u [3] m/s of the body's material at the point, relative to
+    the ground's; `response` W [3, 3] 1/kg, the change of u per impulse at the point; `speed` m/s, the size of the
+    speeds whose difference u is, or 0 where u is not a difference.
+    """
 
     gap: Scalar
     normal: Vec3
@@ -61,11 +65,11 @@ class Meeting(eqx.Module):
 
 
 class AbstractHardModel(AbstractImpactModel):
-    """A body that flies, and meets the ground at one point at a time.
+    """A body that flies, and touches the ground at one point at a time.
 
-    Its state has, beside the motion, `phase` (a `Phase`) and `heading`, the direction ĥ of the slip
-    while it slides. ĥ is a state with its own rate: the direction of the slip itself has no derivative where
-    slip stops.
+    Its state contains, beside the motion, `phase` (a `Phase`) and `heading` [3], the direction ĥ of the slip
+    during sliding. The heading is a state with its own rate, because the direction of the slip velocity has no
+    derivative where the slip stops.
     """
 
     law: eqx.AbstractVar[AbstractImpact]
@@ -73,23 +77,29 @@ class AbstractHardModel(AbstractImpactModel):
 
     @abstractmethod
     def flight(self, t: Scalar, state: Any) -> Any:
-        """The state's rate in free flight."""
+        """The rate of the state in free flight. **Arguments:** `t`, s; `state`. **Returns:** d state/dt."""
 
     @abstractmethod
     def closest_point(self, state: Any) -> Meeting:
-        """The nearest point."""
+        """The point at which body and ground are nearest to each other."""
 
     @abstractmethod
     def pushed(self, state: Any, rate: Any, force: Vec3) -> Any:
-        """`rate` with `force` [3] N at the nearest point added to it."""
+        """Add the effect of a force at the nearest point to the rate of the state.
+
+        **Arguments:** `state`; `rate`, without the force; `force` [3], N. **Returns:** the rate with the force.
+        """
 
     @abstractmethod
     def struck(self, state: Any, impulse: Vec3) -> Any:
-        """`state` with `impulse` [3] N s at the nearest point added to its momenta."""
+        """Add an impulse at the nearest point to the momenta of the state.
+
+        **Arguments:** `state`; `impulse` [3], N s. **Returns:** the state after the impulse.
+        """
 
     @abstractmethod
     def shifted(self, state: Any, shift: Vec3) -> Any:
-        """`state` with its position moved by `shift` [3] m."""
+        """Translate the state. **Arguments:** `state`; `shift` [3], m. **Returns:** the state at its new position."""
 
     def vector_field(self, t, state):
         return self.rates(t, state)[0]
@@ -101,11 +111,11 @@ class AbstractHardModel(AbstractImpactModel):
         free = self.flight(t, state)
         here = self._here(state, free)
         sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
-        # Of the unit length: else a rounding of the heading's length would grow as the slip's to the power -2.
+        # The heading is normalised here: a rounding error of its length would grow as |slip| to the power -2.
         h, u = safe.unit(state.heading), here.velocity
         force = jnp.where(sliding, here.slides(h, self.law.friction), 0.0)
         force = jnp.where(sticking, here.sticks(), force)
-        # Along the ground the force leaves n̂·u = 0: what is left of u' beside ĥ turns the slip.
+        # The force keeps n̂·u = 0 along the ground, so that the part of u' normal to ĥ turns the slip.
         change = here.acceleration + here.response @ force
         turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
         rate = eqx.tree_at(
@@ -118,7 +128,7 @@ class AbstractHardModel(AbstractImpactModel):
     def boundary(self, t, state):
         here = self._here(state, self.flight(t, state))
         left = safe.least(here.left(state.heading, self.rest_height))
-        # As an acceleration: a boundary is found to 1e-12, whatever the mass.
+        # The margin is an acceleration, so that a root found to 1e-12 is equally accurate for any mass.
         margin = here.margin(self.law.friction) * jnp.trace(here.response)
         grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
         return jnp.where(state.phase == Phase.FLIGHT, here.gap, grounded)
@@ -128,7 +138,7 @@ class AbstractHardModel(AbstractImpactModel):
         n, u, W, μ = before.normal, before.velocity, before.response, self.law.friction
         flying, sliding, sticking = (state.phase == phase for phase in Phase)
 
-        # An impact, without a rebound where the next hop would be too low to count.
+        # An impact has no rebound where the next hop would stay below the rest height.
         closing = jnp.dot(n, u)
         low = self._is_low(before, jnp.where(closing > 0, closing, self.law.restitution * closing))
         law = eqx.tree_at(lambda law: law.restitution, self.law, jnp.where(low, 0.0, self.law.restitution))
@@ -136,17 +146,18 @@ class AbstractHardModel(AbstractImpactModel):
         after = u + W @ hit.total
         slip = after - jnp.dot(n, after) * n
 
-        # Where slip has stopped, its round-off is taken out. Of a slide with less than the least slip at its start
-        # the end would not be seen.
+        # Where the slip has stopped, its rounding error is removed. Sliding that started with less than the least
+        # slip would begin beyond its own end, which no root search would find.
         small = jnp.dot(slip, slip) <= before.least_slip(self.rest_height) ** 2
         stops = (flying & low & (hit.stopped | small)) | (
             sliding & (jnp.argmin(before.left(state.heading, self.rest_height)) == 0)
         )
         impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))
-        # The time of impact is known to 1e-12 s, the gap then to 1e-12 m: a lower hop would begin under ground.
+        # The time of impact is known to 1e-12 s, so that the gap may be -1e-12 m: without the shift a hop lower than
+        # this would begin below the ground.
         state = self.shifted(self.struck(state, impulse), -before.gap * n)
 
-        # A point that does not slip now sticks or begins to slide; friction that is used up lets it slide.
+        # A point without slip sticks or begins to slide. A sticking point slides once friction reaches its bound.
         held = hold(W, n, self._here(state, self.flight(t, state)).acceleration, μ)
         force = before.sticks()
         push = jnp.dot(n, force)
@@ -160,7 +171,7 @@ class AbstractHardModel(AbstractImpactModel):
     def lies(self, t, state):
         here = self._here(state, self.flight(t, state))
         rise = jnp.dot(here.normal, here.velocity)
-        # On a slope a velocity along the ground leaves it by a rounding: so low a hop is none.
+        # On a slope, rounding turns a velocity along the ground into one off the ground: so low a hop does not count.
         landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
         return landed | ((state.phase == Phase.STICKING) & (here.margin(self.law.friction) < 0))
 
@@ -177,7 +188,11 @@ class AbstractHardModel(AbstractImpactModel):
         return _Here(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
 
     def ahead(self, t: Scalar, state: Any) -> tuple[Scalar, Scalar]:
-        """The longest step s of a slide, inf in the other phases; the second rate of the gap in flight, m/s²."""
+        """The longest step during sliding, and the acceleration of the gap in flight.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the step, s (inf in the other phases), and the second derivative
+        of the gap, m/s².
+        """
         here = self._here(state, self.flight(t, state))
         change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
         slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
@@ -186,33 +201,43 @@ class AbstractHardModel(AbstractImpactModel):
 
 
 class _Here(Meeting):
-    """A meeting and, in free flight, `acceleration` u' m/s² and `away` (n̂·u)' = n̂·u' + n̂'·u, in which the ground's
-    curvature counts. No force is cut off where it would pull: a field goes on smoothly through its phase's end."""
+    """A meeting with its accelerations in free flight.
+
+    `acceleration` u' [3] m/s²; `away` (n̂·u)' = n̂·u' + n̂'·u m/s², whose second term comes from the curvature of the
+    ground. The forces are not set to zero where they would be tensile, so that the vector field stays smooth beyond
+    the end of its phase.
+    """
 
     acceleration: Vec3
     away: Scalar
 
     def slides(self, heading: Vec3, friction: Scalar) -> Vec3:
-        """The force N on a point that slides."""
+        """The contact force [3] N on a sliding point, with `heading` ĥ [3] and `friction` μ."""
         along = self.normal - friction * heading
         return safe.divide(-self.away, jnp.dot(self.normal, self.response @ along)) * along
 
     def sticks(self) -> Vec3:
-        """The force N on a point that sticks."""
+        """The contact force [3] N on a sticking point."""
         return -solve3(self.response, self.acceleration)
 
     def least_slip(self, rest_height: Scalar) -> Scalar:
-        """The slip m/s that counts as none; without derivative, as the end of a slide does not hang on it."""
+        """The slip, m/s, below which a point counts as stopped; it has no derivative.
+
+        The end of sliding hardly depends on this limit, so that its derivative is not needed.
+        """
         rise = safe.sqrt(-2 * self.away * rest_height)
         lost = LOST * jnp.finfo(self.speed.dtype).eps ** 0.4 * self.speed
         return jax.lax.stop_gradient(jnp.maximum(SLOW * rise, lost))
 
     def left(self, heading: Vec3, rest_height: Scalar) -> Float[Array, "2"]:
-        """Of sliding: the slip along the heading that is to be used up, m/s, and the pull to the ground, m/s²."""
+        """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
+
+        Sliding ends when either of the two falls to zero.
+        """
         return jnp.stack([jnp.dot(heading, self.velocity) - self.least_slip(rest_height), -self.away])
 
     def margin(self, friction: Scalar) -> Scalar:
-        """Of sticking: μ N - |F_t|, N."""
+        """The friction μ N - |F_t|, N, that a sticking point has in reserve."""
         force = self.sticks()
         push = jnp.dot(self.normal, force)
         return friction * push - safe.norm(force - push * self.normal)

@@ -1,4 +1,4 @@
-"""Two irregular rigid bodies: their state, free flight, and what is kept."""
+"""Two irregular rigid bodies: their state, their free flight, and their energy and momenta."""
 
 from abc import abstractmethod
 from typing import Any
@@ -25,11 +25,12 @@ class PairState(eqx.Module):
 
 
 class ContactEpisode(eqx.Module):
-    """One contact, from touch to parting.
+    """One contact episode, from touch to separation.
 
-    `state` at its end and `duration` s; `impulse` [3] N s on the second body; `point` [3] m and `normal` [3], from
-    the first body to the second: means over what touches, weighted with the normal impulse; `unfinished` where the
-    law's own limit of steps ended it; `coarse` where it parted after too few steps to tell how.
+    `state` at separation; `duration` s; `impulse` [3] N s on the second body; `point` [3] m and `normal` [3], from
+    the first body to the second, as means over the features in contact, weighted by the normal impulse;
+    `unfinished`, true if the limit of steps of the law ended the episode; `coarse`, true if the bodies separated
+    after too few steps to resolve the contact.
     """
 
     state: PairState
@@ -42,15 +43,23 @@ class ContactEpisode(eqx.Module):
 
 
 class Record(eqx.Module):
-    """States at wanted times [T] s since touch, as far as a contact passed them: `states` flat, [T, 26]."""
+    """The states of a contact episode at requested times.
+
+    `times` [T] s since touch; `states` [T, 26], each the flat state of a pair, filled in for the times that the
+    episode has passed.
+    """
 
     times: Float[Array, " T"]
     states: Float[Array, "T 26"]
 
     def passed(self, t: Scalar, before: PairState, after: PairState, dt: Scalar) -> "Record":
-        """Note the wanted times of the step from `before`, t s after touch, to `after`, dt s later."""
+        """Fill in the states at those requested times that lie within one step.
+
+        **Arguments:** `t`, the start of the step, s since touch; the states `before` and `after` the step; `dt`, its
+        length, s. **Returns:** the record with these states.
+        """
         here, there = ravel_pytree(before)[0], ravel_pytree(after)[0]
-        # In a straight line: of a step that resolves a contact this leaves out some 1e-4 of the depth.
+        # Linear interpolation within a step that resolves the contact is wrong by about 1e-4 of the depth.
         share = (self.times - t) / dt
         inside = (share >= 0) & (share < 1)
         states = here[None] + jnp.clip(share, 0, 1)[:, None] * (there - here)[None]
@@ -58,16 +67,17 @@ class Record(eqx.Module):
 
 
 class AbstractPairLaw(eqx.Module):
-    """What two bodies do from the instant when they touch until they part."""
+    """The law of motion of two bodies from touch to separation."""
 
     @abstractmethod
     def episode(
         self, pair: "Pair", state: PairState, nearby: Nearby, found: ContactFeatures, record: Record
     ) -> tuple[ContactEpisode, Record]:
-        """The contact that begins with `state`, in which the surfaces touch.
+        """The contact episode that begins with `state`, in which the surfaces touch.
 
-        **Arguments:** `pair`; `state`; `nearby`, the features that may take part, and `found`, where they are now;
-        `record`, which a law calls for each step that it takes. **Returns:** the bout, and the record.
+        **Arguments:** `pair`; `state`; `nearby`, the points and edges that may take part; `found`, the contact
+        features that these form in `state`; `record`, to which a law with steps passes each of them.
+        **Returns:** the episode and the record.
         """
 
 
@@ -83,9 +93,9 @@ def _checked(law: Any) -> AbstractPairLaw:
 class Pair(eqx.Module):
     """Two stones and the law of their contact, in free flight between contacts.
 
-    **Arguments:** `first`, `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity` [3] m/s²,
-    uniform, 0 in a falling frame. **Raises:** `ValueError` for another kind of law, and gravity that is not
-    [3] or not finite.
+    **Arguments:** the stones `first` and `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity`
+    [3] m/s², uniform, 0 in a freely falling frame. **Raises:** `ValueError` for another kind of law, and for a
+    gravity that is not [3] or not finite.
     """
 
     first: Stone
@@ -98,7 +108,7 @@ class Pair(eqx.Module):
         require_finite("Pair: gravity", self.gravity)
 
     def free_flight(self, state: PairState, dt: Scalar) -> PairState:
-        """The state after `dt` s of free flight."""
+        """The state after free flight. **Arguments:** `state`; `dt`, s. **Returns:** the state `dt` later."""
         both = jax.tree.map(
             lambda a, b: jnp.stack([a, b]), (self.first.body, state.first), (self.second.body, state.second)
         )
@@ -106,7 +116,7 @@ class Pair(eqx.Module):
         return PairState(jax.tree.map(lambda x: x[0], later), jax.tree.map(lambda x: x[1], later))
 
     def flight(self, state: PairState) -> PairState:
-        """The state's rate in free flight."""
+        """The rate of the state in free flight."""
 
         def rate(body, state):
             zero = jnp.zeros_like(state.spin)
@@ -115,7 +125,7 @@ class Pair(eqx.Module):
         return PairState(rate(self.first.body, state.first), rate(self.second.body, state.second))
 
     def closing_bound(self, state: PairState) -> Scalar:
-        """No less than the speed m/s at which any two points of the bodies can approach each other in flight."""
+        """An upper bound, m/s, of the speed at which any two points of the bodies approach each other in flight."""
         return (
             safe.norm(state.second.velocity - state.first.velocity)
             + self.first.radius * spin_bound(self.first.body, state.first)
@@ -123,26 +133,38 @@ class Pair(eqx.Module):
         )
 
     def struck(self, state: PairState, point: Vec3, impulse: Vec3) -> PairState:
-        """The state with `impulse` [3] N s at `point` [3] m added to the second body and taken from the first."""
+        """Add an impulse to the second body and subtract it from the first, both at one point.
+
+        **Arguments:** `state`; `point` [3], m; `impulse` [3], N s. **Returns:** the state after the impulse.
+        """
         return PairState(
             _pushed(self.first.body, state.first, point, -impulse),
             _pushed(self.second.body, state.second, point, impulse),
         )
 
     def response(self, state: PairState, point: Vec3) -> Mat3:
-        """W [3, 3] 1/kg: the relative velocity (second less first) at `point` per impulse there."""
+        """The change of the relative velocity (second minus first) at a point per impulse at that point.
+
+        **Arguments:** `state`; `point` [3], m. **Returns:** the response W [3, 3], 1/kg.
+        """
         return _response(self.first.body, state.first, point) + _response(self.second.body, state.second, point)
 
     def relative_velocity(self, state: PairState, point: Vec3) -> Vec3:
-        """Velocity [3] m/s of the second body's material at `point` over the first's."""
+        """The velocity of the second body's material at a point, relative to the first body's.
+
+        **Arguments:** `state`; `point` [3], m. **Returns:** the relative velocity [3], m/s.
+        """
         return state.second.velocity_at(point) - state.first.velocity_at(point)
 
     def kinetic_energy(self, state: PairState) -> Scalar:
-        """J, of translation and rotation of both, in the frame of the states."""
+        """The kinetic energy, J, of translation and rotation of both bodies, in the frame of the states."""
         return self.first.body.kinetic_energy(state.first) + self.second.body.kinetic_energy(state.second)
 
     def kinetic_energy_cm(self, state: PairState) -> Scalar:
-        """J, in the frame of the common centre of mass, formed there: a small rest of large numbers it is not."""
+        """The kinetic energy, J, in the frame of the common centre of mass.
+
+        It is computed from velocities in that frame: a difference of two energies would lose digits.
+        """
         a, b = self.first.body, self.second.body
         drift = self.momentum(state) / (a.mass + b.mass)
         inner = eqx.tree_at(
@@ -153,16 +175,16 @@ class Pair(eqx.Module):
         return self.kinetic_energy(inner)
 
     def potential_energy(self, state: PairState) -> Scalar:
-        """Energy of both in the uniform gravity, J."""
+        """The potential energy, J, of both bodies in the uniform gravity."""
         first, second = self.first.body.mass * state.first.position, self.second.body.mass * state.second.position
         return -self.gravity @ (first + second)
 
     def momentum(self, state: PairState) -> Vec3:
-        """N s."""
+        """The linear momentum [3], N s, of both bodies."""
         return self.first.body.mass * state.first.velocity + self.second.body.mass * state.second.velocity
 
     def angular_momentum(self, state: PairState) -> Vec3:
-        """N m s, about the origin of the frame."""
+        """The angular momentum [3], N m s, of both bodies about the origin of the frame."""
         return _angular(self.first.body, state.first) + _angular(self.second.body, state.second)
 
 

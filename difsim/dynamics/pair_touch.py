@@ -1,8 +1,7 @@
-"""Where two stones are nearest: points of each against the other's distance, and edges against edges.
+"""Contact features of two stones: points of each near the surface of the other, and edges that cross edges.
 
-A feature is a point of one stone at the other's surface, or an edge of one across an edge of the other. Each has a
-gap (negative inside), its gradient n̂ from the first stone to the second, and a place. The gap's rate is n̂·u with
-the relative velocity u of the bodies' material there.
+Each contact feature has a gap (negative inside), the gradient n̂ of the gap from the first stone to the second, and a
+position. The rate of the gap is n̂·u, with the relative velocity u of the bodies' material at that position.
 """
 
 import math
@@ -17,12 +16,15 @@ from difsim import rotation, safe
 from difsim.body import RigidState, Stone
 from difsim.typing import Scalar, Vec3
 
-POINTS, EDGES = 32, 12  # of each stone, that a contact follows: the nearest ones
-_ANGLE = 1e-9  # rad: faces on each other have edges that cross along both
+POINTS, EDGES = 32, 12  # the number of nearest points and edges of each stone that a contact follows
+_ANGLE = 1e-9  # tolerance, rad: edges of faces that lie on each other cross within both faces
 
 
 class ContactFeatures(eqx.Module):
-    """Features: `gap` [M] m, `slope` [M, 3] of the gap, from the first stone to the second, `point` [M, 3] m."""
+    """The contact features of two stones.
+
+    `gap` [M] m; `slope` [M, 3], the gradient of the gap, from the first stone to the second; `point` [M, 3] m.
+    """
 
     gap: Float[Array, " M"]
     slope: Float[Array, "M 3"]
@@ -30,7 +32,7 @@ class ContactFeatures(eqx.Module):
 
     @property
     def normal(self) -> Float[Array, "M 3"]:
-        """Unit normals n̂ [M, 3]; a tabulated distance has a slope of nearly 1 only."""
+        """The unit normals n̂ [M, 3]; the slope of a tabulated distance is only nearly of unit length."""
         return safe.unit(self.slope)
 
 
@@ -42,21 +44,21 @@ class Nearby(eqx.Module):
 
 
 class _Placed(eqx.Module):
-    """A stone where it is."""
+    """A stone in its state."""
 
     stone: Stone
     state: RigidState
 
     def place(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
-        """Points of the stone in the frame."""
+        """The points [N, 3] m of the stone in the inertial frame."""
         return self.state.position[None] + points @ rotation.to_matrix(self.state.attitude).T
 
     def local(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
-        """Points of the frame in the stone's own."""
+        """The points [N, 3] m of the inertial frame in the frame of the stone."""
         return (points - self.state.position[None]) @ rotation.to_matrix(self.state.attitude)
 
     def distances(self, points: Float[Array, "N 3"]) -> Float[Array, " N"]:
-        """Signed distances of points of the frame."""
+        """The signed distances [N] m of points of the inertial frame."""
         return jax.vmap(self.stone.shape.distance)(self.local(points))
 
 
@@ -65,22 +67,23 @@ def _both(pair, state) -> tuple[_Placed, _Placed]:
 
 
 def _gaps(pair, state):
-    """Gaps of all nodes of each stone to the other."""
+    """The gaps, m, of all nodes of each stone to the surface of the other."""
     a, b = _both(pair, state)
     return b.distances(a.place(a.stone.nodes)), a.distances(b.place(b.stone.nodes))
 
 
 def _edge_bounds(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " E"]:
-    """No edge is nearer than this, m: gaps change by no more than the way along the edge."""
+    """A lower bound of the gap of each edge, m: along an edge the gap changes by at most the distance."""
     ends = gaps[stone.edges.nodes]
     return 0.5 * (ends[:, 0] + ends[:, 1] - stone.edges.lengths)
 
 
 def _smallest(values: Sequence[Float[Array, "_"]], count: int) -> list[Int[Array, "_"]]:
-    """Where the `count` smallest values of each array are, or all.
+    """The indices of the `count` smallest values of each array, or of all values if there are fewer.
 
-    In rows of √N, whose least values are kept: a pick looks at 2 √N numbers. `top_k` would sort them all. The
-    arrays are padded to one size, since one search for all of them compiles faster than several.
+    The N values are arranged in rows of length √N, and the smallest value of each row is kept, so that each pick
+    reads 2 √N numbers; `top_k` would sort all of them. The arrays are padded to one size, since one search for all
+    of them compiles faster than several.
     """
     longest = max(x.shape[0] for x in values)
     width = math.isqrt(max(longest - 1, 0)) + 1
@@ -100,7 +103,7 @@ def _smallest(values: Sequence[Float[Array, "_"]], count: int) -> list[Int[Array
 
 
 def nearby(pair, state) -> Nearby:
-    """The nearest points and edges of both stones now."""
+    """The points and edges of each stone that are nearest to the other stone."""
     stones, gaps = (pair.first, pair.second), _gaps(pair, state)
     points = [of[: stone.points.shape[0]] for stone, of in zip(stones, gaps, strict=True)]
     edges = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
@@ -109,10 +112,13 @@ def nearby(pair, state) -> Nearby:
 
 
 def separation(pair, state, axis: Vec3) -> Scalar:
-    """A lower bound on the gap m of two stones with edges: that of their hulls along `axis`, from the first to the
-    second, or along the line of centres; -inf for round solids, whose points do not hold them.
+    """A lower bound of the gap of two stones with edges, from their extents along two axes.
 
-    Not for derivatives. Far cheaper than `least_gap`, and above 0 soon after a contact with the normal `axis`.
+    It is much cheaper than `least_gap`, and it becomes positive soon after a contact with the normal `axis`. It is
+    not meant for derivatives.
+
+    **Arguments:** `pair`; `state`; `axis` [3], a unit vector from the first stone to the second. The second axis is
+    the line of centres. **Returns:** the bound, m; -inf for round solids, which reach beyond the hull of their points.
     """
     if pair.first.edges.nodes.size == 0 or pair.second.edges.nodes.size == 0:
         return jnp.full_like(axis[0], -jnp.inf)
@@ -126,10 +132,12 @@ def separation(pair, state, axis: Vec3) -> Scalar:
 
 
 def least_gap(pair, state, resolution: Scalar) -> Scalar:
-    """A lower bound on the gap m of the surfaces, and their gap where it is below `resolution` m.
+    """A lower bound of the gap of two surfaces, which equals the gap where that is below the resolution.
 
-    Not for derivatives. Far apart it is the gap of the spheres around them, then that of points and of bounds for
-    the edges, then that of points and edges.
+    Stones that are far apart have the gap of their bounding spheres; nearer ones that of their points and of bounds
+    of their edges; the nearest ones that of points and edges. The bound is not meant for derivatives.
+
+    **Arguments:** `pair`; `state`; `resolution`, m. **Returns:** the bound, m.
     """
     apart = safe.norm(state.second.position - state.first.position) - pair.first.radius - pair.second.radius
 
@@ -148,7 +156,7 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
 
 
 def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
-    """The gaps without those of marks, which touch nothing; but one deep inside tells of edges that crossed."""
+    """The gaps [P] m with inf at marks, which touch nothing; a mark deep inside is kept: edges have crossed there."""
     deepest = jnp.max(stone.edges.lengths, initial=0.0)
     is_mark = jnp.arange(gaps.shape[0]) >= stone.points.shape[0]
     return jnp.where(is_mark & (gaps > -deepest), jnp.inf, gaps)
@@ -159,7 +167,11 @@ def _least(*gaps: Float[Array, " N"]) -> Scalar:
 
 
 def touches(pair, state, nearby: Nearby) -> ContactFeatures:
-    """The features that `nearby` points and edges make; the gap is inf where two edges do not cross."""
+    """The contact features that the nearby points and edges form.
+
+    **Arguments:** `pair`; `state`; `nearby`, the points and edges. **Returns:** the features; their gap is inf where
+    two edges do not cross.
+    """
     a, b = _both(pair, state)
     at_b = _points(a, b, nearby.points[0], -1.0)
     at_a = _points(b, a, nearby.points[1], 1.0)
@@ -168,14 +180,14 @@ def touches(pair, state, nearby: Nearby) -> ContactFeatures:
 
 
 def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> ContactFeatures:
-    """Points of one stone at the other's surface."""
+    """The contact features of points of one stone with the surface of the other."""
     points = of.place(of.stone.points[index])
     gap, slope = jax.vmap(jax.value_and_grad(on.stone.shape.distance))(on.local(points))
     return ContactFeatures(gap, sign * slope @ rotation.to_matrix(on.state.attitude).T, points)
 
 
 def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> ContactFeatures:
-    """Edges of the first stone across edges of the second, [J²]."""
+    """The contact features [J²] of edges of the first stone with edges of the second."""
 
     def edges(side: _Placed, index):
         ends = side.place(side.stone.nodes[side.stone.edges.nodes[index]].reshape(-1, 3)).reshape(-1, 2, 3)
@@ -188,16 +200,17 @@ def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, 
 
 
 def _crossing(ends_a, wings_a, ends_b, wings_b) -> tuple[Scalar, Vec3, Vec3]:
-    """Gap, n̂ and place of two edges: they touch where their lines are nearest, if that lies within both and n̂ is
-    normal to both.
+    """The gap, the normal n̂ and the position of the contact feature of two edges.
 
-    The gap is n̂·(c_b - c_a), negative once the edges have passed through each other.
+    Two edges touch at the closest points c_a and c_b of their lines, if these lie within both edges, and if n̂ lies
+    between the normals of the adjacent faces of each edge. The gap is n̂·(c_b - c_a), negative once the edges have
+    passed through each other, and inf for other edges.
     """
     along_a, along_b = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
     across = jnp.cross(along_a, along_b)
     between = ends_b[0] - ends_a[0]
     square = across @ across
-    parallel = square <= 1e-12 * (along_a @ along_a) * (along_b @ along_b)  # 1e-6 rad: a line, not a point
+    parallel = square <= 1e-12 * (along_a @ along_a) * (along_b @ along_b)  # below 1e-6 rad
     safe_square = jnp.where(parallel, 1.0, square)
     s = jnp.cross(between, along_b) @ across / safe_square
     t = jnp.cross(between, along_a) @ across / safe_square
@@ -205,7 +218,7 @@ def _crossing(ends_a, wings_a, ends_b, wings_b) -> tuple[Scalar, Vec3, Vec3]:
     n = jnp.where(jnp.sum(wings_a @ n) > 0, -n, n)
     on_a, on_b = ends_a[0] + s * along_a, ends_b[0] + t * along_b
     gap = n @ (on_b - on_a)
-    # A depth beyond the pieces' own length belongs to edges on far sides of the stones.
+    # A depth that exceeds the length of both edges belongs to edges on opposite sides of the stones.
     size = jnp.maximum(along_a @ along_a, along_b @ along_b)
     crosses = (
         ~parallel

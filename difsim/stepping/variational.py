@@ -1,9 +1,9 @@
-"""What a solve steps: the state, and as further rows its tangents, so that they share the steps and their error.
+"""The state and its tangents as rows of one solve, so that they share the steps and the error control.
 
-A tangent that is taken through the steps of an adaptive solve is right as far as the steps suit it, and they were
-chosen for the state alone. As a row of the solve it is under the same error control as the state. The rule of a
-single tangent solves (y, ẏ) together. `jacfwd` batches that rule over the tangents with `vmap`; a `custom_vmap`
-turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves in lock-step that each repeat y.
+The steps of an adaptive solve are chosen for the state alone, so that a tangent that is propagated through them is
+only as accurate as these steps allow. A tangent that is a row of the solve is under the same error control as the
+state. The rule of a single tangent solves (y, ẏ) together. `jacfwd` batches that rule over the tangents with `vmap`;
+a `custom_vmap` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves that each repeat y.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from difsim.typing import Scalar
 
 
 class Scales(eqx.Module):
-    """How a model's state becomes numbers [n] of size 1: from `origin` [n] on, in units of `unit` [n]."""
+    """The map between the state of a model and numbers [n] of size 1: state = `origin` + numbers × `unit`, all [n]."""
 
     origin: Float[Array, "n"]
     unit: Float[Array, "n"]
@@ -29,7 +29,7 @@ class Scales(eqx.Module):
 
     @property
     def rounding(self) -> Scalar:
-        """The rounding of a place, in m."""
+        """The rounding error of a position, m."""
         return jnp.finfo(self.unit.dtype).eps * (1 + jnp.max(jnp.abs(self.origin)))
 
     def state(self, numbers: Array) -> Any:
@@ -40,9 +40,9 @@ class Scales(eqx.Module):
 
 
 def scales_of(model: AbstractModel, t: Scalar, state: Any) -> Scales:
-    """The scales of a motion that starts with `state`, without derivatives."""
+    """The scales of a motion that starts at `t` s with `state`; they have no derivative."""
     flat, unravel = ravel_pytree(state)
-    flat = jnp.asarray(flat, flat.dtype)  # not weakly typed, as PointState((0, 0, 1)) would be
+    flat = jnp.asarray(flat, flat.dtype)  # the state PointState((0, 0, 1)) would be weakly typed
     origin, unit = (
         jax.lax.stop_gradient(ravel_pytree(x)[0].astype(flat.dtype))
         for x in model.scales(t, jax.lax.stop_gradient(state))
@@ -51,9 +51,10 @@ def scales_of(model: AbstractModel, t: Scalar, state: Any) -> Scales:
 
 
 class Variational(eqx.Module):
-    """A model over rows z [1 + p, n]: its flat state from `origin` on in units of `unit`, and p tangents of it.
+    """A model that acts on rows z [1 + p, n]: its flat state in `scales`, and p tangents of that state.
 
-    `moved`: the arrays of the model that have tangents, `t_moved`, with a leading axis of p; `still`: the rest.
+    `moved`, the arrays of the model that have tangents; `t_moved`, these tangents, with a leading axis of p;
+    `still`, the rest of the model.
     """
 
     still: Any
@@ -66,27 +67,29 @@ class Variational(eqx.Module):
         return eqx.combine(self.moved, self.still)
 
     def state(self, z: Array) -> Any:
-        """The model's own state."""
+        """The state in the structure of the model."""
         return self.scales.state(z[0])
 
-    @eqx.filter_jit  # diffrax traces it a dozen times, for its steps, rules and shapes: once is enough
+    @eqx.filter_jit  # diffrax would trace it a dozen times, for its steps, rules and shapes
     def field(self, t: Scalar, z: Array) -> Array:
-        """dz/dt."""
+        """The rate of the rows. **Arguments:** `t`, s; `z` [1 + p, n]. **Returns:** dz/dt [1 + p, n], 1/s."""
         if len(z) == 1:
             return self._rate(t, z[0], self.moved)[None]
         dy, linear = jax.linearize(lambda y, moved: self._rate(t, y, moved), z[0], self.moved)
-        # The barrier keeps XLA from computing the field's own roots and exponentials again for each tangent, and
-        # tangents along the last axis fill its vectors: together three times faster.
+        # The barrier keeps XLA from computing the roots and exponentials of the field again for each tangent, and
+        # tangents along the last axis fill its vector registers. Together these make it three times faster.
         linear = jax.lax.optimization_barrier(linear)
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), (z[1:], self.t_moved))
         return jnp.concatenate([dy[None], jax.vmap(linear, in_axes=-1, out_axes=0)(*last)])
 
     def landed(self, t: Scalar, z: Array, function: Callable) -> tuple[Scalar, Array, Float[Array, "p"]]:
-        """The time and rows where `function(model, t, state)` is zero, and how that time moves with each tangent,
-        s.
+        """Find the time at which a function of the solution is zero, by two Newton steps along the rate.
 
-        `t` is near that time. Two steps of Newton's along the rate, of which the second is all but nothing, give
-        it to rounding, and make it an implicit function for derivatives that are taken through the steps.
+        The second step is at the level of rounding. The two make the time an implicit function, for derivatives
+        that are taken through the steps.
+
+        **Arguments:** `t`, s, near that time; `z` [1 + p, n]; `function(model, t, state)`.
+        **Returns:** the time, s; the rows at that time; the tangents [p] of the time, s.
         """
 
         def at(t, y, moved):
@@ -105,18 +108,28 @@ class Variational(eqx.Module):
         return t, z, -safe.divide(change, jnp.broadcast_to(slope, change.shape))
 
     def slope(self, t: Scalar, z: Array, function: Callable) -> Scalar:
-        """The rate of `function(model, t, state)` along the solution."""
+        """The rate of a function along the solution.
+
+        **Arguments:** `t`, s; `z` [1 + p, n]; `function(model, t, state)`. **Returns:** its total time derivative.
+        """
         model = eqx.combine(self.moved, self.still)
         at = lambda t, y: function(model, t, self.scales.state(y))  # noqa: E731
         return jax.jvp(at, (t, z[0]), (jnp.ones_like(t), self._rate(t, z[0], self.moved)))[1]
 
     def carried(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
-        """`z` with the tangents of the state at a time that moves by `shift`, no longer at a fixed one."""
+        """Turn the tangents at a fixed time into tangents at a time that has tangents itself.
+
+        **Arguments:** `t`, s; `z` [1 + p, n]; `shift` [p], the tangents of the time, s. **Returns:** the rows.
+        """
         rate = self._rate(t, z[0], self.moved)
         return z.at[1:].add(shift[:, None] * rate[None])
 
     def jumped(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
-        """`z` after the model's impact at `t`, a time that moves by `shift` with each tangent."""
+        """The rows after the impact of the model.
+
+        **Arguments:** `t`, the time of the impact, s; `z` [1 + p, n], just before; `shift` [p], the tangents of the
+        time, s. **Returns:** the rows just after.
+        """
 
         def impact(model, t, y):
             return self.scales.numbers(model.impact(t, self.scales.state(y)))
@@ -129,7 +142,10 @@ class Variational(eqx.Module):
         return ravel_pytree(model.vector_field(t, self.scales.state(y)))[0] / self.scales.unit
 
     def _pushed(self, function: Callable, t: Scalar, z: Array, shift: Array | None = None) -> tuple[Array, Array]:
-        """`function(model, t, y)` and its tangents [p, ...], with the time moving by `shift` (0)."""
+        """The value of `function(model, t, y)` and its tangents [p, ...].
+
+        `shift` [p] s are the tangents of the time, 0 by default.
+        """
         shift = jnp.zeros(len(z) - 1, t.dtype) if shift is None else shift
         at = lambda t, y, moved: function(eqx.combine(moved, self.still), t, y)  # noqa: E731
         if len(z) == 1:
@@ -140,7 +156,7 @@ class Variational(eqx.Module):
 
 
 def plain(model: AbstractModel, scales: Scales) -> Variational:
-    """The model alone, without tangents: for values, and for derivatives that are taken through the steps."""
+    """The model without tangents, for values and for derivatives that are taken through the steps."""
     nothing = jax.tree.map(lambda _: None, model)
     return Variational(model, nothing, nothing, scales)
 
@@ -148,11 +164,17 @@ def plain(model: AbstractModel, scales: Scales) -> Variational:
 def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Array, Array, Any]:
     """Run a solve whose forward derivatives are rows of it.
 
-    **Arguments:** `run(rows, extra, z, times, shifts)` solves from `z` [1 + p, n] and returns `states` [T, 1 + p,
-    n], their times [T], the `shifts` [p, T] of these, and whatever else has no derivative; the tangents of the
-    states are those at the times that move. `given`: the model, its scales, and what else `run` needs that `jit`
-    may trace (`extra`, such as tolerances): a custom rule must not close over that. `state` [n], in these scales;
-    `times` [T] wanted, which `shifts` [p, T] moves. **Returns** states [T, n], times and the rest.
+    **Arguments:**
+
+    * `run(rows, extra, z, times, shifts)` solves from `z` [1 + p, n], with the tangents `shifts` [p, T] of the
+      times. It returns the states [T, 1 + p, n], their times [T], the tangents [p, T] of these times, and anything
+      without a derivative. The tangents of the states include the change of the times.
+    * `given`: the model, its scales, and `extra`, anything else that `run` needs and `jit` may trace, such as
+      tolerances. A custom rule must not close over such values.
+    * `state` [n], in these scales.
+    * `times` [T], the requested times, s.
+
+    **Returns:** the states [T, n], their times [T] and the rest.
     """
 
     @eqx.filter_custom_jvp
@@ -173,7 +195,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
         still_arrays, still_static = eqx.partition((still, others), eqx.is_array)
 
         def rows(moved, still_arrays, state, times, t_moved, t_state, t_times):
-            """One solve for all tangents: the last three have a leading axis of p."""
+            """One solve for all tangents; the last three arguments have a leading axis of p."""
             still, (scales, extra) = eqx.combine(still_arrays, still_static)
             size = relative_size((moved, state), (t_moved, t_state))
             unit = jnp.where(size > 0, size, 1.0)
@@ -215,15 +237,18 @@ def _is_none(x: Any) -> bool:
 
 
 def at_least_one(x: Array) -> Array:
-    """max(1, |x|) over an array."""
+    """The larger of 1 and the largest |x| of an array."""
     return jnp.maximum(1.0, jnp.max(jnp.abs(x)))
 
 
 def relative_size(primals: Any, tangents: Any, size: Callable[[Array], Array] = at_least_one) -> Array:
-    """[p] the largest relative change that each tangent makes in any array: max |t|/size(x).
+    """The largest relative change max |t|/size(x) that each tangent makes in any array.
 
-    It makes d/dE with E in Pa as accurate as d/d ln E. An array that is small or zero counts as 1, since its
-    own size says nothing about what a change of it does.
+    Divided by it, a tangent d/dE with E in Pa is as accurate as d/d ln E. An array that is small or zero has the
+    size 1, since its own size says nothing about the effect of its change.
+
+    **Arguments:** `primals`, arrays x in any structure; `tangents`, in the same structure, with a leading axis of p;
+    `size`, a function of an array. **Returns:** the changes [p].
     """
     sizes = [
         jnp.max(jnp.abs(t.reshape(t.shape[0], -1)), axis=1) / size(x)
