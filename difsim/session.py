@@ -6,6 +6,7 @@ from pathlib import Path
 
 import equinox
 import jax
+from jax._src import xla_bridge  # nothing public says whether JAX has chosen its devices
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim"
 # An adaptive solve as one compiled function. XLA by itself runs it as hundreds of calls a step, five times slower: it
@@ -22,7 +23,7 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
     """Set this process up for difsim; call it before the first array is made.
 
     It enables float64; keeps compiled programs in a folder, so that the next process does not compile them again; sets
-    the flags of XLA that serve adaptive solves on a CPU, each unless XLA_FLAGS has it already; and switches off
+    the flags of XLA that serve adaptive solves on a CPU, unless the environment has XLA_FLAGS; and switches off
     equinox's run-time checks, which are calls of the host: a program that has one is never kept, and on a GPU each step
     would wait for it. Failures are statuses here (`difsim.Status`). A second call changes nothing.
 
@@ -40,20 +41,14 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
         os.environ["EQX_ON_ERROR"] == "off"
     ):  # read from the environment when equinox is imported, which it is by now
         equinox._errors.EQX_ON_ERROR = "off"
-    given = os.environ.get("XLA_FLAGS", "").split()
-    wanted = {"xla_force_host_platform_device_count": str(devices or os.cpu_count() or 1)} | FLAGS
-    names = {flag.lstrip("-").split("=")[0] for flag in given}
-    missing = [f"--{name}={value}" for name, value in wanted.items() if name not in names]
-    if missing and backend_has_started():
+    if "XLA_FLAGS" in os.environ:
+        return
+    if xla_bridge.backends_are_initialized():
         warnings.warn(
             "configure: JAX made an array before this call, so the flags of XLA come too late, and long solves take "
             "several times as long: call configure() first",
             stacklevel=2,
         )
         return
-    os.environ["XLA_FLAGS"] = " ".join([*given, *missing])
-
-
-def backend_has_started() -> bool:
-    """Whether JAX has chosen its devices, after which no flag of XLA counts."""
-    return jax._src.xla_bridge.backends_are_initialized()
+    flags = {"xla_force_host_platform_device_count": devices or os.cpu_count() or 1} | FLAGS
+    os.environ["XLA_FLAGS"] = " ".join(f"--{name}={value}" for name, value in flags.items())

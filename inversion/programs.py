@@ -48,7 +48,10 @@ class Programs:
         return _linearise(self.problem, x)
 
     def search(self, x: Float[Array, " n"], stops: Stops) -> Search:
-        """The search of `marquardt.levenberg_marquardt` from `x` [n]."""
+        """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
+
+        **Arguments:** `x` [n], the start; a NaN one costs nothing and ends as FAILED; `stops`. **Returns:** Search.
+        """
         x = jnp.asarray(x)
         search = started(self.problem.rows, x, stops)
         while search.status == Status.RUNNING:

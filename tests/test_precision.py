@@ -53,7 +53,7 @@ def bounce(p):
 def test_the_first_example_without_float64(single_session):
     """It is fitted all the same, and says once what was forgotten."""
     problem = Problem({"e": Bounded(0.05, 0.95)}, bounce, Observations({"height": Observation(0.408, 0.001)}))
-    with pytest.warns(UserWarning, match="difsim.configure") as said:
+    with pytest.warns(UserWarning, match=r"difsim\.configure") as said:
         found = fit(problem, key=jax.random.PRNGKey(0), starts=8, keep=2)
         bounce({"e": jnp.array(0.6)})
     assert sum(str(w.message).startswith("simulate: the state is float32") for w in said) == 1
@@ -66,7 +66,7 @@ def test_a_fit_without_a_valid_start_names_float64(single_session):
         return {"height": p["e"]}, jnp.asarray(False)
 
     problem = Problem({"e": Bounded(0.05, 0.95)}, never, Observations({"height": Observation(0.4, 0.001)}))
-    with pytest.raises(RuntimeError, match="difsim.configure"):
+    with pytest.raises(RuntimeError, match=r"difsim\.configure"):
         fit(problem, key=jax.random.PRNGKey(0), starts=4, keep=2)
     with jax.enable_x64(True), pytest.raises(RuntimeError, match="no start gave") as said:
         fit(

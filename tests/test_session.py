@@ -1,0 +1,69 @@
+"""`configure`: what it sets, what it leaves, and when it comes too late. Each in a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+REPORT = """
+import os, jax, jax.numpy as jnp
+print(jnp.ones(1).dtype, len(jax.devices()), jax.config.jax_compilation_cache_dir, os.environ.get("XLA_FLAGS"))
+"""
+
+
+def said(code, tmp_path, **environment):
+    """What a program prints, and its warnings."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "EQX_ON_ERROR")}
+    clean |= {"XDG_CACHE_HOME": str(tmp_path)} | environment
+    run = subprocess.run([sys.executable, "-c", code], env=clean, check=True, capture_output=True, text=True)
+    return run.stdout.strip(), run.stderr
+
+
+def test_it_sets_float64_devices_cache_and_flags(tmp_path):
+    out, err = said(f"import difsim; difsim.configure(devices=3){REPORT}difsim.configure()", tmp_path)
+    dtype, devices, cache, *flags = out.split()
+    assert (dtype, devices, cache) == ("float64", "3", str(tmp_path / "difsim" / "compiled"))
+    assert "--xla_disable_hlo_passes=dot-library-rewriter" in flags and not err
+
+
+def test_an_import_sets_nothing(tmp_path):
+    out, err = said(f"import difsim, inversion{REPORT}", tmp_path)
+    assert out == "float32 1 None None" and not err
+
+
+@pytest.mark.parametrize("code", ["difsim.configure()", "difsim.configure(cache=None)"])
+def test_what_was_chosen_before_stays(tmp_path, code):
+    chosen = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine"), "XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}
+    out, err = said(f"import difsim; {code}{REPORT}", tmp_path, **chosen)
+    assert out == f"float64 1 {tmp_path / 'mine'} --xla_cpu_enable_fast_math=false" and not err
+
+
+def test_too_late_for_flags_is_said(tmp_path):
+    _, err = said("import jax.numpy as jnp; jnp.ones(1); import difsim; difsim.configure()", tmp_path)
+    assert "UserWarning: configure: JAX made an array before this call" in err
+
+
+def test_a_program_has_no_callbacks_of_equinox(tmp_path):
+    code = """
+import difsim; difsim.configure()
+import jax
+from difsim import dynamics, gravity, shape, simulate
+model = dynamics.Bouncer(gravity.Uniform((0, 0, -1)), shape.Plane((0, 0, 0), (0, 0, 1)), 0.5)
+fall = lambda h: simulate(model, dynamics.PointState(h), [0.0, 1.0], throw=False).last.position
+print("callback" in jax.jit(fall).lower(jax.numpy.array([0.0, 0.0, 1.0])).as_text())
+"""
+    assert said(code, tmp_path)[0] == "False"
+
+
+def test_no_array_is_made_by_an_import(tmp_path):
+    """It would be of float32, and come before the flags."""
+    code = """
+import importlib, pkgutil, difsim, inversion
+from jax._src import xla_bridge
+for package in (difsim, inversion):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+        assert not xla_bridge.backends_are_initialized(), module.name
+"""
+    assert said(code, tmp_path) == ("", "")
