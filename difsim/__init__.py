@@ -1,48 +1,27 @@
-"""difsim: a differentiable simulator of small-body contact."""
+"""difsim: a differentiable simulator of small-body contact.
 
-from difsim import body, contact, dynamics, gravity, mesh, rotation, safe, shape, stepping, typing, units
-from difsim.session import configure
-from difsim.status import Status, raise_unless_ok
-from difsim.stepping import (
-    Adaptive,
-    AtContact,
-    AtRest,
-    Courant,
-    FixedSteps,
-    Forward,
-    MaxImpacts,
-    Outside,
-    Reverse,
-    Solution,
-    Unrolled,
-    simulate,
-)
+Models, fields, shapes and laws are in the sub-packages: `from difsim import dynamics, gravity`.
+"""
 
-__all__ = [
-    "Adaptive",
-    "AtContact",
-    "AtRest",
-    "Courant",
-    "FixedSteps",
-    "Forward",
-    "MaxImpacts",
-    "Outside",
-    "Reverse",
-    "Solution",
-    "Status",
-    "Unrolled",
-    "body",
-    "configure",
-    "contact",
-    "dynamics",
-    "gravity",
-    "mesh",
-    "raise_unless_ok",
-    "rotation",
-    "safe",
-    "shape",
-    "simulate",
-    "stepping",
-    "typing",
-    "units",
-]
+from difsim.session import configure as configure
+from difsim.status import Status as Status
+from difsim.status import raise_unless_ok as raise_unless_ok
+from difsim.stepping.derivatives import Forward as Forward
+from difsim.stepping.derivatives import Reverse as Reverse
+from difsim.stepping.derivatives import Unrolled as Unrolled
+from difsim.stepping.marching import Progress as Progress
+from difsim.stepping.marching import initialise as initialise
+from difsim.stepping.running import failure as failure
+from difsim.stepping.running import next_step as next_step
+from difsim.stepping.solution import Solution as Solution
+from difsim.stepping.solve import simulate as simulate
+from difsim.stepping.solvers import AbstractSolver as AbstractSolver
+from difsim.stepping.solvers import Adaptive as Adaptive
+from difsim.stepping.solvers import Courant as Courant
+from difsim.stepping.solvers import FixedSteps as FixedSteps
+from difsim.stepping.stops import AtContact as AtContact
+from difsim.stepping.stops import AtRest as AtRest
+from difsim.stepping.stops import AtSample as AtSample
+from difsim.stepping.stops import MaxImpacts as MaxImpacts
+from difsim.stepping.stops import Outside as Outside
+from difsim.stepping.transitions import transition as transition

@@ -13,7 +13,7 @@ from difsim.contact.regularisation import AbstractRegularisation
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
-from difsim.stepping import simulate
+from difsim import simulate
 from difsim.typing import Scalar, number
 from tests.ways import forward
 

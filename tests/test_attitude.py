@@ -14,7 +14,7 @@ from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
-from difsim.stepping import FixedSteps, initialise, simulate
+from difsim import FixedSteps, initialise, simulate
 from tests.helpers import single
 from tests.hoppers import ball, friction_law, normal, state
 from tests.test_pair import TIMES, boxes

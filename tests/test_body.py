@@ -12,7 +12,7 @@ from difsim import rotation
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.dynamics import AbstractModel, Approach
 from difsim.rotation import solve3
-from difsim.stepping import simulate
+from difsim import simulate
 from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX

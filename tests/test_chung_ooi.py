@@ -29,7 +29,7 @@ from difsim.contact.elastic import effective_modulus
 from difsim.dynamics import Hopper, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Adaptive, MaxImpacts, simulate
+from difsim import Adaptive, MaxImpacts, simulate
 
 WIDTH = 0.01  # of the greatest depth
 SAMPLES = 401

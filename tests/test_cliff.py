@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from difsim.sph import CubicSpline
-from difsim.stepping import Courant
+from difsim import Courant
 from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy

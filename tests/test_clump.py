@@ -11,7 +11,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, GrainWall, HertzMindlin
 from difsim.mesh import TriMesh
 from difsim.shape import Plane
-from difsim.stepping import FixedSteps, initialise, simulate
+from difsim import FixedSteps, initialise, simulate
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3

@@ -12,7 +12,7 @@ from difsim.contact import Ball, Newton, Stronge, Vertices
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import MaxImpacts, simulate
+from difsim import MaxImpacts, simulate
 from tests.helpers import approx
 
 G = 9.81

@@ -21,7 +21,7 @@ from difsim.dynamics import (
 from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
 from difsim.gravity.field import Scaled
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
-from difsim.stepping import Adaptive, AtContact, Forward, MaxImpacts, Reverse, simulate, transition
+from difsim import (Adaptive, AtContact, Forward, MaxImpacts, Reverse, simulate, transition)
 from tests.helpers import approx
 from tests.ways import flight, forward, landing, name
 

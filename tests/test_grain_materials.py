@@ -11,7 +11,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import RollingTorque
 from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from difsim.stepping import Courant, simulate
+from difsim import Courant, simulate
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3

@@ -10,7 +10,7 @@ from difsim import Status
 from difsim.contact import ConstantCohesion, RollingTorque, SpinningResistance
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from difsim.stepping import Courant, FixedSteps, initialise, simulate
+from difsim import Courant, FixedSteps, initialise, simulate
 from tests.helpers import single
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25

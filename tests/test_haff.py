@@ -7,7 +7,7 @@ import pytest
 
 from difsim.dem import Grains, LinearSprings
 from difsim.shape import Plane
-from difsim.stepping import FixedSteps, initialise, simulate
+from difsim import FixedSteps, initialise, simulate
 
 SIDE, SHARE, E = 8, 0.05, 0.9  # spheres along an edge, solid fraction, restitution
 DIAMETER, SPEED, DENSITY = 0.01, 0.1, 1000.0  # m, m/s (of one axis, rms), kg/m³

@@ -11,7 +11,7 @@ import pytest
 from difsim import rotation
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim.stepping import Adaptive, FixedSteps, simulate
+from difsim import Adaptive, FixedSteps, simulate
 from experiments.hopper import hop
 from experiments.hopper.scenes import EDGE, cube
 

@@ -21,7 +21,7 @@ from difsim.dynamics import Hopper
 from difsim.gravity import Rotating, Uniform
 from difsim.mesh import TriMesh
 from difsim.shape import Box, GridSDF, Posed
-from difsim.stepping import FixedSteps, simulate
+from difsim import FixedSteps, simulate
 from tests.helpers import check_gradients, count_traces
 from tests.hoppers import (
     CUBE,

@@ -8,7 +8,7 @@ import pytest
 from difsim import Status, rotation, safe
 from difsim.body import Hull, RigidState
 from difsim.contact import Hooke, NormalForce
-from difsim.stepping import simulate
+from difsim import simulate
 from experiments.agilkia.catalogue import phases
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build

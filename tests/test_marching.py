@@ -8,18 +8,7 @@ import pytest
 
 from difsim import Status
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
-from difsim.stepping import (
-    Adaptive,
-    AtRest,
-    Courant,
-    FixedSteps,
-    Forward,
-    MaxImpacts,
-    Reverse,
-    Unrolled,
-    initialise,
-    simulate,
-)
+from difsim import (Adaptive, AtRest, Courant, FixedSteps, Forward, MaxImpacts, Reverse, Unrolled, initialise, simulate)
 
 SPACING = 0.01
 

@@ -14,7 +14,7 @@ from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState, free_flight, separation
 from difsim.dynamics.pair_touch import least_gap
 from difsim.shape import Box
-from difsim.stepping import MaxImpacts, simulate
+from difsim import MaxImpacts, simulate
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)

@@ -11,7 +11,7 @@ from difsim.contact import Hooke, Newton
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import MaxImpacts, simulate
+from difsim import MaxImpacts, simulate
 from difsim.typing import is_valid, require
 from tests.helpers import check_finite, check_gradients
 

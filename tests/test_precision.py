@@ -24,7 +24,8 @@ from difsim.contact import (
 from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane, Sphere
-from difsim.stepping import Adaptive, MaxImpacts, precision, simulate
+from difsim import Adaptive, MaxImpacts, simulate
+from difsim.stepping import precision
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx, single
 from tests.ways import flight, forward, name, reverse

@@ -10,7 +10,7 @@ from difsim import Status
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
-from difsim.stepping import Adaptive, AtRest, Courant, Reverse, initialise, simulate
+from difsim import Adaptive, AtRest, Courant, Reverse, initialise, simulate
 
 R = 0.01
 REST = AtRest(speed=1e-3, spin=0.1, hold=0.02)

@@ -14,7 +14,7 @@ from difsim.dem import Grains, HertzMindlin
 from difsim.gravity import Gridded
 from difsim.shape import GridSDF, Plane
 from difsim.spline import GridSpline
-from difsim.stepping import FixedSteps, initialise, simulate
+from difsim import FixedSteps, initialise, simulate
 from experiments.agilkia import run as agilkia
 from experiments.agilkia.files import DATA
 from inversion import Checkpoint, Observation, sweep

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from difsim.sph import Tool
 from difsim.sph.tools import Carried, Sliding, Stopping, Turning
-from difsim.stepping import Courant, simulate
+from difsim import Courant, simulate
 from experiments.sampling.collect import COURANT, orderings, settling
 from experiments.sampling.run import Sampling
 from experiments.sampling.scene import (

@@ -13,7 +13,7 @@ from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
-from difsim.stepping import Adaptive, MaxImpacts, Reverse, simulate
+from difsim import Adaptive, MaxImpacts, Reverse, simulate
 from tests.helpers import approx
 from tests.ways import impacts
 

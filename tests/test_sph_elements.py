@@ -12,7 +12,7 @@ from difsim.sph.continuum import ContinuumMotion
 from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
 from difsim.sph.soil import Compression, PlaneStrain
 from difsim.sph.tools import Sliding
-from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
 from tests.helpers import check_gradients, single
 
 SPACING = 0.01

@@ -6,7 +6,7 @@ import pytest
 
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
 from difsim.sph.corrections import ArtificialStress, GradientCorrection
-from difsim.stepping import simulate
+from difsim import simulate
 
 LENGTH, THICK = 0.2, 0.02  # m
 SOLID = Murnaghan(2e6, 0.3975, 1000.0)

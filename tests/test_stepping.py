@@ -11,7 +11,7 @@ from difsim import Status, safe
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, simulate
+from difsim import (Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, simulate)
 from difsim.typing import Scalar, number
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, impacts, landing, name, reverse

@@ -26,7 +26,7 @@ from difsim.sph.density import AbstractDensity
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.soil import AbstractCone
 from difsim.sph.tools import AbstractPath
-from difsim.stepping import AbstractSolver
+from difsim import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [

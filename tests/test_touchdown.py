@@ -8,7 +8,7 @@ import pytest
 
 from difsim import Status
 from difsim.dynamics import Touchdown
-from difsim.stepping import Adaptive, simulate
+from difsim import Adaptive, simulate
 from tests.helpers import approx, count_traces, single
 from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, integrands, observed
 from tests.ways import equal, forward

@@ -23,7 +23,8 @@ from difsim.contact import (
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Validity, simulate, transition
+from difsim import simulate, transition
+from difsim.stepping.validity import Validity
 from difsim.stepping.validity import discontinuous_laws
 from difsim.typing import Scalar, number
 from experiments.benchmarks.gradient_cases import G, LineState, Pair

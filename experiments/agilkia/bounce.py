@@ -13,7 +13,7 @@ from difsim import Status
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim.stepping import AtContact, simulate
+from difsim import AtContact, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.agilkia.descent import AGILKIA, AXES, FINE, SPIN, stacked
 from experiments.agilkia.worlds import World

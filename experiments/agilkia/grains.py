@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim.stepping import AtSample, Courant, initialise, simulate
+from difsim import AtSample, Courant, initialise, simulate
 from experiments.agilkia import grains_pictures
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from difsim import rotation
 from difsim.dem import LeggedClump, LeggedState
 from difsim.dem.touching import Grain
-from difsim.stepping import Solution
+from difsim import Solution
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import Experiment

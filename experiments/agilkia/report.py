@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from difsim import raise_unless_ok, safe
-from difsim.stepping import Solution
+from difsim import Solution
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer

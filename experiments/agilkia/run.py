@@ -9,7 +9,7 @@ import tyro
 import xarray as xr
 
 from difsim.session import CACHE
-from difsim.stepping import Forward
+from difsim import Forward
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, chain_table

@@ -15,7 +15,7 @@ from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
-from difsim.stepping import AbstractSolver, Adaptive, Forward, Solution, simulate
+from difsim import AbstractSolver, Adaptive, Forward, Solution, simulate
 from difsim.typing import Scalar, Vec3, number
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue

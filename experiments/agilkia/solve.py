@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.stepping import AbstractSolver, Forward
+from difsim import AbstractSolver, Forward
 from experiments.agilkia.scenario import STRICT
 from inversion import Checkpoint, Problem, Stops, branch_and_bound, enumerate_leaves, fit, identify, profiles
 from inversion.branch import Node, Tree

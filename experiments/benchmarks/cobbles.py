@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from difsim.body import Stone
 from difsim.dynamics import Pair, PairState
-from difsim.stepping import simulate
+from difsim import simulate
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions

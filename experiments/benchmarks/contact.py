@@ -19,7 +19,7 @@ from difsim.contact import Vertices
 from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import AbstractSolver, Adaptive, FixedSteps, simulate
+from difsim import AbstractSolver, Adaptive, FixedSteps, simulate
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.hopper import imhotep
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground

@@ -28,7 +28,7 @@ from difsim.contact import (
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.stepping import Adaptive, Reverse, Solution, simulate
+from difsim import Adaptive, Reverse, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.stepping import Adaptive, FixedSteps, Forward, Unrolled
+from difsim import Adaptive, FixedSteps, Forward, Unrolled
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import with_solver

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from tqdm import tqdm
 
-from difsim.stepping import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse
+from difsim import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse
 from experiments.benchmarks import gradient_touchdown
 from experiments.benchmarks.gradient_cases import (
     CLIPPED,

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.sph import Continuum
-from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
-from difsim.stepping import simulate
+from difsim import simulate
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.harness import Found

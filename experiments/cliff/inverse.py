@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from difsim import Status
 from difsim.sph import Continuum
-from difsim.stepping import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.cliff import surface
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw

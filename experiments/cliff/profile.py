@@ -14,7 +14,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.stepping import simulate
+from difsim import simulate
 from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from difsim import Status
 from difsim.body import RigidState, Stone
 from difsim.dynamics import AbstractPairLaw, Pair, PairState
-from difsim.stepping import Solution, simulate
+from difsim import Solution, simulate
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from difsim import Status
 from difsim.body import RigidBody
 from difsim.dynamics import Pair, PairState
-from difsim.stepping import simulate
+from difsim import simulate
 from difsim.typing import Scalar, number
 from experiments.cobbles.arcs import (
     ArcFit,

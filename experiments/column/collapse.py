@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim.stepping import Courant, initialise, simulate
+from difsim import Courant, initialise, simulate
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from difsim.beds import Bed
 from difsim.contact import Regolith
-from difsim.stepping import Progress
+from difsim import Progress
 from difsim.typing import Scalar
 from experiments.foot.grains import LONGEST, above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law

@@ -23,7 +23,7 @@ from difsim.mesh import cylinder
 from difsim.particles import SLACK
 from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.stepping import Courant, Progress, initialise, simulate
+from difsim import Courant, Progress, initialise, simulate
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY

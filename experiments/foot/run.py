@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.stepping import Courant, failure, initialise, simulate
+from difsim import Courant, failure, initialise, simulate
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law

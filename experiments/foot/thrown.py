@@ -14,7 +14,7 @@ from tqdm import tqdm
 from difsim import Status
 from difsim.contact import Regolith
 from difsim.sph import Continuum
-from difsim.stepping import Courant, Progress, initialise, next_step
+from difsim import Courant, Progress, initialise, next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE

@@ -11,7 +11,7 @@ import xarray as xr
 from difsim import Status
 from difsim.body import RigidState
 from difsim.dynamics import Hopper, HopperState
-from difsim.stepping import Adaptive, AtRest, Solution, simulate
+from difsim import Adaptive, AtRest, Solution, simulate
 from experiments.harness import Found
 from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe

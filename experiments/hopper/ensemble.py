@@ -20,7 +20,7 @@ import xarray as xr
 
 from difsim import Status
 from difsim.session import CACHE
-from difsim.stepping import Adaptive, Outside, simulate
+from difsim import Adaptive, Outside, simulate
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim.stepping import AbstractSolver, Adaptive, AtContact, Solution, simulate
+from difsim import AbstractSolver, Adaptive, AtContact, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.harness import Found
 from experiments.hopper import track_pictures

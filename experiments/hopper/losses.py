@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.stats import chi2
 
-from difsim.stepping import Adaptive, Forward
+from difsim import Adaptive, Forward
 from difsim.typing import Scalar, number
 from experiments.hopper.track import (
     BOUNCES,

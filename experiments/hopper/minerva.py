@@ -8,7 +8,7 @@ import xarray as xr
 from difsim import Status
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
-from difsim.stepping import Adaptive, Outside, Solution, simulate
+from difsim import Adaptive, Outside, Solution, simulate
 from experiments.harness import Found
 from experiments.hopper import minerva_pictures
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world

@@ -7,7 +7,7 @@ import numpy as np
 
 from difsim import rotation, safe
 from difsim.dynamics import Hopper, HopperState
-from difsim.stepping import Solution
+from difsim import Solution
 from difsim.typing import Scalar
 
 MECHANICAL = ("kinetic", "rotation", "potential", "centrifugal", "elastic")

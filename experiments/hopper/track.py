@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.body import RigidState
-from difsim.stepping import Adaptive, Solution, simulate
+from difsim import Adaptive, Solution, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.hopper.scenes import GRAVITY, Ground, cube
 

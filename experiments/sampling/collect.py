@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from difsim.stepping import Courant, Solution, failure, simulate
+from difsim import Courant, Solution, failure, simulate
 from experiments.sampling.scene import BED, Case, Scene
 
 COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from difsim.stepping import Solution
+from difsim import Solution
 from experiments.sampling.collect import PAPER_COLLECTS, PAPER_ENTERS
 from experiments.sampling.scene import BED, TRAY, Scene
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
