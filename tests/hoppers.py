@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import contact
+from difsim import contact, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, Smoothing, SurfaceContact, Vertices
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
@@ -13,7 +13,6 @@ from difsim.contact.regularisation import AbstractRegularisation
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
-from difsim import simulate
 from difsim.typing import Scalar, number
 from tests.ways import forward
 

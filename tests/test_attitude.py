@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import AtRest, Status
+from difsim import AtRest, FixedSteps, Status, initialise, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
-from difsim import FixedSteps, initialise, simulate
 from tests.helpers import single
 from tests.hoppers import ball, friction_law, normal, state
 from tests.test_pair import TIMES, boxes

@@ -8,11 +8,10 @@ import numpy as np
 import optimistix
 import pytest
 
-from difsim import rotation
+from difsim import rotation, simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.dynamics import AbstractModel, Approach
 from difsim.rotation import solve3
-from difsim import simulate
 from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX

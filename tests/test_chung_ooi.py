@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Adaptive, MaxImpacts, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     Ball,
@@ -29,7 +30,6 @@ from difsim.contact.elastic import effective_modulus
 from difsim.dynamics import Hopper, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import Adaptive, MaxImpacts, simulate
 
 WIDTH = 0.01  # of the greatest depth
 SAMPLES = 401

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from difsim.sph import CubicSpline
 from difsim import Courant
+from difsim.sph import CubicSpline
 from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
 from experiments.cliff.measured import SURFACE, measured
 from experiments.cliff.run import CliffStudy

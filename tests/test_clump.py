@@ -6,12 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, rotation
+from difsim import FixedSteps, Status, initialise, rotation, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, GrainWall, HertzMindlin
 from difsim.mesh import TriMesh
 from difsim.shape import Plane
-from difsim import FixedSteps, initialise, simulate
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3

@@ -6,13 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import MaxImpacts, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge, Vertices
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import MaxImpacts, simulate
 from tests.helpers import approx
 
 G = 9.81

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from difsim import Status, units
+from difsim import Adaptive, AtContact, Forward, MaxImpacts, Reverse, Status, simulate, transition, units
 from difsim.dynamics import (
     Backward,
     Bouncer,
@@ -21,7 +21,6 @@ from difsim.dynamics import (
 from difsim.gravity import Mascons, PointMass, Rotating, Uniform, lobes_67p
 from difsim.gravity.field import Scaled
 from difsim.shape import Box, Ellipsoid, Plane, Posed, Sphere, Union
-from difsim import (Adaptive, AtContact, Forward, MaxImpacts, Reverse, simulate, transition)
 from tests.helpers import approx
 from tests.ways import flight, forward, landing, name
 

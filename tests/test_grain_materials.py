@@ -6,12 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import Courant, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import RollingTorque
 from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from difsim import Courant, simulate
 
 R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3

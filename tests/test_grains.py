@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import Courant, FixedSteps, Status, initialise, simulate
 from difsim.contact import ConstantCohesion, RollingTorque, SpinningResistance
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from difsim import Courant, FixedSteps, initialise, simulate
 from tests.helpers import single
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25

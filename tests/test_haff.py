@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import FixedSteps, initialise, simulate
 from difsim.dem import Grains, LinearSprings
 from difsim.shape import Plane
-from difsim import FixedSteps, initialise, simulate
 
 SIDE, SHARE, E = 8, 0.05, 0.9  # spheres along an edge, solid fraction, restitution
 DIAMETER, SPEED, DENSITY = 0.01, 0.1, 1000.0  # m, m/s (of one axis, rms), kg/m³

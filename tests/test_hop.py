@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import rotation
+from difsim import Adaptive, FixedSteps, rotation, simulate
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim import Adaptive, FixedSteps, simulate
 from experiments.hopper import hop
 from experiments.hopper.scenes import EDGE, cube
 

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import FixedSteps, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
@@ -21,7 +22,6 @@ from difsim.dynamics import Hopper
 from difsim.gravity import Rotating, Uniform
 from difsim.mesh import TriMesh
 from difsim.shape import Box, GridSDF, Posed
-from difsim import FixedSteps, simulate
 from tests.helpers import check_gradients, count_traces
 from tests.hoppers import (
     CUBE,

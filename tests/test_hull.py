@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, rotation, safe
+from difsim import Status, rotation, safe, simulate
 from difsim.body import Hull, RigidState
 from difsim.contact import Hooke, NormalForce
-from difsim import simulate
 from experiments.agilkia.catalogue import phases
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim import rotation
+from difsim import FixedSteps, initialise, rotation, simulate
 from difsim.body import CentralDamper, Flywheel, Lander, RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin, LeggedClump
 from difsim.mesh import box
-from difsim import FixedSteps, initialise, simulate
 
 DAMPING, STROKE, STIFFNESS, ACROSS = 567.0, 0.04, 13.3e3, 1e5
 LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)

@@ -6,9 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import (
+    Adaptive,
+    AtRest,
+    Courant,
+    FixedSteps,
+    Forward,
+    MaxImpacts,
+    Reverse,
+    Status,
+    Unrolled,
+    initialise,
+    simulate,
+)
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
-from difsim import (Adaptive, AtRest, Courant, FixedSteps, Forward, MaxImpacts, Reverse, Unrolled, initialise, simulate)
 
 SPACING = 0.01
 

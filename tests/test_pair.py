@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from test_stone import box_mesh
 
-from difsim import Status, rotation
+from difsim import MaxImpacts, Status, rotation, simulate
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState, free_flight, separation
 from difsim.dynamics.pair_touch import least_gap
 from difsim.shape import Box
-from difsim import MaxImpacts, simulate
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)

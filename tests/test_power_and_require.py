@@ -6,12 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, safe
+from difsim import MaxImpacts, Status, safe, simulate
 from difsim.contact import Hooke, Newton
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import MaxImpacts, simulate
 from difsim.typing import is_valid, require
 from tests.helpers import check_finite, check_gradients
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import Adaptive, MaxImpacts, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
@@ -24,7 +24,6 @@ from difsim.contact import (
 from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane, Sphere
-from difsim import Adaptive, MaxImpacts, simulate
 from difsim.stepping import precision
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx, single

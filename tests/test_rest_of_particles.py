@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import Adaptive, AtRest, Courant, Reverse, Status, initialise, simulate
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
-from difsim import Adaptive, AtRest, Courant, Reverse, initialise, simulate
 
 R = 0.01
 REST = AtRest(speed=1e-3, spin=0.1, hold=0.02)

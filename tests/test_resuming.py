@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import FixedSteps, initialise, simulate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.dem import Grains, HertzMindlin
 from difsim.gravity import Gridded
 from difsim.shape import GridSDF, Plane
 from difsim.spline import GridSpline
-from difsim import FixedSteps, initialise, simulate
 from experiments.agilkia import run as agilkia
 from experiments.agilkia.files import DATA
 from inversion import Checkpoint, Observation, sweep

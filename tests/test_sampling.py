@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
+from difsim import Courant, simulate
 from difsim.sph import Tool
 from difsim.sph.tools import Carried, Sliding, Stopping, Turning
-from difsim import Courant, simulate
 from experiments.sampling.collect import COURANT, orderings, settling
 from experiments.sampling.run import Sampling
 from experiments.sampling.scene import (

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim import Status
+from difsim import Adaptive, MaxImpacts, Reverse, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
-from difsim import Adaptive, MaxImpacts, Reverse, simulate
 from tests.helpers import approx
 from tests.ways import impacts
 

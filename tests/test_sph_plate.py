@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import simulate
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
 from difsim.sph.corrections import ArtificialStress, GradientCorrection
-from difsim import simulate
 
 LENGTH, THICK = 0.2, 0.02  # m
 SOLID = Murnaghan(2e6, 0.3975, 1000.0)

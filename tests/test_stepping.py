@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, safe
+from difsim import Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, Status, safe, simulate
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import (Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, simulate)
 from difsim.typing import Scalar, number
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, impacts, landing, name, reverse

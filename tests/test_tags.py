@@ -7,6 +7,7 @@ import equinox as eqx
 import pytest
 
 import difsim
+from difsim import AbstractSolver
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.beds.containers import AbstractContainer
 from difsim.body import AbstractLandingGear
@@ -26,7 +27,6 @@ from difsim.sph.density import AbstractDensity
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.soil import AbstractCone
 from difsim.sph.tools import AbstractPath
-from difsim import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [

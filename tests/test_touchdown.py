@@ -6,9 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status
+from difsim import Adaptive, Status, simulate
 from difsim.dynamics import Touchdown
-from difsim import Adaptive, simulate
 from tests.helpers import approx, count_traces, single
 from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, integrands, observed
 from tests.ways import equal, forward

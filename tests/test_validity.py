@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, safe
+from difsim import Status, safe, simulate, transition
 from difsim.contact import (
     AtEachPoint,
     Ball,
@@ -23,9 +23,7 @@ from difsim.contact import (
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import simulate, transition
-from difsim.stepping.validity import Validity
-from difsim.stepping.validity import discontinuous_laws
+from difsim.stepping.validity import Validity, discontinuous_laws
 from difsim.typing import Scalar, number
 from experiments.benchmarks.gradient_cases import G, LineState, Pair
 from tests.helpers import approx

@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 
+from difsim import Adaptive, AtContact, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import Adaptive, AtContact, simulate
 from inversion import Bounded, Discrete, Gaussian, Log, Observation, Observations, Problem
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])

@@ -9,10 +9,10 @@ import numpy as np
 
 from difsim.dem import Grains, GrainsState
 from difsim.status import Status
-from difsim.stepping.solvers import Courant
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import failure
 from difsim.stepping.solve import simulate
+from difsim.stepping.solvers import Courant
 from difsim.typing import Scalar
 
 REST = 1e-6  # kinetic energy of a bed at rest over M g d; one grain of 10 000 that falls d/100 has as much

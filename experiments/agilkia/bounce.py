@@ -9,11 +9,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Int
 
-from difsim import Status
+from difsim import AtContact, Status, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim import AtContact, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.agilkia.descent import AGILKIA, AXES, FINE, SPIN, stacked
 from experiments.agilkia.worlds import World

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
+from difsim import AtContact, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
 from difsim.rotation import SurfaceFrame
-from difsim import AtContact, simulate
 from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Status, units
+from difsim import Adaptive, AtContact, Solution, Status, simulate, transition, units
 from difsim.dynamics import Backward, Flight, FlightState
-from difsim import Adaptive, AtContact, Solution, simulate, transition
 from experiments.agilkia.worlds import World
 
 FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours

@@ -8,10 +8,9 @@ import xarray as xr
 from jaxtyping import Array, Float
 from scipy.spatial import cKDTree
 
-from difsim import rotation
+from difsim import Solution, rotation
 from difsim.dem import LeggedClump, LeggedState
 from difsim.dem.touching import Grain
-from difsim import Solution
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import Experiment

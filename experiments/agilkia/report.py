@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import raise_unless_ok, safe
-from difsim import Solution
+from difsim import Solution, raise_unless_ok, safe
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import tyro
 import xarray as xr
 
-from difsim.session import CACHE
 from difsim import Forward
+from difsim.session import CACHE
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, chain_table

@@ -10,12 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim import rotation, safe, units
+from difsim import AbstractSolver, Adaptive, Forward, Solution, rotation, safe, simulate, units
 from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown, TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
-from difsim import AbstractSolver, Adaptive, Forward, Solution, simulate
 from difsim.typing import Scalar, Vec3, number
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim import simulate
 from difsim.body import Stone
 from difsim.dynamics import Pair, PairState
-from difsim import simulate
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from difsim import FixedSteps, Reverse, Unrolled, initialise, simulate
 from difsim.dynamics import AbstractModel, Flight, FlightState
 from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.shape import comet_67p
-from difsim import FixedSteps, Reverse, Unrolled, initialise, simulate
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.benchmarks.cobbles import _ends

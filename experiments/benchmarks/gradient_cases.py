@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from difsim import Adaptive, Reverse, Solution, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AbstractNormalForce,
@@ -28,7 +29,6 @@ from difsim.contact import (
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim import Adaptive, Reverse, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
 

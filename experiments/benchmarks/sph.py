@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.sph import Continuum
 from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim.sph import Continuum
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
 
+from difsim import simulate
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
-from difsim import simulate
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.harness import Found

@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from difsim import AbstractSolver, Adaptive, Courant, simulate
 from difsim.sph import Continuum, ContinuumState
 from difsim.sph.material import second_invariant, split
-from difsim import AbstractSolver, Adaptive, Courant, simulate
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil

@@ -14,9 +14,8 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim import Status
+from difsim import FixedSteps, Progress, Status, Unrolled, initialise, simulate
 from difsim.sph import Continuum
-from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
 from experiments.cliff import surface
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw

@@ -10,10 +10,9 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from difsim import Status
+from difsim import Solution, Status, simulate
 from difsim.body import RigidState, Stone
 from difsim.dynamics import AbstractPairLaw, Pair, PairState
-from difsim import Solution, simulate
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled

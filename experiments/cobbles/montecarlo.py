@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim import Status
+from difsim import Status, simulate
 from difsim.body import RigidBody
 from difsim.dynamics import Pair, PairState
-from difsim import simulate
 from difsim.typing import Scalar, number
 from experiments.cobbles.arcs import (
     ArcFit,

@@ -14,9 +14,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim import MaxImpacts, Solution, simulate
 from difsim.body import Stone
 from difsim.dynamics import AbstractPairLaw, CompliantPair, Pair, PairState
-from difsim import MaxImpacts, Solution, simulate
 from difsim.typing import Scalar, number
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along

@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from difsim import Courant, Progress, initialise, simulate
 from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
@@ -23,7 +24,6 @@ from difsim.mesh import cylinder
 from difsim.particles import SLACK
 from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim import Courant, Progress, initialise, simulate
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY

@@ -11,10 +11,9 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Status
+from difsim import Courant, Progress, Status, initialise, next_step
 from difsim.contact import Regolith
 from difsim.sph import Continuum
-from difsim import Courant, Progress, initialise, next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE

@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Status
+from difsim import Adaptive, AtRest, Solution, Status, simulate
 from difsim.body import RigidState
 from difsim.dynamics import Hopper, HopperState
-from difsim import Adaptive, AtRest, Solution, simulate
 from experiments.harness import Found
 from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe

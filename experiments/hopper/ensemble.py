@@ -18,9 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Status
+from difsim import Adaptive, Outside, Status, simulate
 from difsim.session import CACHE
-from difsim import Adaptive, Outside, simulate
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world

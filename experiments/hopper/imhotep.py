@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim import units
+from difsim import AtRest, units
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AbstractOutline, Vertices
 from difsim.dynamics import Hopper, HopperState
 from difsim.gravity import AbstractField
 from difsim.mesh import TriMesh, signed_distance
 from difsim.shape import AbstractSDF, Patch, Rough, Window
-from difsim import AtRest
 from difsim.typing import Mat3, Scalar, Vec3, number
 from experiments.agilkia.worlds import coarse_of, fast_field_of, lobes_67p, shape_of
 from experiments.hopper.scenes import Ground

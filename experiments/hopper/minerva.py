@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Status
+from difsim import Adaptive, Outside, Solution, Status, simulate
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
-from difsim import Adaptive, Outside, Solution, simulate
 from experiments.harness import Found
 from experiments.hopper import minerva_pictures
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world

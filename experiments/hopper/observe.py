@@ -5,9 +5,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import rotation, safe
+from difsim import Solution, rotation, safe
 from difsim.dynamics import Hopper, HopperState
-from difsim import Solution
 from difsim.typing import Scalar
 
 MECHANICAL = ("kinetic", "rotation", "potential", "centrifugal", "elastic")

@@ -6,9 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim import rotation
+from difsim import Adaptive, Solution, rotation, simulate
 from difsim.body import RigidState
-from difsim import Adaptive, Solution, simulate
 from difsim.typing import Scalar, Vec3
 from experiments.hopper.scenes import GRAVITY, Ground, cube
 
