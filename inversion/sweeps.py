@@ -13,8 +13,8 @@ import xarray as xr
 from jax.sharding import Mesh, PartitionSpec
 from tqdm import tqdm
 
-from difsim.saving import digest
 from difsim.saving.arrays import read_table, write_table
+from difsim.saving.marks import digest
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:

@@ -6,17 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.beds import (
-    BedSpecification,
-    BoxContainer,
-    CylindricalContainer,
-    GaussianSizes,
-    PackingStatistics,
-    coarse_grained,
-)
+from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes, coarse_grained
 from difsim.beds.loose import scattered
+from difsim.beds.statistics import PackingStatistics
 from difsim.dem import HertzMindlin
-from difsim.saving import digest
+from difsim.saving.marks import digest
 
 LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
 SIZES = GaussianSizes(0.018, 0.003)

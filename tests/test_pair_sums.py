@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import Neighbours, dot, minus, pair_sums, times
+from difsim.particles import Neighbours, pair_sums
 from difsim.particles.parts import CHUNK
 from difsim.particles.transposed import linear
+from difsim.particles.vectors import dot, minus, times
 from tests.helpers import close, random_like
 
 REACH = 0.12

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.saving import digest
 from difsim.saving.arrays import read_arrays, read_table, write_arrays, write_table
 from difsim.saving.atomic import write_atomically
+from difsim.saving.marks import digest
 from difsim.typing import Scalar, number
 from tests.crafted import HARM, Harmful, planted
 

@@ -18,7 +18,7 @@ from difsim.dem import AbstractGrainLaw, HertzMindlin
 from difsim.dem.clump import AbstractClump
 from difsim.gravity import AbstractField
 from difsim.particles import AbstractParticles
-from difsim.saving import digest
+from difsim.saving.marks import digest
 from difsim.shape import AbstractSDF
 from difsim.shape.noise import AbstractAmplitude
 from difsim.sph import AbstractMaterial

@@ -6,4 +6,3 @@ from difsim.beds.sizes import GaussianSizes as GaussianSizes
 from difsim.beds.sizes import coarse_grained as coarse_grained
 from difsim.beds.specification import Bed as Bed
 from difsim.beds.specification import BedSpecification as BedSpecification
-from difsim.beds.statistics import PackingStatistics as PackingStatistics

@@ -14,8 +14,8 @@ from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
 from difsim.dem import AbstractGrainLaw, Grains, GrainsState
-from difsim.saving import digest
 from difsim.saving.arrays import read_arrays, write_arrays
+from difsim.saving.marks import digest
 from difsim.typing import Scalar, require, scalar
 
 FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this

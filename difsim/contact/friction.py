@@ -9,7 +9,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.particles import dot, optimisation_barrier
+from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.vectors import dot
 from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
 
 

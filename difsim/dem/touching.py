@@ -8,7 +8,8 @@ from jaxtyping import Array, Bool, Float
 from difsim import safe
 from difsim.contact.friction import TangentialHistory, step_spring
 from difsim.dem.laws import AbstractGrainLaw
-from difsim.particles import cross, dot, optimisation_barrier
+from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.vectors import cross, dot
 from difsim.typing import Scalar, Vec3
 
 

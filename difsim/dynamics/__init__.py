@@ -6,15 +6,15 @@ from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight
 from difsim.dynamics.hard import Phase
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
-from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode, Pair, PairState
+from difsim.dynamics.pair import AbstractPairLaw, Pair, PairState
 from difsim.dynamics.pair_compliant import CompliantPair
 from difsim.dynamics.pair_flight import free_flight
 from difsim.dynamics.pair_hard import HardPair
-from difsim.dynamics.pair_smooth import Calibrated, Given, SmoothPair
-from difsim.dynamics.pair_touch import ContactFeatures, separation, touches
+from difsim.dynamics.pair_smooth import Calibrated, SmoothPair
+from difsim.dynamics.pair_touch import separation, touches
 from difsim.dynamics.touchdown import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
-from difsim.dynamics.wheel import TorqueProfile, Wheeled, WheeledState
+from difsim.dynamics.wheel import TorqueProfile, Wheeled
 
 __all__ = [
     "AbstractImpactModel",
@@ -25,11 +25,8 @@ __all__ = [
     "Bouncer",
     "Calibrated",
     "CompliantPair",
-    "ContactEpisode",
-    "ContactFeatures",
     "Flight",
     "FlightState",
-    "Given",
     "HardBody",
     "HardPair",
     "HardState",
@@ -47,7 +44,6 @@ __all__ = [
     "TwoBallState",
     "TwoBalls",
     "Wheeled",
-    "WheeledState",
     "",
     "free_flight",
     "separation",

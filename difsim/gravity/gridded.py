@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
-from difsim.saving import digest
 from difsim.saving.arrays import read_table, write_table
+from difsim.saving.marks import digest
 from difsim.spline import GridSpline
 from difsim.typing import Scalar, Vec3, number, require
 

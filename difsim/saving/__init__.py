@@ -1,3 +1,1 @@
 """Files of arrays with a header, complete or absent, and named by a hash of what they were computed from."""
-
-from difsim.saving.marks import digest as digest

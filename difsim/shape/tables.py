@@ -5,8 +5,8 @@ from os import PathLike
 from pathlib import Path
 
 from difsim.mesh import TriMesh
-from difsim.saving import digest
 from difsim.saving.arrays import read_table, write_table
+from difsim.saving.marks import digest
 from difsim.spline import GridSpline
 
 FORM = 2  # version of the form of the files, so that an older one is not read

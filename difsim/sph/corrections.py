@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.particles import dot, minus, outer, rows, stacked, times, upper
+from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require

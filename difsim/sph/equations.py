@@ -4,8 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.particles import Each, dot, minus, outer, rows, times
-from difsim.particles.vectors import Components, Symmetric, Vector
+from difsim.particles.vectors import Components, Each, Symmetric, Vector, dot, minus, outer, rows, times
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar, number, require
 

@@ -5,8 +5,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.particles import dot, times
-from difsim.particles.vectors import Components, Vector
+from difsim.particles.vectors import Components, Vector, dot, times
 from difsim.typing import Scalar, number, require
 
 

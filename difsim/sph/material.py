@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.particles import Each
+from difsim.particles.vectors import Each
 from difsim.typing import Scalar, number, require
 
 Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many

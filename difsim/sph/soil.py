@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.particles import Each
+from difsim.particles.vectors import Each
 from difsim.sph.material import (
     AbstractMaterial,
     Tensor,

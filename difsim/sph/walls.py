@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.particles import dot, minus, times
-from difsim.particles.vectors import Components
+from difsim.particles.vectors import Components, dot, minus, times
 from difsim.sph.equations import Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar

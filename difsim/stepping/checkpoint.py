@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from difsim.particles import Neighbours
-from difsim.saving import digest
 from difsim.saving.arrays import read_arrays, write_arrays
+from difsim.saving.marks import digest
 from difsim.stepping.marching import Progress
 
 

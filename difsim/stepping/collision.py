@@ -16,8 +16,8 @@ from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
 from difsim.body.attitude import attitude_is_unit, require_attitude
-from difsim.dynamics import ContactEpisode, Pair, PairState, separation, touches
-from difsim.dynamics.pair import Record
+from difsim.dynamics import Pair, PairState, separation, touches
+from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby
 from difsim.status import Status
 from difsim.stepping.solution import Solution, Stats

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.particles import SLACK, AbstractParticles
-from difsim.saving import digest
+from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.stepping.checkpoint import Store
 from difsim.stepping.derivatives import AbstractDerivative, Reverse, Unrolled
