@@ -8,13 +8,12 @@ M. Unser, Splines: a perfect fit for signal and image processing, IEEE Signal Pr
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
 from jaxtyping import Array, Float
 
 from difsim.typing import Scalar, Vec3, number, require
@@ -89,6 +88,9 @@ def interpolate(values: Float[AnyArray, "nx ny nz"], origin: object, spacing: ob
     **Returns:** the spline. **Raises:** `ValueError` for fewer values, values that are not finite, and as
     `GridSpline`.
     """
+    import scipy.sparse
+    import scipy.sparse.linalg
+
     values = np.asarray(values, float)
     if values.ndim != 3 or min(values.shape) < degree + 1:
         raise ValueError(f"values {values.shape}: a spline of degree {degree} needs {degree + 1} along each axis")
@@ -113,7 +115,7 @@ def design(
     shape: Sequence[int],
     degree: int,
     derivative: Sequence[int] = (0, 0, 0),
-) -> scipy.sparse.csr_array:
+) -> Any:  # scipy.sparse.csr_array
     """On the host: the sparse matrix from coefficients to values at points, for least-squares fits to samples.
 
     **Arguments:** `points` [P,3], m, within the domain; `origin`, `spacing`, `shape` [3] and `degree` of the
@@ -121,6 +123,9 @@ def design(
     **Returns:** the matrix [P, nx·ny·nz], coefficients in C order.
     **Raises:** `ValueError` for points outside the domain, and as `GridSpline`.
     """
+    import scipy.sparse
+    import scipy.sparse.linalg
+
     _check_grid(spacing, shape, degree)
     spacing = np.broadcast_to(np.asarray(spacing, float), 3)
     last = np.asarray(shape) - 2
@@ -167,8 +172,11 @@ def _weights(f: AnyArray, degree: int, derivative: int = 0) -> list[AnyArray]:
     return weights
 
 
-def _collocation(n: int, degree: int) -> scipy.sparse.csc_array:
+def _collocation(n: int, degree: int) -> Any:  # scipy.sparse.csc_array
     """The matrix [n + 2, n + 2] from the coefficients along a line to n values and two end conditions."""
+    import scipy.sparse
+    import scipy.sparse.linalg
+
     matrix = scipy.sparse.lil_array((n + 2, n + 2))
     for row in range(n):
         matrix[row + 1, row : row + 3] = np.concatenate(_weights(np.zeros(1), degree)[:3])

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.stats import chi2
 
 from difsim.status import Status
 
@@ -62,7 +61,9 @@ class Fit:
 
         It is that of chi-squared with these `degrees_of_freedom`, and 0 without a valid simulation.
         """
-        return float(chi2.sf(self.misfit, self.degrees_of_freedom)) if np.isfinite(self.misfit) else 0.0
+        from scipy.special import gammaincc
+
+        return float(gammaincc(self.degrees_of_freedom / 2, self.misfit / 2)) if np.isfinite(self.misfit) else 0.0
 
     @property
     def explains_data(self) -> bool:

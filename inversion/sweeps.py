@@ -9,7 +9,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jax.sharding import Mesh, PartitionSpec
 from tqdm import tqdm
 
@@ -102,7 +101,7 @@ def sweep(
     checkpoint: Checkpoint | None = None,
     batch_size: int | None = None,
     progress: bool = False,
-) -> xr.Dataset:
+) -> Any:  # xarray.Dataset
     """The results of a function for all cases in chunks, each one compiled call on all devices.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
@@ -112,6 +111,8 @@ def sweep(
     are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name
     of an input, or a checkpoint with other outputs than `function` has.
     """
+    import xarray as xr
+
     inputs = {name: np.asarray(value) for name, value in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():

@@ -22,6 +22,8 @@ LAYERS = [
 ]
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 ONLY_IN = {"trimesh": "difsim.mesh", "diffrax": "difsim.stepping"}
+# Heavy and of the host alone: imported where they are used, so that `import difsim` stays short.
+HEAVY = ("trimesh", "igl", "scipy", "xarray", "fast_simplification", "matplotlib")
 PEERS = "experiments.benchmarks"  # which measure beside other libraries
 PACKAGES = ("difsim", "inversion", "experiments")
 
@@ -106,8 +108,13 @@ def _nested_imports(name: str, tree: ast.Module) -> list[str]:
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ast.Import | ast.ImportFrom) and not _is_heavy(node)
     ]
+
+
+def _is_heavy(node: ast.Import | ast.ImportFrom) -> bool:
+    whole = node.names[0].name if isinstance(node, ast.Import) else node.module or ""
+    return whole.split(".")[0] in HEAVY
 
 
 def _functions_named_like_modules(modules: dict) -> list[str]:

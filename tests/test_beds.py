@@ -142,17 +142,17 @@ def test_bad_input():
         coarse_grained(SIZES, 1000.0, 25.0, 2.0)
     with pytest.raises(ValueError, match="factor ="):
         coarse_grained(SIZES, 1000.0, 0.25, 0.5)
-    with pytest.raises(ValueError, match="Drum: diameter = 0"):
+    with pytest.raises(ValueError, match="CylindricalContainer: diameter = 0"):
         CylindricalContainer(0.0)
-    with pytest.raises(ValueError, match="Bin: width"):
+    with pytest.raises(ValueError, match="BoxContainer: width"):
         BoxContainer((1.0, 0.0))
-    with pytest.raises(ValueError, match="Bin: width has shape"):
+    with pytest.raises(ValueError, match="BoxContainer: width has shape"):
         BoxContainer(0.3)
     with pytest.raises(ValueError, match="one number"):
         CylindricalContainer([0.1, 0.2])
     with pytest.raises(ValueError, match="coarse_grained: density = -5"):
         coarse_grained(SIZES, -5.0, 0.25, 2.0)
-    with pytest.raises(ValueError, match="Recipe: density = -5"):
+    with pytest.raises(ValueError, match="BedSpecification: density = -5"):
         BedSpecification(LAW, SIZES, -5.0, CylindricalContainer(0.2), 0.1)
     with pytest.raises(ValueError, match="five mean diameters"):
         BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.08), 0.1)

@@ -67,3 +67,13 @@ for package in (difsim, inversion):
         assert not xla_bridge.backends_are_initialized(), module.name
 """
     assert said(code, tmp_path) == ("", "")
+
+
+def test_an_import_is_short(tmp_path):
+    """Heavy libraries of the host are imported where they are used."""
+    code = """
+import sys, difsim, inversion
+heavy = {"trimesh", "igl", "scipy.spatial", "scipy.stats", "scipy.optimize", "xarray", "pandas", "matplotlib"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    assert said(code, tmp_path)[0] == "[]"

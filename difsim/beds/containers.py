@@ -46,13 +46,13 @@ def _nearest(sides, position):
 
 
 class CylindricalContainer(AbstractContainer):
-    """A round drum. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
+    """A cylinder on its flat end. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
 
     tag = "drum"
     diameter: Scalar = scalar()
 
     def __check_init__(self):
-        require(self.diameter > 0, f"Drum: diameter = {self.diameter} m must be positive")
+        require(self.diameter > 0, f"CylindricalContainer: diameter = {self.diameter} m must be positive")
 
     @property
     def half_size(self):
@@ -74,8 +74,8 @@ class BoxContainer(AbstractContainer):
     width: Float[Array, "2"] = number()
 
     def __check_init__(self):
-        require(self.width.shape == (2,), f"Bin: width has shape {self.width.shape}: give [2]")
-        require(self.width > 0, f"Bin: width = {self.width} m must be positive")
+        require(self.width.shape == (2,), f"BoxContainer: width has shape {self.width.shape}: give [2]")
+        require(self.width > 0, f"BoxContainer: width = {self.width} m must be positive")
 
     @property
     def half_size(self):

@@ -53,11 +53,13 @@ class BedSpecification(eqx.Module):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        require(self.density > 0, f"Recipe: density = {self.density} kg/m³ must be positive")
-        require(self.gravity > 0, f"Recipe: gravity = {self.gravity} m/s² must be positive")
-        require(self.pour >= self.gravity, f"Recipe: pour = {self.pour} m/s² must be gravity or more")
+        require(self.density > 0, f"BedSpecification: density = {self.density} kg/m³ must be positive")
+        require(self.gravity > 0, f"BedSpecification: gravity = {self.gravity} m/s² must be positive")
+        require(self.pour >= self.gravity, f"BedSpecification: pour = {self.pour} m/s² must be gravity or more")
         least, needed = jnp.minimum(2 * jnp.min(self.container.half_size), self.depth), 5 * self.sizes.mean
-        require(least >= needed, f"Recipe: {least} m of bed are less than five mean diameters, {needed} m")
+        require(
+            least >= needed, f"BedSpecification: {least} m of bed are less than five mean diameters, {needed} m"
+        )
 
     @property
     def count(self) -> int:

@@ -120,13 +120,8 @@ class ClippedDamping(AbstractViscousDamping):
 
     coefficient: Scalar = scalar()
 
-    @staticmethod
-    def ratio(e):
-        return restitution.clipped_ratio(e)
-
-    @staticmethod
-    def returned(ratio):
-        return restitution.clipped_restitution(ratio)
+    ratio = staticmethod(restitution.clipped_ratio)
+    returned = staticmethod(restitution.clipped_restitution)
 
     def total(self, elastic, delta, rate):
         return safe.positive_part(elastic.force(delta) + self.damper(elastic, delta) * rate)
@@ -140,13 +135,8 @@ class TensileDamping(AbstractViscousDamping):
 
     coefficient: Scalar = scalar()
 
-    @staticmethod
-    def ratio(e):
-        return restitution.attractive_ratio(e)
-
-    @staticmethod
-    def returned(ratio):
-        return restitution.attractive_restitution(ratio)
+    ratio = staticmethod(restitution.attractive_ratio)
+    returned = staticmethod(restitution.attractive_restitution)
 
     def total(self, elastic, delta, rate):
         return elastic.force(delta) + self.damper(elastic, delta) * rate
@@ -160,13 +150,8 @@ class CompressionDamping(AbstractViscousDamping):
 
     coefficient: Scalar = scalar()
 
-    @staticmethod
-    def ratio(e):
-        return restitution.compressive_ratio(e)
-
-    @staticmethod
-    def returned(ratio):
-        return restitution.compressive_restitution(ratio)
+    ratio = staticmethod(restitution.compressive_ratio)
+    returned = staticmethod(restitution.compressive_restitution)
 
     def total(self, elastic, delta, rate):
         return elastic.force(delta) + self.damper(elastic, delta) * safe.positive_part(rate)

@@ -16,25 +16,18 @@ from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 
 
-class Powers(eqx.Module):
-    """Energy turned to heat per second, W (or, as its integral, J), by each part of a contact."""
-
-    damping: Scalar
-    friction: Scalar
-    rolling: Scalar
-
-
 class Wrench(eqx.Module):
     """The contact wrench of a surface on a body, with its energy and powers, in the surface's frame.
 
     `force` [3], N, and `torque` [3] about the centre of mass, N m; energy `stored`, J, negative where cohesion
-    holds; dissipated `powers`, W; `memory_rate` [M, 3], the rate of the friction's memory.
+    holds; `powers` W that become heat by damping, friction and rolling; `memory_rate` [M, 3], the rate of the
+    friction's memory.
     """
 
     force: Vec3
     torque: Vec3
     stored: Scalar
-    powers: Powers
+    powers: dict[str, Scalar]
     memory_rate: Float[Array, "M 3"]
 
 
@@ -121,11 +114,13 @@ class SurfaceContact(eqx.Module):
             force=force + held.force,
             torque=torque + held.torque,
             stored=jnp.sum(stored) + held.stored,
-            powers=Powers(damping=jnp.sum(damping), friction=held.power, rolling=slowing),
+            powers={"damping": jnp.sum(damping), "friction": held.power, "rolling": slowing},
             memory_rate=held.memory_rate,
         )
 
 
 def _nothing(body: Moving, memory: Float[Array, "M 3"]) -> Wrench:
     none, zero = jnp.zeros_like(body.centre), jnp.zeros_like(body.mass)
-    return Wrench(none, none, zero, Powers(zero, zero, zero), jnp.zeros_like(memory))
+    return Wrench(
+        none, none, zero, dict.fromkeys(("damping", "friction", "rolling"), zero), jnp.zeros_like(memory)
+    )

@@ -28,7 +28,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.contact.impact import AbstractImpact, hold
-from difsim.dynamics.model import AbstractImpactModel
+from difsim.dynamics.model import AbstractForcedModel, AbstractImpactModel
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -64,7 +64,7 @@ class Meeting(eqx.Module):
     speed: Scalar
 
 
-class AbstractHardModel(AbstractImpactModel):
+class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
     """A body that flies, and touches the ground at one point at a time.
 
     Its state contains, beside the motion, `phase` (a `Phase`) and `heading` [3], the direction ĥ of the slip
@@ -100,12 +100,6 @@ class AbstractHardModel(AbstractImpactModel):
     @abstractmethod
     def shifted(self, state: Any, shift: Vec3) -> Any:
         """Translate the state. **Arguments:** `state`; `shift` [3], m. **Returns:** the state at its new position."""
-
-    def vector_field(self, t, state):
-        return self.rates(t, state)[0]
-
-    def power(self, t, state):
-        return self.rates(t, state)[1]
 
     def rates(self, t, state):
         free = self.flight(t, state)

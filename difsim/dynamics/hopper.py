@@ -1,7 +1,5 @@
 """A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
 
-from dataclasses import fields
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -14,7 +12,7 @@ from difsim.contact import SurfaceContact
 from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
-from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3, number, quaternion
@@ -33,7 +31,7 @@ class HopperState(eqx.Module):
     memory: Float[Array, "M 3"] = number()
 
 
-class Hopper(AbstractModel):
+class Hopper(AbstractForcedModel):
     """A rigid body near a uniformly rotating target, with contact (paper 003 Eq 2).
 
     v' = g(x) - Ω × (Ω × x) - 2 Ω × v + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
@@ -73,12 +71,6 @@ class Hopper(AbstractModel):
         """The force and torque of the surface on the body."""
         turn = rotation.to_matrix(state.body.attitude)
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
-
-    def vector_field(self, t, state):
-        return self.rates(t, state)[0]
-
-    def power(self, t, state):
-        return self.rates(t, state)[1]
 
     def rates(self, t, state):
         return self.rate_with_contact(state, self.free(state.body))
@@ -120,7 +112,7 @@ class Hopper(AbstractModel):
             target=rotation.derivative(state.target, self.omega),
             memory=touch.memory_rate,
         )
-        return rate, {part.name: getattr(touch.powers, part.name) for part in fields(touch.powers)}
+        return rate, touch.powers
 
     def approach(self, t, state):
         """Bounds that are valid while half of the gap is closed; contact begins at the regularisation's `margin`.

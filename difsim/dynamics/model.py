@@ -78,6 +78,20 @@ class AbstractModel(eqx.Module):
         return jnp.asarray(False)
 
 
+class AbstractForcedModel(AbstractModel):
+    """A model whose forces make the rate of its state and its power together, by `rates`."""
+
+    @abstractmethod
+    def rates(self, t: Scalar, state: Any) -> tuple[Any, dict[str, Scalar]]:
+        """Both. **Arguments:** `t`, s; `state`. **Returns:** the rate of the state, and W by name."""
+
+    def vector_field(self, t, state):
+        return self.rates(t, state)[0]
+
+    def power(self, t, state):
+        return self.rates(t, state)[1]
+
+
 class Units(eqx.Module):
     """The sizes of a motion: a `speed` m/s and a `length` m, see `motion_units`."""
 

@@ -14,13 +14,13 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
-from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3, number, require
 
 
-class Touchdown(AbstractModel):
+class Touchdown(AbstractForcedModel):
     """A lander, a layer of regolith, a boulder and a gravity field.
 
     **Arguments:** `lander`; `regolith`; `boulder` or None; `gravity` an `AbstractField` in the surface frame;
@@ -160,12 +160,6 @@ class Touchdown(AbstractModel):
         sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
         forces = jnp.concatenate([sideways.at[:, 2].add(normal), on_boulder.force])
         return forces, jnp.concatenate([footpads.point, hull.point[None], on_boulder.point])
-
-    def vector_field(self, t, state):
-        return self.rates(t, state)[0]
-
-    def power(self, t, state):
-        return self.rates(t, state)[1]
 
     def rates(self, t, state):
         lander, body = self.lander, state.body

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from difsim import rotation
 from difsim.dynamics.hopper import Hopper, HopperState
-from difsim.dynamics.model import AbstractModel
+from difsim.dynamics.model import AbstractForcedModel
 from difsim.typing import Scalar, Vec3, number, require
 
 
@@ -43,7 +43,7 @@ def _bump(s: Scalar) -> Scalar:
     return jnp.where((s > 0) & (s < 1), 1 - jnp.cos(2 * jnp.pi * s), 0.0)
 
 
-class Wheeled(AbstractModel):
+class Wheeled(AbstractForcedModel):
     """A hopper with three reaction wheels along the body's axes.
 
     h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
@@ -65,12 +65,6 @@ class Wheeled(AbstractModel):
     def start(self, hopper: HopperState) -> WheeledState:
         """The state with wheels at rest in the inertial frame."""
         return WheeledState(hopper, jnp.zeros(3))
-
-    def vector_field(self, t, state):
-        return self.rates(t, state)[0]
-
-    def power(self, t, state):
-        return self.rates(t, state)[1]
 
     def rates(self, t, state):
         body, torque = state.hopper.body, self.torque_profile.torque(t)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import minimize
 
 from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator
 from difsim.mesh import TriMesh, signed_distance
@@ -72,6 +71,8 @@ def _largest_within(balls: Sequence[Inscribed], planes: Sequence[tuple]) -> list
     ellipsoid: d + B (w + L u), so that all sizes are about 1. Along a normal n an ellipsoid extends to n·w + |Lᵀ
     n|. Every condition bounds such an extent, or for a separating plane the sum of two.
     """
+    from scipy.optimize import minimize
+
     # One row per term: its condition, its ellipsoid, its normal; one bound per condition.
     normals = np.concatenate([normal for normal, _ in planes])
     which = np.repeat(np.arange(len(balls)), [len(normal) for normal, _ in planes])

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import minimize
 
 from difsim.gravity.ellipsoid import Ellipsoid
 from difsim.mesh import TriMesh, signed_distance
@@ -100,6 +99,8 @@ def separator(a: Inscribed, b: Inscribed) -> np.ndarray:
 
     **Arguments:** `a`, `b`. **Returns:** the unit normal [3] from a to b.
     """
+    from scipy.optimize import minimize
+
     size = a.semi_axes[0] + b.semi_axes[0]
 
     def overlap(normal):

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import igl
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
 
 from difsim.gravity.field import Sum
 from difsim.gravity.growth import inscribe
@@ -154,6 +152,8 @@ def clustered_lumps(
     **Returns:** `Lumps`, `count` of them or, rarely, a few less.
     **Raises:** `ValueError` for a count below 10, or too small for positive volumes.
     """
+    from scipy.spatial import cKDTree
+
     if count < 10:
         raise ValueError(f"clustered_lumps: count = {count}, but nine multipoles are matched: give 10 or more")
     points, volume = _samples(mesh, ellipsoids, count * SAMPLES)
@@ -222,6 +222,8 @@ def _nearest(ellipsoids: Sequence[Inscribed], points) -> np.ndarray:
 
 def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tuple[np.ndarray, float]:
     """About `count` points of a cubic grid in the rest, and the volume of each, m³."""
+    import igl
+
     pitch = (_rest(mesh, ellipsoids) / count) ** (1 / 3)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     sides = [np.arange(a + pitch / 2, b, pitch) for a, b in zip(low, high, strict=True)]

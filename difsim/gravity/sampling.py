@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import equinox as eqx
-import igl
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,6 +88,8 @@ def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndar
 
     **Arguments:** `mesh`; `points` [P,3], m; `distance`, m. **Returns:** booleans [P].
     """
+    import igl
+
     return igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)[0] < distance**2
 
 

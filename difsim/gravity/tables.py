@@ -4,9 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from jaxtyping import Float
-from scipy.sparse.linalg import lsmr
 
 from difsim.gravity.field import AbstractField
 from difsim.gravity.sampling import Points, field_at, near_surface, outside
@@ -108,6 +106,9 @@ def fit_outside(
     **Arguments:** `table`, the interpolated one; `field`; `mesh`; `centre` [3], m; `label` of a progress bar.
     **Returns:** the fitted spline.
     """
+    import scipy.sparse
+    from scipy.sparse.linalg import lsmr
+
     h = float(table.spacing)
     shape = table.coefficients.shape
     points = _samples(table, mesh, centre, h)

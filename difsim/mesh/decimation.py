@@ -1,6 +1,5 @@
 """Simplification of a mesh to fewer triangles."""
 
-import fast_simplification
 import numpy as np
 
 from difsim.mesh.surface import TriMesh
@@ -16,6 +15,8 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
     surface.
     **Source:** Garland and Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997.
     """
+    import fast_simplification
+
     if not 4 <= faces < len(mesh.faces):
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
     # Relative to the mean vertex, because the algorithm works in single precision.

@@ -1,6 +1,5 @@
 """Signed distances from a mesh."""
 
-import igl
 import numpy as np
 from jaxtyping import Float
 
@@ -16,6 +15,8 @@ def signed_distance(mesh: TriMesh, points: Float[np.ndarray, "N 3"]) -> Float[np
     **Arguments:** `mesh`; `points` [N,3], m. **Returns:** distances [N], m.
     **Source:** Baerentzen and Aanaes, IEEE Trans. Vis. Comput. Graph. 11 (2005) 243; libigl.
     """
+    import igl
+
     # Relative to the mean vertex, like the integrals of the mesh.
     middle = mesh.vertices.mean(axis=0)
     kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL

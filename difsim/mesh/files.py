@@ -5,7 +5,6 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 
 from difsim.mesh.surface import TriMesh
@@ -82,6 +81,8 @@ def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:
 
 
 def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
+    import trimesh
+
     raw = trimesh.load_mesh(path, process=False)
     return np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
 

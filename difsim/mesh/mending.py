@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import igl
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -27,6 +26,8 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
     **Returns:** the mesh and the list of changes.
     **Raises:** `ValueError` for larger holes, edges of three faces, and faces without area.
     """
+    import igl
+
     changes = []
     faces = np.asarray(faces, np.int64)
     if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices):

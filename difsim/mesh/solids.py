@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from trimesh import creation
-
 from difsim.mesh.surface import TriMesh
 
 
@@ -12,6 +10,8 @@ def box(size: Sequence[float]) -> TriMesh:
 
     **Raises:** ValueError unless each is positive.
     """
+    from trimesh import creation
+
     if min(size) <= 0:
         raise ValueError(f"box: size = {size} m must be positive")
     return _meshed(creation.box(size))
@@ -23,6 +23,8 @@ def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
     **Arguments:** `radius` of the corners, m; `height`, m; `sectors`, at least 3. **Returns:** the mesh.
     **Raises:** ValueError unless both lengths are positive, or for fewer than three sectors.
     """
+    from trimesh import creation
+
     if min(radius, height) <= 0 or sectors < 3:
         raise ValueError(f"cylinder: radius {radius} m, height {height} m, {sectors} sectors make no solid")
     return _meshed(creation.cylinder(radius, height, sections=sectors))

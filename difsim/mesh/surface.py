@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 
 
@@ -53,6 +53,8 @@ class TriMesh:
         self._check_closed()
 
     def _check_closed(self):
+        import trimesh
+
         edges, uses = np.unique(self._trimesh.edges_sorted, axis=0, return_counts=True)
         if (uses != 2).any():
             first = edges[np.argmax(uses != 2)]
@@ -79,8 +81,10 @@ class TriMesh:
             )
 
     @cached_property
-    def _trimesh(self) -> trimesh.Trimesh:
+    def _trimesh(self) -> Any:  # trimesh.Trimesh
         # Relative to the mean vertex: the integrals of a body far from the origin lose digits.
+        import trimesh
+
         return trimesh.Trimesh(self.vertices - self.vertices.mean(axis=0), self.faces, process=False)
 
     @property

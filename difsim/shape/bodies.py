@@ -8,7 +8,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import igl
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -78,6 +77,8 @@ def _lobe(centre: tuple, axes: tuple, semi_axes: np.ndarray | tuple) -> Posed:
 
 def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: float):
     """Vertices and faces of the surface by marching cubes, evened out along the surface."""
+    import igl
+
     axes = [np.arange(start, stop + spacing, spacing) for start, stop in zip(low, high, strict=True)]
     z, y, x = np.meshgrid(*axes[::-1], indexing="ij")  # x runs fastest
     nodes = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import qmc
 
 from difsim.mesh import TriMesh, signed_distance
 
@@ -121,6 +120,8 @@ def _bisectors(mesh: TriMesh, points: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _inside(mesh: TriMesh, samples: int) -> np.ndarray:
     """Points [samples, 3] m spread evenly in the mesh."""
+    from scipy.stats import qmc
+
     low, size = mesh.vertices.min(axis=0), np.ptp(mesh.vertices, axis=0)
     source, found = qmc.Sobol(3, scramble=True, rng=0), np.zeros((0, 3))
     while len(found) < samples:

@@ -11,7 +11,6 @@ from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedStep
 from difsim.typing import Scalar, number
 
 SHORTEST = 1e-6  # of the longest stable step: who needs shorter ones will not see the end
-_DOUBLE = jnp.dtype("float64")
 SAFETY, LEAST, MOST = 0.9, 0.1, 5.0  # usual of embedded methods: how far a next step is from what the error allows
 
 
@@ -54,7 +53,7 @@ class EstimatedSteps(AbstractRule):
         return eqx.tree_at(lambda p: p.trial, after, jax.lax.stop_gradient(trial))
 
 
-def rule_of(solver: AbstractSolver, span: Scalar | float, dtype: jnp.dtype = _DOUBLE) -> AbstractRule:
+def rule_of(solver: AbstractSolver, span: Scalar | float, dtype: jnp.dtype) -> AbstractRule:
     """The rule by which particles are stepped.
 
     **Arguments:** `solver`; `span` s, the interval that the steps of `FixedSteps` divide; `dtype` of the motion.

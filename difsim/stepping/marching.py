@@ -6,6 +6,7 @@ reverse derivatives of an unknown number.
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -183,9 +184,16 @@ def within(dt: Scalar, left: Scalar) -> Scalar:
     return jnp.where(dt >= left * (1 - 1e-9), left, dt)
 
 
-def has_rested(progress: Progress, at_rest: AtRest | None) -> Bool[Array, ""] | bool:
+def has_rested(progress: Progress, at_rest: AtRest | None) -> Bool[Array, ""]:
     """Whether all particles have been at rest for as long as the rule wants; False without a rule."""
-    return False if at_rest is None else progress.motion.time - progress.rest_time >= at_rest.hold
+    hold = jnp.inf if at_rest is None else at_rest.hold
+    return progress.motion.time - progress.rest_time >= hold
+
+
+def _goes_on(progress: Progress, until: Scalar, last: Int[Array, ""], at_rest: AtRest | None) -> Bool[Array, ""]:
+    """Whether the run has neither ended nor failed."""
+    on = (progress.status == Status.OK) & (progress.motion.time < until) & (progress.steps < last)
+    return on & ~has_rested(progress, at_rest)
 
 
 def _watched(model: AbstractParticles, progress: Progress, at_rest: AtRest | None) -> Progress:
@@ -213,9 +221,7 @@ def advance(
     forward ones only.
     """
 
-    def goes_on(p):
-        on = (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
-        return on if at_rest is None else on & ~has_rested(p, at_rest)
+    goes_on = partial(_goes_on, until=until, last=last, at_rest=at_rest)
 
     def fresh(p):
         return goes_on(p) & ~p.neighbours.is_stale(model.positions(p.motion.state))
@@ -265,9 +271,7 @@ def checkpointed_steps(
     values, static = eqx.partition(_watched(model, progress, at_rest), eqx.is_array)
 
     def goes_on(values):
-        p = eqx.combine(values, static)
-        on = (p.status == Status.OK) & (p.motion.time < until) & (p.steps < last)
-        return on & ~jnp.asarray(has_rested(p, at_rest))
+        return _goes_on(eqx.combine(values, static), until, last, at_rest)
 
     def one(values):
         p = with_updated_neighbours(model, eqx.combine(values, static))

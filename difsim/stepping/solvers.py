@@ -1,7 +1,5 @@
 """Rules for the length of steps. The kinds of models and derivatives that each serves are in docs/architecture.md."""
 
-from abc import abstractmethod
-
 import equinox as eqx
 import jax.numpy as jnp
 
@@ -12,9 +10,9 @@ from difsim.typing import Scalar, number, require
 class AbstractSolver(eqx.Module):
     """A rule for the length of steps."""
 
-    @abstractmethod
     def within(self, dtype: jnp.dtype) -> "AbstractSolver":
-        """The same solver with tolerances that the precision can hold."""
+        """The same solver with tolerances that the precision can hold; one without tolerances is what it was."""
+        return self
 
 
 class Adaptive(AbstractSolver):
@@ -64,9 +62,6 @@ class FixedSteps(AbstractSolver):
         if self.steps < 1:
             raise ValueError(f"FixedSteps: steps = {self.steps} must be at least 1")
 
-    def within(self, dtype):
-        return self
-
 
 class Courant(AbstractSolver):
     """Steps of particles that are `fraction` of the longest stable one.
@@ -83,6 +78,3 @@ class Courant(AbstractSolver):
         inside = (self.fraction > 0) & (self.fraction <= 1)
         require(inside, f"Courant: fraction = {self.fraction} must be in (0, 1]")
         require(self.max_steps > 0, f"Courant: max_steps = {self.max_steps} must be positive")
-
-    def within(self, dtype):
-        return self
