@@ -6,6 +6,7 @@ the end of a slide, the lift from the ground. Bounces that accumulate end in a p
 state shows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -15,6 +16,7 @@ from jaxtyping import Array
 
 from difsim.status import Status
 from difsim.stepping.adaptive import ROUNDINGS, along, approach, guarded, status_of, stepped
+from difsim.stepping.derivatives import Reverse
 from difsim.stepping.guard import Landing
 from difsim.stepping.integrals import Integrating
 from difsim.stepping.solution import Stats
@@ -30,6 +32,16 @@ def _boundary(model: Integrating, t: Scalar, state: Any) -> Scalar:
     return model.boundary(t, state)
 
 
+def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
+    """`body` of what it returned, from `start` on, `most` times at most."""
+    _, ended = jax.lax.while_loop(
+        lambda carry: (carry[0] < most) & goes_on(carry[1]),
+        lambda carry: (carry[0] + 1, body(carry[1])),
+        (0, start),
+    )
+    return ended
+
+
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
     """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
 
@@ -40,7 +52,7 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
     slack = jnp.maximum(SLACK, ROUNDINGS * system.scales.rounding)
     boundary = eqx.filter_jit(lambda t, z, system: system.model.boundary(t, system.state(z)))
 
-    def arc(carry, _):
+    def arc(carry):
         t, z, shift, hit, states, status, steps, count = carry
         z = jnp.where(hit, system.jumped(t, z, shift), z)
         ahead = jnp.clip(times, t, times[-1])
@@ -56,7 +68,7 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
         status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
         steps = steps + solution.stats["num_accepted_steps"]
         end = jnp.where(status > Status.UNDER_RESOLVED, times[-1], end)  # nothing more is tried after a failure
-        return (end, last, shift, hit, states, status, steps, count + hit), None
+        return end, last, shift, hit, states, status, steps, count + hit
 
     model, first = system.model, system.state(z)
     inside = model.approach(times[0], first).gap < -slack
@@ -75,7 +87,11 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
         jnp.asarray(0),
         lies.astype(int),
     )
-    (end, _, _, _, states, status, steps, count), _ = jax.lax.scan(arc, start, length=most + 1)
+    if isinstance(choice.derivative, Reverse):  # a loop whose turns are not known has no reverse derivative
+        ended = jax.lax.scan(lambda carry, _: (arc(carry), None), start, length=most + 1)[0]
+    else:
+        ended = _repeated(arc, start, most + 1, lambda carry: (carry[0] < times[-1]) | carry[3])
+    end, _, _, _, states, status, steps, count = ended
     unfinished = (count > most + lies) & (end < times[-1])
     status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
     status = jnp.where(inside, int(Status.INSIDE), status)
