@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+from tqdm import tqdm
 
 from difsim.status import Status
 
@@ -170,10 +171,12 @@ def profiles(
     points: int = 21,
     stops: Stops | None = None,
     candidates: Sequence[Mapping[str, float]] = (),
+    progress: bool = False,
 ) -> dict[str, Profile]:
     """The `profile` of several parameters with all their chains side by side in threads.
 
-    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; the others as there.
+    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; `progress`: show a bar;
+    the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
@@ -185,7 +188,8 @@ def profiles(
     stops = strip_weak_types(stops or Stops())
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
-    walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops), order)
+    with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:
+        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops, bar), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
         name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])
@@ -248,7 +252,7 @@ class _Chain(NamedTuple):
     calls: Calls
 
 
-def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops) -> _Chain:
+def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, bar: tqdm) -> _Chain:
     """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest of `x` are candidates."""
     here, candidates = x[0], x[1:]
     misfits, converged, calls = [], [], Calls()
@@ -267,6 +271,7 @@ def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stop
         converged.append(Status(int(found.status)).is_converged)
         # A failed neighbour is no place to start from: keep the last valid one.
         here = found.x if np.isfinite(found.misfit) else here
+        bar.update()
     return _Chain(misfits, converged, calls)
 
 

@@ -172,11 +172,12 @@ def test_other_observations_are_another_inversion(tmp_path, monkeypatch):
     """The same, of the command `difsim agilkia --observations`."""
     caught = []
 
-    def invert(problem, solver, checkpoint, progress):
+    def invert(problem, solver, checkpoint, progress, points):
         caught.append(checkpoint.folder)
         raise Caught
 
     monkeypatch.setattr(agilkia, "invert", invert)
+    monkeypatch.setattr(agilkia, "ChainProgram", lambda *_: None)
     text = (DATA / "philae_published.toml").read_text()
     value = re.search(r"\[observables\.rebound_speed\][^\n]*\nvalue = (\S+)", text)
     for number in (value[1], value[1], "0.5"):

@@ -84,6 +84,7 @@ def _all(options: Agilkia, out: Path) -> Found:
     )
     chain = ChainProgram(with_solver(inverse, STRICT, Forward()), world)
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
+    print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     answer = invert(inverse, solver, checkpoint, progress=True, points=5 if options.quick else 11)
 
     series, simulated, energy = report.trajectory(answer)

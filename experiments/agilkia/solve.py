@@ -119,7 +119,7 @@ def invert(
         grids = {name: _grid(problem, name, points) for name in PROFILED}
         own = [n.values for n in leaves if held.items() <= n.assignment.items()]
         own += _scattered(relaxed, solver.seed)
-        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own))
+        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own, progress=progress))
     enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
     return Answer(
