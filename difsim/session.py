@@ -11,12 +11,14 @@ from jax._src import xla_bridge  # nothing public says whether JAX has chosen it
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim"
 # An adaptive solve as one compiled function. XLA by itself runs it as hundreds of calls a step, five times slower: it
 # compiles a loop whole only where a turn touches less than 1 kB (ours: some 100 kB) and has no library's matrix
-# product. And XLA's older emitter of fused loops, which compiles in two thirds of the time; runs are as fast.
+# product.
 FLAGS = {
     "xla_backend_extra_options": "xla_cpu_small_while_loop_byte_threshold=32000000",
     "xla_disable_hlo_passes": "dot-library-rewriter",
-    "xla_cpu_use_fusion_emitters": "false",
 }
+# For `jax.jit(..., compiler_options=COMPILE_SOONER)`: XLA's older emitter of fused loops compiles in two thirds of the
+# time. An adaptive solve runs as fast with it; steps of thousands of particles take a quarter longer.
+COMPILE_SOONER = {"xla_cpu_use_fusion_emitters": False}
 
 
 def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / "compiled") -> None:

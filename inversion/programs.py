@@ -14,13 +14,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.session import COMPILE_SOONER
 from difsim.status import Status
 
 from .marquardt import Search, Slopes, Step, Stops, judged, linearised, proposed, simulated, started
 from .problem import AbstractProblem, Evaluation
 
-_simulate = eqx.filter_jit(simulated)
-_linearise = eqx.filter_jit(linearised)
+_simulate = eqx.filter_jit(simulated, compiler_options=COMPILE_SOONER)
+_linearise = eqx.filter_jit(linearised, compiler_options=COMPILE_SOONER)
 _propose = eqx.filter_jit(proposed)
 _judge = eqx.filter_jit(judged)
 

@@ -14,6 +14,7 @@ from difsim import AtContact, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
 from difsim.rotation import SurfaceFrame
+from difsim.session import COMPILE_SOONER
 from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
@@ -76,7 +77,7 @@ class ChainProgram:
             return {k: observed[k] for k in OUTPUTS}, (observed, ok)
 
         anywhere = dict.fromkeys(problem.parameters, 0.0)
-        program = jax.jit(jax.jacfwd(outputs, has_aux=True))
+        program = jax.jit(jax.jacfwd(outputs, has_aux=True), compiler_options=COMPILE_SOONER)
         alone = ThreadPoolExecutor(1)
         self.compiled = alone.submit(lambda: program.lower(*self._given(anywhere)).compile())
         alone.shutdown(wait=False)
