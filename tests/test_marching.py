@@ -205,3 +205,12 @@ def test_combinations_that_there_are_not_are_refused():
         simulate(model, initialise(model, state), [0.001, 0.01], solver=FixedSteps(10))
     with pytest.raises(ValueError, match=r"initialise\(model, state\)"):
         jax.jit(lambda s: simulate(model, s, times).status)(state)
+
+
+def test_equal_steps_are_as_many_as_were_asked_for_in_float32():
+    """The roundings of 200 times must not leave a rest for one step more."""
+    model, state = jax.tree.map(
+        lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, heap(), is_leaf=eqx.is_array
+    )
+    ended = simulate(model, state, [0.0, 0.0123], solver=FixedSteps(200))
+    assert int(ended.stats.steps[-1]) == 200 and float(ended.times[-1]) == pytest.approx(0.0123)

@@ -2,6 +2,7 @@
 
 The peer of the models that are ordinary differential equations is a bare solve of diffrax with the same field, to the
 same tolerances, which ends where the surface is touched or at the last time: what XLA needs for that much.
+Both are compiled as fits are, with `COMPILE_SOONER`.
 """
 
 import re
@@ -19,6 +20,7 @@ import numpy as np
 from difsim import FixedSteps, Reverse, Unrolled, initialise, simulate
 from difsim.dynamics import AbstractModel, Flight, FlightState
 from difsim.gravity import AbstractField, Gridded, Polyhedron
+from difsim.session import COMPILE_SOONER
 from difsim.shape import comet_67p
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
@@ -77,7 +79,7 @@ def _measured(function: Callable, at: jax.Array) -> dict[str, tuple[float, str]]
         traces.append(x)
         return function(x)
 
-    program = jax.jit(counted)
+    program = jax.jit(counted, compiler_options=COMPILE_SOONER)
     traced, to_trace = _cpu(lambda: program.trace(at))
     lowered, to_lower = _cpu(traced.lower)
     compiled, to_compile = _cpu(lowered.compile)
