@@ -19,10 +19,14 @@ Predict = Callable[[dict[str, Array]], tuple[dict[str, Array], Array]]
 
 
 class Evaluation(eqx.Module):
-    """One simulation compared with the data; if it failed, `misfit` is infinite and `residual` NaN."""
+    """One simulation compared with the data; if it failed, `misfit` is infinite and `residual` NaN.
+
+    `log_likelihood` is that of the data alone, without priors and constants; -infinity for a failed simulation.
+    """
 
     residual: Float[Array, " rows"]
     misfit: Scalar
+    log_likelihood: Scalar
     ok: Bool[Array, ""]
     predictions: dict[str, Array]
 
@@ -181,12 +185,18 @@ class Problem(AbstractProblem):
         """One simulation at prior-scaled s; a failed or non-finite one is marked and has no finite misfit."""
         p = self.physical(s)
         predictions, ok = self.predict(self.named(p))
+        measured = self.data.residual(predictions)
         rows = [q.prior_residual(q.scaled(p[i])) for i, q in enumerate(self.unknowns)]
-        residual = jnp.concatenate([self.data.residual(predictions), *rows])
+        residual = jnp.concatenate([measured, *rows])
         ok = jnp.asarray(ok) & jnp.all(jnp.isfinite(residual))
         residual = jnp.where(ok, residual, jnp.nan)
         misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
-        return Evaluation(residual, misfit, ok, predictions)
+        log_likelihood = jnp.where(ok, -0.5 * jnp.sum(measured**2), -jnp.inf)
+        return Evaluation(residual, misfit, log_likelihood, ok, predictions)
+
+    def log_likelihood(self, s: Float[Array, " n"]) -> Scalar:
+        """The logarithm of the likelihood of the data at prior-scaled s; -infinity if the simulation failed."""
+        return self.evaluate(s).log_likelihood
 
     def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
         """The derivative dr/ds by forward mode; NaN if the simulation failed."""

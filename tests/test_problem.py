@@ -69,3 +69,12 @@ def test_undecided_values_are_never_simulated_silently():
     problem, _ = toys.mixed()
     assert not problem.evaluate(jnp.full(5, 0.5)).ok
     assert np.isnan(problem.residual(jnp.zeros(5))).all()
+
+
+def test_log_likelihood_is_of_the_data_alone():
+    problem = toys.linear(a=Gaussian(0.0, 1.0))
+    s = problem.scaled({"a": 2.0, "b": 1.0})
+    residual = (toys.DESIGN @ [2.0, 1.0] - toys.MEASURED) / toys.SIGMA
+    np.testing.assert_allclose(problem.log_likelihood(s), -0.5 * np.sum(residual**2), rtol=1e-12)
+    failed = toys.truncated()
+    assert failed.log_likelihood(failed.scaled({"p": 2.0})) == -np.inf

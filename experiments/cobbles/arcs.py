@@ -143,7 +143,7 @@ class AbstractPixels(AbstractProblem):
         residual = self.residual_at(s)
         ok = jnp.all(jnp.isfinite(residual))
         misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
-        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, ok, {})
+        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, -0.5 * misfit, ok, {})
 
 
 class ArcProblem(AbstractPixels):
