@@ -1,21 +1,17 @@
 """difsim: a differentiable simulator of small-body contact.
 
-Models, fields, shapes and laws are in the sub-packages: `from difsim import dynamics, gravity`.
+Models, fields, shapes and laws are in the sub-packages: `from difsim import dynamics, gravity`. A sub-package has the
+names that a user writes. What only the library, or one study, calls is imported from its module.
 """
 
 from difsim.session import configure as configure
 from difsim.status import Status as Status
-from difsim.status import raise_unless_ok as raise_unless_ok
 from difsim.stepping.derivatives import Forward as Forward
 from difsim.stepping.derivatives import Reverse as Reverse
 from difsim.stepping.derivatives import Unrolled as Unrolled
-from difsim.stepping.marching import Progress as Progress
 from difsim.stepping.marching import initialise as initialise
-from difsim.stepping.running import failure as failure
-from difsim.stepping.running import next_step as next_step
 from difsim.stepping.solution import Solution as Solution
 from difsim.stepping.solve import simulate as simulate
-from difsim.stepping.solvers import AbstractSolver as AbstractSolver
 from difsim.stepping.solvers import Adaptive as Adaptive
 from difsim.stepping.solvers import Courant as Courant
 from difsim.stepping.solvers import FixedSteps as FixedSteps

@@ -4,14 +4,12 @@ Classes of results, such as `leastsq.Fit` and `branch.Tree`, are in the modules 
 """
 
 from .branch import branch_and_bound as branch_and_bound
-from .branch import enumerate_leaves as enumerate_leaves
 from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .identifiability import profile as profile
 from .identifiability import profiles as profiles
 from .leastsq import fit as fit
 from .marquardt import Stops as Stops
-from .marquardt import levenberg_marquardt as levenberg_marquardt
 from .observe import Observation as Observation
 from .observe import Observations as Observations
 from .parameters import Bounded as Bounded
@@ -19,8 +17,6 @@ from .parameters import Discrete as Discrete
 from .parameters import Fixed as Fixed
 from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
-from .problem import AbstractProblem as AbstractProblem
-from .problem import Evaluation as Evaluation
 from .problem import Problem as Problem
 from .response import response_surface as response_surface
 from .smoothed import pathwise_gradient as pathwise_gradient

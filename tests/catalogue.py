@@ -53,7 +53,7 @@ SHAPES = catalogue(
         "sphere": shape.Sphere((0.1, -0.2, 0.3), 0.7),
         "box": _BOX,
         "prism": _PRISM,
-        "drum": shape.Outside(shape.Cylinder(0.6)),
+        "drum": shape.Complement(shape.Cylinder(0.6)),
         "posed": shape.Posed(_PRISM, (0.2, -0.1, 0.3), rotation(5)),
         "union": shape.Union((_BOX, shape.Sphere((0.6, 0.0, 0.2), 0.4))),
         "offset": shape.Offset(_BOX, 0.05),

@@ -7,9 +7,9 @@ import numpy as np
 
 from difsim import contact, simulate
 from difsim.body import RigidBody, RigidState
-from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, Smoothing, SurfaceContact, Vertices
+from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, SurfaceContact, Vertices
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
-from difsim.contact.regularisation import AbstractRegularisation
+from difsim.contact.regularisation import AbstractRegularisation, Smoothing
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
@@ -146,7 +146,7 @@ def ball(law, friction_law, **numbers) -> Hopper:
 
 
 def cube(law, friction_law, inertia=CUBE, **numbers) -> Hopper:
-    return hopper(Vertices(contact.box_corners((EDGE, EDGE, EDGE))), inertia, law, friction_law, **numbers)
+    return hopper(Vertices.box((EDGE, EDGE, EDGE)), inertia, law, friction_law, **numbers)
 
 
 def state(position, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:

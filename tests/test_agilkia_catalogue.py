@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.body import CentralDamper, Undamped
+from difsim.body import CentralDamper
+from difsim.body.lander import UndampedGear
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.catalogue import (
     GEARS,
@@ -130,7 +131,7 @@ def test_a_bare_body_lands_on_its_hull(written):
         problem(read_lander(lander), read_observations(seen))
     lander, seen = written(without=["gear", "obstacle"], lander=BARE, observations=[(FITS_LEGS, "")])
     posed = problem(read_lander(lander), read_observations(seen))
-    assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, Undamped)
+    assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, UndampedGear)
     observed, ok = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
     assert bool(ok) and "damper_stroke" not in observed
     # It stands upright and falls flat: the hull's law for the whole mass gives its restitution, 0.2, at 1.006 m/s.

@@ -13,6 +13,7 @@ import toys
 import inversion
 from difsim import Status
 from inversion import Bounded, Checkpoint, Observation, Observations, Problem
+from inversion.branch import enumerate_leaves
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def solve():
 
 @pytest.fixture(scope="module")
 def leaves(solve):
-    return inversion.enumerate_leaves(toys.mixed()[0], solve)
+    return enumerate_leaves(toys.mixed()[0], solve)
 
 
 def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):

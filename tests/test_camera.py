@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.camera import Camera, looking_at, read_json, read_opencv, write_json
+from difsim.camera import Camera, looking_at, read_cameras, write_cameras
 from tests.helpers import check_gradients
 
 # cv2.projectPoints of OpenCV 5.0.0: points m and their pixels with the camera `lens`.
@@ -155,10 +155,10 @@ def test_impossible_views_are_refused():
 def test_opencv_files(tmp_path, lens):
     path = tmp_path / "camera.yml"
     path.write_text(YAML)
-    np.testing.assert_allclose(read_opencv(path).project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
+    np.testing.assert_allclose(read_cameras(path)["camera"].project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
     rows = np.asarray(lens.matrix).ravel().tolist()
     path.write_text(YAML.split("rvec")[0] + f"R: {rows}\nT: [ 0.05, -0.1, 0.9 ]\n")
-    np.testing.assert_allclose(read_opencv(path).project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
+    np.testing.assert_allclose(read_cameras(path)["camera"].project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +180,14 @@ def test_faulty_opencv_files(tmp_path, old, new, complaint):
     assert old in YAML
     path.write_text(YAML.replace(old, new))
     with pytest.raises(ValueError, match=complaint) as error:
-        read_opencv(path)
+        read_cameras(path)
     assert str(path) in str(error.value)
 
 
 def test_json_files(tmp_path, lens):
     path = tmp_path / "cameras.json"
-    write_json(path, {"A": lens, "B": Camera(**NUMBERS)}, note="kept")
-    found = read_json(path)
+    write_cameras(path, {"A": lens, "B": Camera(**NUMBERS)}, note="kept")
+    found = read_cameras(path)
     assert list(found) == ["A", "B"] and float(found["A"].rate) == 240 and np.isinf(found["B"].rate)
     np.testing.assert_allclose(found["A"].project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
 
@@ -206,7 +206,7 @@ def test_faulty_json_files(tmp_path, change, complaint):
     path = tmp_path / "cameras.json"
     path.write_text(json.dumps({"cameras": {"A": NUMBERS | change}}))
     with pytest.raises(ValueError, match=complaint):
-        read_json(path)
+        read_cameras(path)
 
 
 def test_json_files_without_cameras(tmp_path):
@@ -214,18 +214,20 @@ def test_json_files_without_cameras(tmp_path):
     for text, complaint in (("{}", "no cameras"), ('{"cameras":\n{', "line 2: no JSON"), ("[1]", "no cameras")):
         path.write_text(text)
         with pytest.raises(ValueError, match=complaint):
-            read_json(path)
+            read_cameras(path)
     entry = {k: v for k, v in NUMBERS.items() if k != "cx"}
     path.write_text(json.dumps({"cameras": {"A": entry}}))
     with pytest.raises(ValueError, match=r"missing \['cx'\]"):
-        read_json(path)
+        read_cameras(path)
 
 
 def test_files_that_are_no_calibration_are_refused_by_name(tmp_path):
     """A picture as calibration was an error that named no file; deep JSON ended the run with a traceback."""
-    path = tmp_path / "cameras"
     for content in (b"\xff\xd8\xff\xe0 a picture", b"[" * 100_000):
-        path.write_bytes(content)
-        for read in (read_json, read_opencv):
+        for name in ("cameras.json", "cameras.yml"):
+            path = tmp_path / name
+            path.write_bytes(content)
             with pytest.raises(ValueError, match=f"^{path}: no "):
-                read(path)
+                read_cameras(path)
+    with pytest.raises(ValueError, match="give a calibration as"):
+        read_cameras(tmp_path / "camera.xml")

@@ -15,11 +15,11 @@ from difsim.contact import (
     NoSmoothing,
     PowerLaw,
     RegularisedCoulomb,
-    Smoothing,
     SurfaceContact,
     Vertices,
 )
 from difsim.contact.contact_points import Moving
+from difsim.contact.regularisation import Smoothing
 from difsim.shape import Plane
 from tests.catalogue import COHESIONS
 from tests.helpers import approx, check_gradients, single

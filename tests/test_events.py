@@ -9,7 +9,8 @@ import pytest
 from difsim import MaxImpacts, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge, Vertices
-from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState, TwoBalls, TwoBallState
+from difsim.dynamics import Bouncer, HardBody, HardState, PointState, TwoBalls, TwoBallState
+from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from tests.helpers import approx

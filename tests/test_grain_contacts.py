@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from difsim.contact.friction import TangentialHistory
-from difsim.dem import PADDING, HertzMindlin, PairMemory, WallMemory
+from difsim.dem import HertzMindlin
 from difsim.dem.contacts import by_pairs, remembered_by_walls
+from difsim.dem.state import PADDING, PairMemory, WallMemory
 from difsim.dem.touching import Grain
 
 R, RHO = 5e-3, 2500.0

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.beds import Bed
+from difsim.beds.specification import Bed
 from difsim.beds.statistics import PackingStatistics
 from difsim.contact.friction import TangentialHistory
-from difsim.dem import PADDING, Grains, GrainsState, HertzMindlin, PairMemory, WallMemory
+from difsim.dem import Grains, HertzMindlin
 from difsim.dem.contacts import remembered_by_pairs
-from difsim.particles import Pairs
-from difsim.shape import Cylinder, Outside, Plane
+from difsim.dem.state import PADDING, GrainsState, PairMemory, WallMemory
+from difsim.particles.pairs import Pairs
+from difsim.shape import Complement, Cylinder, Plane
 from experiments.agilkia import grains
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -35,7 +36,7 @@ def bed():
     at = jnp.array([[0.0, 0.01], [0.0, 0.0], [0.05, 0.15]])
     wall = WallMemory(jnp.array([0, PADDING], jnp.int32), shear)
     state = GrainsState(at, zero, zero, pairs, (wall, wall))
-    walls = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Outside(Cylinder(0.3))
+    walls = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Complement(Cylinder(0.3))
     law = HertzMindlin(1e7, 0.25, 0.5, 0.6)
     grains = Grains(law, np.array([0.05, 0.055]), 600.0, (0.0, 0.0, -1e-4), walls)
     return Bed(grains, state, PackingStatistics(0.25, 0.6, 0.4, 360.0, 5.0, 1))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from difsim.gravity import Ellipsoid, Gridded, PointMass, Polyhedron, Uniform, above_surface, error_map
+from difsim.gravity import Ellipsoid, Gridded, PointMass, Polyhedron, Uniform, error_map
 from difsim.gravity.gridded import fingerprint
-from difsim.gravity.sampling import field_at, outside
+from difsim.gravity.sampling import above_surface, field_at, outside
 from difsim.gravity.tables import near_table
 from difsim.mesh import TriMesh, load, surface_points
 from difsim.spline import GridSpline

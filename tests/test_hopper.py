@@ -16,7 +16,6 @@ from difsim.contact import (
     StickSlip,
     SurfaceContact,
     Vertices,
-    box_corners,
 )
 from difsim.dynamics import Hopper
 from difsim.gravity import Rotating, Uniform
@@ -203,7 +202,7 @@ NUMBERS = 1e5, 0.4, 2e-3, (0.1, 0.2, 0.3)  # stiffness, friction, rolling resist
 def grounded(stiffness, friction, rolling, omega):
     """The cube of paper 003's laws, wide regularisations, on the floor of a turning target."""
     contact = SurfaceContact(
-        Vertices(box_corners((EDGE, EDGE, EDGE))),
+        Vertices.box((EDGE, EDGE, EDGE)),
         NormalForce(PowerLaw(stiffness, 1.5), ClippedDamping(30.0), 1e-3),
         AtEffectivePoint(StickSlip(friction, friction, 0.2)),
         (RollingForceAndTorque(rolling, 0.1),),

@@ -7,7 +7,7 @@ import numpy as np
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, Hertz, NormalForce, RegularisedCoulomb, SurfaceContact, Undamped
-from difsim.dynamics import FlightState, Hopper, to_inertial
+from difsim.dynamics import Flight, FlightState, Hopper, InertialFlight
 from difsim.gravity import PointMass
 from difsim.shape import Plane
 from tests.helpers import approx
@@ -16,15 +16,15 @@ from tests.hoppers import MASS, field_step, state
 INERTIA = np.diag([0.05, 0.07, 0.09])  # an asymmetric top
 START = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
 SECONDS = 4.0
+FLOOR, PULL = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0)), PointMass(3.0, (0.0, 0.0, -3.0))
 
 
 def flown(omega, body):
     """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
-    floor = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0))
     contact = SurfaceContact(
         Ball(0.1), NormalForce(Hertz(1e5, 0.1), Undamped(), 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     )
-    model = Hopper(RigidBody(MASS, INERTIA), contact, floor, PointMass(3.0, (0.0, 0.0, -3.0)), omega)
+    model = Hopper(RigidBody(MASS, INERTIA), contact, FLOOR, PULL, omega)
     return model, _steps(model, model.start(body))
 
 
@@ -35,7 +35,8 @@ def _steps(model, start):
 
 def seen_from_outside(body, q, omega):
     """The state of a body in a frame of attitude `q` that turns with `omega`, in the inertial frame."""
-    fly = to_inertial(jnp.asarray(omega), jnp.array(SECONDS), FlightState(body.position, body.velocity))
+    flight = InertialFlight(Flight(PULL, omega, FLOOR))
+    fly = flight.from_body(jnp.array(SECONDS), FlightState(body.position, body.velocity))
     spin = body.spin + rotation.inverse_rotate(body.attitude, jnp.asarray(omega))
     return RigidState(fly.position, fly.velocity, rotation.multiply(q, body.attitude), spin)
 

@@ -12,7 +12,9 @@ from difsim import Status, mesh, rotation
 from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.gravity import Uniform
-from difsim.shape import Plane, Window
+from difsim.mesh.distance import signed_distance
+from difsim.shape import Plane
+from difsim.shape.window import Window
 from experiments.harness import write
 from experiments.hopper import cube, ensemble, observe, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, World, prism
@@ -58,7 +60,7 @@ def test_a_window_is_exact_inside_and_a_bound_outside(tmp_path):
     inside = jnp.array(random.uniform(-4, 4, size=(100, 3)) + np.array([[0.0, 0.0, 10.0]]))
     np.testing.assert_allclose(distance(inside), jax.vmap(plane.distance)(inside), atol=1e-9)
     outside = random.uniform(-19, 19, size=(100, 3)) + np.array([[0.0, 0.0, 30.0]])
-    assert (np.asarray(distance(jnp.array(outside))) <= mesh.signed_distance(ground, outside) + 1e-9).all()
+    assert (np.asarray(distance(jnp.array(outside))) <= signed_distance(ground, outside) + 1e-9).all()
     (file,) = tmp_path.iterdir()
     again = Window.from_mesh(ground, (0.0, 0.0, 10.0), 4.0, 0.5, cache=tmp_path)
     np.testing.assert_array_equal(again.spline.coefficients, window.spline.coefficients)

@@ -1,5 +1,7 @@
 """The import order: LAYERS in tests/layers.py is the rule, docs/architecture.md its twin for readers."""
 
+import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,27 @@ def test_the_page_names_every_layer():
     assert len(rows) == len(parts)
     for row, expected in zip(rows, parts, strict=True):
         assert all(f"`{part.removeprefix('difsim.')}`" in row for part in expected), row
+
+
+def exported(init):
+    """The names that a package offers: those that its `__init__` imports from modules."""
+    tree = ast.parse(init.read_text(encoding="utf-8"))
+    return [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+
+
+def test_public_names_are_at_most_170():
+    """Each is a word that a user must learn; see "Public names" in docs/architecture.md."""
+    packages = [ROOT / "difsim", ROOT / "inversion", *(p.parent for p in (ROOT / "difsim").glob("*/__init__.py"))]
+    names = [name for package in packages for name in exported(package / "__init__.py")]
+    assert 100 < len(names) <= 170, len(names)
+
+
+def test_every_public_name_is_there():
+    """An `__all__` with a name that does not exist breaks `import *`."""
+    for init in [ROOT / "difsim/__init__.py", *(ROOT / "difsim").glob("*/__init__.py")]:
+        module = importlib.import_module(".".join(init.relative_to(ROOT).parent.parts))
+        names = getattr(module, "__all__", None)
+        assert names is None or names == sorted(exported(init)), module
 
 
 GOOD = {

@@ -16,11 +16,11 @@ from difsim.contact import (
     NormalForce,
     NoSmoothing,
     PowerLaw,
-    Smoothing,
     TensileDamping,
     Undamped,
 )
 from difsim.contact.elastic import effective_modulus
+from difsim.contact.regularisation import Smoothing
 from tests.catalogue import NORMALS
 from tests.helpers import check_finite, check_gradients, single
 

@@ -11,8 +11,9 @@ from difsim import MaxImpacts, Status, rotation, simulate
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
-from difsim.dynamics import HardPair, Pair, PairState, free_flight, separation
-from difsim.dynamics.pair_touch import least_gap
+from difsim.dynamics import HardPair, Pair, PairState
+from difsim.dynamics.pair_flight import free_flight
+from difsim.dynamics.pair_touch import least_gap, separation
 from difsim.shape import Box
 
 SIDE = 0.1

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import pair_map
 from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.mapped import pair_map
 from difsim.particles.parts import CHUNK
 from difsim.particles.vectors import dot, minus
 from tests.helpers import close, random_like

@@ -8,10 +8,10 @@ import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import ClippedDamping, Hooke, NormalForce, NoSmoothing, PowerLaw, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, SmoothPair, touches
+from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, SmoothPair
 from difsim.dynamics.pair import Record
 from difsim.dynamics.pair_smooth import Given
-from difsim.dynamics.pair_touch import nearby
+from difsim.dynamics.pair_touch import nearby, touches
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0

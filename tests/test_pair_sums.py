@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import Neighbours, pair_sums
+from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
+from difsim.particles.sums import pair_sums
 from difsim.particles.transposed import linear
 from difsim.particles.vectors import dot, minus, times
 from tests.helpers import close, random_like

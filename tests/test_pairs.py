@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from difsim.dem.near import Near
-from difsim.particles import Neighbours, Pairs
+from difsim.particles.neighbours import Neighbours
+from difsim.particles.pairs import Pairs
 from difsim.shape import Plane
 from tests.helpers import all_pairs
 

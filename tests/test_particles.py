@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import Neighbours, pair_sums
+from difsim.particles.neighbours import Neighbours
+from difsim.particles.sums import pair_sums
 from tests.helpers import all_pairs
 
 updated = eqx.filter_jit(Neighbours.updated)

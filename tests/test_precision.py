@@ -19,7 +19,6 @@ from difsim.contact import (
     StickSlip,
     SurfaceContact,
     Vertices,
-    box_corners,
 )
 from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
@@ -105,7 +104,7 @@ def test_default_tolerances_are_met_by_a_flight_in_float32(method):
 
 def box(p):
     contact = SurfaceContact(
-        Vertices(box_corners((0.2, 0.2, 0.2))),
+        Vertices.box((0.2, 0.2, 0.2)),
         NormalForce.from_restitution(p[0], Hooke(1e3), 1e-4, mass=1.0),
         AtEffectivePoint(StickSlip(p[1], p[1], 1e-3)),
         (RollingForceAndTorque(2e-3, 1e-3),),

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from difsim import Adaptive, AtRest, Outside, Status, simulate
 from difsim.body import RigidState
-from difsim.contact import Vertices, box_corners
+from difsim.contact import Vertices
 from difsim.dynamics import PointState
 from difsim.shape import Sphere
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping, thrown
@@ -33,7 +33,7 @@ def test_cube_on_a_face_settles_when_the_closed_form_says():
     g = 1e-3
     # Four corners share the fall, so each has a quarter of the mass; no friction, no rolling resistance.
     ground = Ground(E, friction=0.0, rolling=0.0, depth=1e-4, speed=0.03)
-    contact = ground.contact(Vertices(box_corners((EDGE,) * 3)), MASS / 4, jumping)
+    contact = ground.contact(Vertices.box((EDGE,) * 3), MASS / 4, jumping)
     plain = cube(g, normal=jumping)
     model = eqx.tree_at(lambda m: (m.contact, m.resolution), plain, (contact, ground.resolution))
     state = model.start(RigidState((0.0, 0.0, 0.1 + HEIGHT), (0.0,) * 3, (1.0, 0.0, 0.0, 0.0), (0.0,) * 3))

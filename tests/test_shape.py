@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.shape import Box, Cylinder, Ellipsoid, Offset, Outside, Plane, Posed, Prism, Sphere, Union
+from difsim.shape import Box, Complement, Cylinder, Ellipsoid, Offset, Plane, Posed, Prism, Sphere, Union
 from tests.catalogue import SHAPES, rotation
 from tests.helpers import check_finite, check_gradients, rows, single
 
@@ -110,7 +110,7 @@ def distance_and_normal(sdf, x):
         (Prism(1.0, 0.2), (0, 1.0, 0.2)),
         (Prism(1.0, 0.2), (0, -1 / np.sqrt(12), 0.2)),
         (Cylinder(1.0), (0, 0, 0.3)),
-        (Outside(Cylinder(1.0)), (0, 0, 0.3)),
+        (Complement(Cylinder(1.0)), (0, 0, 0.3)),
         (Union((Sphere((-1, 0, 0), 1.0), Sphere((1, 0, 0), 1.0))), (0, 0, 0)),
         (Ellipsoid((1.0, 0.7, 0.5)), (0, 0, 0)),
         (Ellipsoid((1.0, 0.7, 0.5)), (0.2, 0, 0)),
@@ -132,7 +132,7 @@ def test_derivatives_are_finite_on_edges_corners_and_centres(sdf, x):
         (Prism(1.0, 0.2), (0.1, -1 / np.sqrt(12), 0.1), (0, -1, 0)),
         (Sphere((0, 0, 0), 1.0), (0, 1, 0), (0, 1, 0)),
         (Cylinder(2.0), (0, -2, 7), (0, -1, 0)),
-        (Outside(Cylinder(2.0)), (2, 0, 7), (-1, 0, 0)),
+        (Complement(Cylinder(2.0)), (2, 0, 7), (-1, 0, 0)),
         (Plane((0, 0, 0), (0, 0, 5)), (3, 4, 0), (0, 0, 1)),
     ],
 )
@@ -164,7 +164,7 @@ def test_posed_and_offset():
 
 
 def test_a_drum_is_empty_inside():
-    drum, x = Outside(Cylinder(0.6)), np.asarray(POINTS)
+    drum, x = Complement(Cylinder(0.6)), np.asarray(POINTS)
     np.testing.assert_allclose(rows(drum.distance, POINTS), 0.6 - np.hypot(x[:, 0], x[:, 1]), atol=1e-15)
     inwards = -np.stack([x[:, 0], x[:, 1], 0 * x[:, 0]], axis=1) / np.hypot(x[:, 0], x[:, 1])[:, None]
     np.testing.assert_allclose(rows(drum.normal, POINTS), inwards, atol=1e-14)

@@ -10,7 +10,8 @@ from scipy.integrate import solve_ivp
 from difsim import Adaptive, MaxImpacts, Reverse, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge
-from difsim.dynamics import Bouncer, HardBody, HardState, Phase, PointState
+from difsim.dynamics import Bouncer, HardBody, HardState, PointState
+from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
 from tests.helpers import approx

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles import Neighbours
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity, WendlandC2
+from difsim.particles.neighbours import Neighbours
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph.kernel import WendlandC2
 from difsim.sph.soil import Compression, PlaneStrain
 from tests.helpers import check_gradients
 

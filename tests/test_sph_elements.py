@@ -6,13 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
-from difsim.particles import Neighbours
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, FixedDensity, Murnaghan, Tool, Viscosity
+from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim.particles.neighbours import Neighbours
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
 from difsim.sph.continuum import ContinuumMotion
 from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.sph.density import FixedDensity
 from difsim.sph.soil import Compression, PlaneStrain
 from difsim.sph.tools import Sliding
+from difsim.stepping.marching import Progress
 from tests.helpers import check_gradients, single
 
 SPACING = 0.01

@@ -25,7 +25,6 @@ from difsim.contact import (
     TangentialSpring,
     TensileDamping,
     Vertices,
-    box_corners,
 )
 from difsim.contact.contact_points import Moving
 from difsim.contact.friction import TangentialHistory
@@ -34,7 +33,7 @@ from tests.helpers import approx, check_finite
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 MASS, EDGE, WIDTH = 2.0, 0.4, 1e-3
-CORNERS = Vertices(box_corners((EDGE, EDGE, EDGE)))
+CORNERS = Vertices.box((EDGE, EDGE, EDGE))
 TURN = rotation.to_matrix(rotation.normalise(jnp.array([0.8, 0.3, 0.4, 0.33])))
 NONE = jnp.zeros((0, 3))
 SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]

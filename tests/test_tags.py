@@ -7,7 +7,6 @@ import equinox as eqx
 import pytest
 
 import difsim
-from difsim import AbstractSolver
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.beds.containers import AbstractContainer
 from difsim.body import AbstractLandingGear
@@ -17,7 +16,7 @@ from difsim.contact.rolling import AbstractRolling
 from difsim.dem import AbstractGrainLaw, HertzMindlin
 from difsim.dem.clump import AbstractClump
 from difsim.gravity import AbstractField
-from difsim.particles import AbstractParticles
+from difsim.particles.model import AbstractParticles
 from difsim.saving.marks import digest
 from difsim.shape import AbstractSDF
 from difsim.shape.noise import AbstractAmplitude
@@ -27,6 +26,7 @@ from difsim.sph.density import AbstractDensity
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.soil import AbstractCone
 from difsim.sph.tools import AbstractPath
+from difsim.stepping.solvers import AbstractSolver
 
 # Of all that runs of particles, beds and tables are made of.
 KINDS = [

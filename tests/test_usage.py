@@ -6,6 +6,7 @@ import numpy as np
 
 import inversion
 from inversion import Bounded, Discrete, Fixed, Gaussian, Observation, Observations
+from inversion.branch import enumerate_leaves
 
 
 def bounce(p):
@@ -44,7 +45,7 @@ def test_usage():
     tree = inversion.branch_and_bound(problem, solve)
     assert tree.incumbent.assignment == {"stiffness": 1e5}
     assert tree.bound_gap == 0.0
-    assert tree.agrees(inversion.enumerate_leaves(problem, solve))
+    assert tree.agrees(enumerate_leaves(problem, solve))
 
     problem = problem.hold(tree.incumbent.assignment)
     fit = inversion.fit(problem, key=key, starts=16, keep=4)

@@ -17,9 +17,9 @@ from difsim.contact import (
     NormalForce,
     NoSmoothing,
     RegularisedCoulomb,
-    Smoothing,
     SurfaceContact,
 )
+from difsim.contact.regularisation import Smoothing
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.shape import AbstractSDF, Cylinder, Outside, Plane
+from difsim.shape import AbstractSDF, Complement, Cylinder, Plane
 from difsim.typing import Scalar, number, require, scalar
 
 
@@ -64,7 +64,7 @@ class CylindricalContainer(AbstractContainer):
 
     @property
     def sides(self):
-        return (Outside(Cylinder(0.5 * self.diameter)),)
+        return (Complement(Cylinder(0.5 * self.diameter)),)
 
 
 class BoxContainer(AbstractContainer):

@@ -7,7 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.dem import Grains, GrainsState
+from difsim.dem import Grains
+from difsim.dem.state import GrainsState
 from difsim.status import Status
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import failure

@@ -13,7 +13,8 @@ from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
-from difsim.dem import AbstractGrainLaw, Grains, GrainsState
+from difsim.dem import AbstractGrainLaw, Grains
+from difsim.dem.state import GrainsState
 from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.saving.marks import digest
 from difsim.typing import Scalar, require, scalar

@@ -1,14 +1,7 @@
 """Bodies: rigid bodies, landers and stones."""
 
 from difsim.body.hull import Hull
-from difsim.body.lander import (
-    AbstractLandingGear,
-    CentralDamper,
-    Flywheel,
-    Lander,
-    MaxwellLegs,
-    Undamped,
-)
+from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
 from difsim.body.stone import Stone
 
@@ -22,5 +15,4 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
-    "Undamped",
 ]

@@ -117,7 +117,7 @@ class MaxwellLegs(AbstractLandingGear):
         return self.stop_stiffness * jnp.sum(_buffered(-state))
 
 
-class Undamped(AbstractLandingGear):
+class UndampedGear(AbstractLandingGear):
     """No damper: the springs of the legs alone, and nothing at all for a lander without legs."""
 
     tag = "undamped"
@@ -239,7 +239,7 @@ class Lander(eqx.Module):
         **Arguments:** `body`; `flywheel`; `hull`. **Returns:** the lander.
         """
         none = jnp.zeros((0, 3))
-        return cls(body, none, none, 1.0, 1.0, Undamped(), flywheel, hull)  # the numbers of no leg do nothing
+        return cls(body, none, none, 1.0, 1.0, UndampedGear(), flywheel, hull)  # the numbers of no leg do nothing
 
     @property
     def legs(self) -> int:

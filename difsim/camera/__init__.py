@@ -1,6 +1,6 @@
 """Cameras: a pinhole with radial distortion, its images, and calibrations read from files."""
 
-from difsim.camera.files import read_json, read_opencv, write_json
+from difsim.camera.files import read_cameras, write_cameras
 from difsim.camera.pinhole import Camera, looking_at
 
-__all__ = ["Camera", "looking_at", "read_json", "read_opencv", "write_json"]
+__all__ = ["Camera", "looking_at", "read_cameras", "write_cameras"]

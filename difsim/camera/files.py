@@ -31,15 +31,32 @@ for _tag in ("opencv-matrix", "opencv-nd-matrix"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", lambda loader, node: loader.construct_mapping(node, True))
 
 
-def read_opencv(path: str | PathLike) -> Camera:
-    """The camera of a calibration that OpenCV's FileStorage, its calibration sample or ROS wrote as YAML.
+def read_cameras(path: str | PathLike) -> dict[str, Camera]:
+    """The cameras of a calibration file, by name: JSON (.json) of several, or the YAML of OpenCV (.yaml, .yml) of one.
 
+    `write_cameras` shows the JSON: {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3],
+    "rotation": [3], "translation": [3], "size": [2], "rate": ...}}}, with the arguments of `Camera` in px, rad and m.
+    Other keys beside "cameras" are ignored.
+
+    The YAML is that of OpenCV's FileStorage, its calibration sample or ROS, and its camera has the name of the file.
     The entries are `camera_matrix` (K), `distortion_coefficients` (dist_coeffs, D) as (k₁, k₂, p₁, p₂[, k₃]),
     `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m. Without a pose the camera's
     frame is the frame.
-    **Raises:** ValueError for missing or misshapen entries, skew, and distortion that `Camera` does not have
-    (tangential, rational, thin prism); FileNotFoundError.
+
+    **Arguments:** `path`. **Returns:** name -> camera.
+    **Raises:** ValueError for another suffix, for missing, unknown, misshapen or non-finite entries, skew, and
+    distortion that `Camera` does not have (tangential, rational, thin prism); FileNotFoundError.
     """
+    path = Path(path)
+    match path.suffix.lower():
+        case ".json":
+            return _read_json(path)
+        case ".yaml" | ".yml":
+            return {path.stem: _read_opencv(path)}
+    raise ValueError(f"{path}: give a calibration as .json, or as .yaml or .yml of OpenCV")
+
+
+def _read_opencv(path: Path) -> Camera:
     text = _text(path)
     # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
     text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
@@ -81,13 +98,7 @@ def read_opencv(path: str | PathLike) -> Camera:
         raise ValueError(f"{path}: {error}") from None
 
 
-def read_json(path: str | PathLike) -> dict[str, Camera]:
-    """The cameras of a JSON file by name, with the arguments of `Camera` in px, rad and m.
-
-    The file is {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3], "rotation": [3],
-    "translation": [3], "size": [2], "rate": ...}}}. Other keys beside "cameras" are ignored.
-    **Raises:** ValueError for missing, unknown, misshapen or non-finite entries; FileNotFoundError.
-    """
+def _read_json(path: Path) -> dict[str, Camera]:
     try:
         content = json.loads(_text(path))
     except json.JSONDecodeError as error:
@@ -108,8 +119,8 @@ def read_json(path: str | PathLike) -> dict[str, Camera]:
     return found
 
 
-def write_json(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
-    """Write a file that `read_json` reads.
+def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
+    """Write a file that `read_cameras` reads.
 
     **Arguments:** `path`; `cameras` by name; `further` keys of the file.
     """

@@ -8,15 +8,14 @@ from difsim.contact.friction import MindlinSpring, RegularisedCoulomb, StickSlip
 from difsim.contact.friction_distribution import AtEachPoint, AtEffectivePoint, SpringAtEachPoint
 from difsim.contact.impact import Newton, Stronge
 from difsim.contact.normal import AbstractNormalForce, NormalForce
-from difsim.contact.outline import AbstractOutline, Ball, Vertices, box_corners
+from difsim.contact.outline import Ball, Vertices
 from difsim.contact.regolith import Regolith
-from difsim.contact.regularisation import NoSmoothing, Smoothing
+from difsim.contact.regularisation import NoSmoothing
 from difsim.contact.rolling import RollingForceAndTorque, RollingTorque, SpinningResistance
 from difsim.contact.surface import SurfaceContact
 
 __all__ = [
     "AbstractNormalForce",
-    "AbstractOutline",
     "AtEachPoint",
     "AtEffectivePoint",
     "Ball",
@@ -37,7 +36,6 @@ __all__ = [
     "RegularisedCoulomb",
     "RollingForceAndTorque",
     "RollingTorque",
-    "Smoothing",
     "SpinningResistance",
     "SpringAtEachPoint",
     "StickSlip",
@@ -47,5 +45,4 @@ __all__ = [
     "TensileDamping",
     "Undamped",
     "Vertices",
-    "box_corners",
 ]

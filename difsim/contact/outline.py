@@ -48,6 +48,12 @@ class Vertices(AbstractOutline):
         require(found[1] == 3, f"Vertices: points have shape {found}: give an array [N, 3].")
         require_finite("Vertices: points", self.points)
 
+    @classmethod
+    def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":
+        """The eight corners of a box about its centre, from the lengths of its edges [3], m."""
+        signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
+        return cls(signs * jnp.asarray(edges)[None])
+
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return self.points @ rotation.T
 
@@ -77,9 +83,3 @@ class Ball(AbstractOutline):
     @property
     def count(self) -> int:
         return 1
-
-
-def box_corners(edges: Vec3 | tuple[float, float, float]) -> Float[Array, "8 3"]:
-    """The corners [8, 3] m of a box about its centre, from the lengths of its edges [3] m."""
-    signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-    return signs * jnp.asarray(edges)[None]

@@ -6,9 +6,4 @@ from difsim.dem.laws import AbstractGrainLaw as AbstractGrainLaw
 from difsim.dem.laws import HertzMindlin as HertzMindlin
 from difsim.dem.laws import LinearSprings as LinearSprings
 from difsim.dem.legged import LeggedClump as LeggedClump
-from difsim.dem.legged import LeggedState as LeggedState
 from difsim.dem.near import GrainWall as GrainWall
-from difsim.dem.state import PADDING as PADDING
-from difsim.dem.state import GrainsState as GrainsState
-from difsim.dem.state import PairMemory as PairMemory
-from difsim.dem.state import WallMemory as WallMemory

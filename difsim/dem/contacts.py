@@ -15,7 +15,8 @@ from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
 from difsim.dem.state import PairMemory, WallMemory
 from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
-from difsim.particles import Pairs, pair_map
+from difsim.particles.mapped import pair_map
+from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
 

@@ -16,7 +16,7 @@ from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
-from difsim.particles import AbstractParticles
+from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
 

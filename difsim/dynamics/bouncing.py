@@ -7,9 +7,10 @@ import jax.numpy as jnp
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.rigid import rigid_scales
-from difsim.contact import AbstractOutline, Newton
+from difsim.contact import Newton
 from difsim.contact.contact_points import Moving
 from difsim.contact.impact import AbstractImpact
+from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.gravity import AbstractField, Rotating

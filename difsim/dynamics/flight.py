@@ -137,19 +137,37 @@ class InertialFlight(AbstractModel):
     has_contact_forces: ClassVar[bool] = False
     body: Flight
 
+    def from_body(self, t: Scalar, state: FlightState) -> FlightState:
+        """A state of the body's frame in the inertial frame: R r and R (v + ω × r).
+
+        **Arguments:** `t`, s; `state`. **Returns:** the inertial state.
+        """
+        q, swept = _turn(self.body.omega, t), jnp.cross(self.body.omega, state.position)
+        return FlightState(rotation.rotate(q, state.position), rotation.rotate(q, state.velocity + swept))
+
+    def to_body(self, t: Scalar, state: FlightState) -> FlightState:
+        """A state of the inertial frame in the body's frame, the inverse of `from_body`.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the state in the body's frame.
+        """
+        q = _turn(self.body.omega, t)
+        position = rotation.inverse_rotate(q, state.position)
+        velocity = rotation.inverse_rotate(q, state.velocity)
+        return FlightState(position, velocity - jnp.cross(self.body.omega, position))
+
     def vector_field(self, t, state):
         q = _turn(self.body.omega, t)
         pull = self.body.gravity.acceleration(rotation.inverse_rotate(q, state.position))
         return FlightState(position=state.velocity, velocity=rotation.rotate(q, pull))
 
     def approach(self, t, state):
-        return self.body.approach(t, to_body(self.body.omega, t, state))
+        return self.body.approach(t, self.to_body(t, state))
 
     def scales(self, t, state):
         return flight_scales(self.approach(t, state), state)
 
     def energy(self, t, state):
-        return self.body.energy(t, to_body(self.body.omega, t, state))
+        return self.body.energy(t, self.to_body(t, state))
 
 
 class Backward(AbstractModel):
@@ -178,29 +196,6 @@ class Backward(AbstractModel):
 
     def energy(self, t, state):
         return self.model.energy(-t, state)
-
-
-def to_inertial(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
-    """A state of the rotating frame in the inertial frame: R r and R (v + ω × r).
-
-    **Arguments:** `omega` ω [3], rad/s; `t`, s; `state`. **Returns:** the inertial state.
-    """
-    q = _turn(omega, t)
-    return FlightState(
-        position=rotation.rotate(q, state.position),
-        velocity=rotation.rotate(q, state.velocity + jnp.cross(omega, state.position)),
-    )
-
-
-def to_body(omega: Vec3, t: Scalar, state: FlightState) -> FlightState:
-    """A state of the inertial frame in the rotating frame, the inverse of `to_inertial`.
-
-    **Arguments:** `omega` [3], rad/s; `t`, s; `state`. **Returns:** the state in the rotating frame.
-    """
-    q = _turn(omega, t)
-    position = rotation.inverse_rotate(q, state.position)
-    velocity = rotation.inverse_rotate(q, state.velocity)
-    return FlightState(position=position, velocity=velocity - jnp.cross(omega, position))
 
 
 def _turn(omega: Vec3, t: Scalar) -> Quat:

@@ -7,7 +7,7 @@ from difsim.gravity.growth import inscribe
 from difsim.gravity.mascon import Mascons
 from difsim.gravity.packing import clustered_lumps, pack
 from difsim.gravity.polyhedron import Polyhedron
-from difsim.gravity.sampling import above_surface, error_map
+from difsim.gravity.sampling import error_map
 
 __all__ = [
     "AbstractField",
@@ -18,7 +18,6 @@ __all__ = [
     "Polyhedron",
     "Rotating",
     "Uniform",
-    "above_surface",
     "clustered_lumps",
     "error_map",
     "inscribe",

@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 
 from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator
-from difsim.mesh import TriMesh, signed_distance
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
 
 _LOWER = np.tril_indices(3)
 _DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.gravity.ellipsoid import Ellipsoid
-from difsim.mesh import TriMesh, signed_distance
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ Only this package imports trimesh. Everything here is numpy; nothing is traced o
 """
 
 from difsim.mesh.decimation import simplify
-from difsim.mesh.distance import signed_distance
 from difsim.mesh.files import load, read
 from difsim.mesh.mending import repair
 from difsim.mesh.sample import surface_points
@@ -18,7 +17,6 @@ __all__ = [
     "load",
     "read",
     "repair",
-    "signed_distance",
     "simplify",
     "surface_points",
 ]

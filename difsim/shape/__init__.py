@@ -4,17 +4,16 @@ from difsim.shape.bodies import comet_67p, shap5
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.grid import GridSDF
 from difsim.shape.noise import Patch, Rough
-from difsim.shape.sdf import AbstractSDF, Box, Cylinder, Offset, Outside, Plane, Posed, Prism, Sphere, Union
-from difsim.shape.window import Window
+from difsim.shape.sdf import AbstractSDF, Box, Complement, Cylinder, Offset, Plane, Posed, Prism, Sphere, Union
 
 __all__ = [
     "AbstractSDF",
     "Box",
+    "Complement",
     "Cylinder",
     "Ellipsoid",
     "GridSDF",
     "Offset",
-    "Outside",
     "Patch",
     "Plane",
     "Posed",
@@ -22,7 +21,6 @@ __all__ = [
     "Rough",
     "Sphere",
     "Union",
-    "Window",
     "comet_67p",
     "shap5",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 from tqdm import tqdm
 
 from difsim import safe
-from difsim.mesh import TriMesh, signed_distance
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
 from difsim.shape.sdf import AbstractSDF
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate

@@ -198,7 +198,7 @@ class Offset(AbstractSDF):
         return self.sdf.distance(x) - self.margin
 
 
-class Outside(AbstractSDF):
+class Complement(AbstractSDF):
     """The complement of a solid, d = -d₀: the wall of a container, whose normal points inwards.
 
     **Arguments:** `sdf`.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from difsim.mesh import TriMesh, signed_distance
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
 
 RUNG = 0.8  # ratio of the radii of consecutive spheres on a bisector
 FLAT = 1e-6  # sine of half the angle of an edge below which no sphere fits into it

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
-from difsim.mesh import TriMesh, signed_distance
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
 from difsim.shape.tables import cached

@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
-from difsim.particles import Neighbours, pair_sums
 from difsim.particles.model import AbstractEstimating
+from difsim.particles.neighbours import Neighbours
+from difsim.particles.sums import pair_sums
 from difsim.particles.vectors import stacked, upper
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity

@@ -26,7 +26,7 @@ class WallSums(eqx.Module):
 def sums_at(
     members: Int[Array, " m"], interaction: Callable[[Any, Any], Any], samples: Any, index: Int[Array, "k n"]
 ) -> Any:
-    """Σ_b interaction(a, b) as `difsim.particles.pair_sums`, for some particles only.
+    """Σ_b interaction(a, b) as `difsim.particles.sums.pair_sums`, for some particles only.
 
     **Arguments:** `members` [m], the particles; `interaction`, `samples`, `index`: as there.
     **Returns:** the results of `interaction`, with a last axis of m.

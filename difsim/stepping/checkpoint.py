@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from difsim.particles import Neighbours
+from difsim.particles.neighbours import Neighbours
 from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.saving.marks import digest
 from difsim.stepping.marching import Progress

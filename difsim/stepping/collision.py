@@ -16,9 +16,9 @@ from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
 from difsim.body.attitude import attitude_is_unit, require_attitude
-from difsim.dynamics import Pair, PairState, separation, touches
+from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
-from difsim.dynamics.pair_touch import Nearby, least_gap, nearby
+from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
 from difsim.status import Status
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.stops import MaxImpacts

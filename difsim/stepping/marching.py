@@ -15,7 +15,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
-from difsim.particles import SLACK, AbstractParticles
+from difsim.particles.model import AbstractParticles
+from difsim.particles.neighbours import SLACK
 from difsim.status import Status
 from difsim.stepping.stops import AtRest
 from difsim.typing import Scalar, number

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.particles import SLACK, AbstractParticles
+from difsim.particles.model import AbstractParticles
+from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.stepping.checkpoint import Store

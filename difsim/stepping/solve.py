@@ -14,7 +14,7 @@ from jaxtyping import Array
 from difsim.body import RigidState
 from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import AbstractModel, Pair
-from difsim.particles import AbstractParticles
+from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
 from difsim.stepping.collision import run_pair

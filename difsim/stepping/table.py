@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim.dynamics import AbstractImpactModel, AbstractModel, Pair
-from difsim.particles import AbstractParticles
+from difsim.particles.model import AbstractParticles
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside

@@ -12,11 +12,13 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
-from difsim.beds import Bed
-from difsim.dem import PADDING, Grains, GrainsState, GrainWall, LeggedClump, PairMemory, WallMemory
-from difsim.dynamics import Touchdown, TouchdownState
+from difsim.beds.specification import Bed
+from difsim.dem import Grains, GrainWall, LeggedClump
+from difsim.dem.state import PADDING, GrainsState, PairMemory, WallMemory
+from difsim.dynamics import Touchdown
+from difsim.dynamics.touchdown_state import TouchdownState
 from difsim.mesh import box
-from difsim.shape import AbstractSDF, Cylinder, Outside, Plane, Posed, Prism, Union
+from difsim.shape import AbstractSDF, Complement, Cylinder, Plane, Posed, Prism, Union
 from experiments.agilkia.scenario import Experiment
 
 UP = (0.0, 0.0, 1.0)
@@ -90,9 +92,9 @@ def beds(
     walls = tuple(WallMemory(each(at.who), jax.tree.map(many, at.memory)) for at in state.walls)
     position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
     all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
-    above = Outside(Plane((0.0, 0.0, 0.0), UP))
+    above = Complement(Plane((0.0, 0.0, 0.0), UP))
     holes = (Posed(Cylinder(radius), (*place, 0.0), np.eye(3)) for place in places)
-    return many(bed.grains.radius), all_of_them, Outside(Union((above, *holes)))
+    return many(bed.grains.radius), all_of_them, Complement(Union((above, *holes)))
 
 
 def boulder(model: Touchdown, clear: float) -> AbstractSDF:

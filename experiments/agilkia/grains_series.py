@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 from scipy.spatial import cKDTree
 
 from difsim import Solution, rotation
-from difsim.dem import LeggedClump, LeggedState
+from difsim.dem import LeggedClump
+from difsim.dem.legged import LeggedState
 from difsim.dem.touching import Grain
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Solution, raise_unless_ok, safe
+from difsim import Solution, safe
+from difsim.status import raise_unless_ok
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.solve import PROFILED, Answer

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim import AbstractSolver, Adaptive, Forward, Solution, rotation, safe, simulate, units
+from difsim import Adaptive, Forward, Solution, rotation, safe, simulate, units
 from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
-from difsim.dynamics import Touchdown, TouchdownState
+from difsim.dynamics import Touchdown
+from difsim.dynamics.touchdown_state import TouchdownState
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
+from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar, Vec3, number
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue

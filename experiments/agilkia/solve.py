@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import AbstractSolver, Forward
+from difsim import Forward
+from difsim.stepping.solvers import AbstractSolver
 from experiments.agilkia.scenario import STRICT
-from inversion import Checkpoint, Problem, Stops, branch_and_bound, enumerate_leaves, fit, identify, profiles
-from inversion.branch import Node, Tree
+from inversion import Checkpoint, Problem, Stops, branch_and_bound, fit, identify, profiles
+from inversion.branch import Node, Tree, enumerate_leaves
 from inversion.identifiability import Identifiability, Profile, envelope
 from inversion.leastsq import Fit
 from inversion.outcome import Calls

@@ -14,12 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim import AbstractSolver, Adaptive, FixedSteps, simulate
+from difsim import Adaptive, FixedSteps, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Vertices
 from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.shape import Plane
+from difsim.stepping.solvers import AbstractSolver
 from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.hopper import imhotep
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground

@@ -22,10 +22,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
+from difsim.stepping.marching import Progress
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import units
-from difsim.gravity import AbstractField, Gridded, Polyhedron, above_surface, error_map, pack
+from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
+from difsim.gravity.sampling import above_surface
 from difsim.mesh import TriMesh
 from difsim.shape import comet_67p
 from experiments.benchmarks.timing import cpu_seconds, row

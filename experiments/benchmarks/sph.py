@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.sph import Continuum
+from difsim.stepping.marching import Progress
 from experiments.benchmarks.timing import cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 

@@ -10,9 +10,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim import AbstractSolver, Adaptive, Courant, simulate
-from difsim.sph import Continuum, ContinuumState
+from difsim import Adaptive, Courant, simulate
+from difsim.sph import Continuum
+from difsim.sph.continuum import ContinuumState
 from difsim.sph.material import second_invariant, split
+from difsim.stepping.solvers import AbstractSolver
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil

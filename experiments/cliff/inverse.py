@@ -14,8 +14,9 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim import FixedSteps, Progress, Status, Unrolled, initialise, simulate
+from difsim import FixedSteps, Status, Unrolled, initialise, simulate
 from difsim.sph import Continuum
+from difsim.stepping.marching import Progress
 from experiments.cliff import surface
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph.continuum import ContinuumState
 from difsim.sph.corrections import AbstractCorrection
 from difsim.typing import Scalar
 

@@ -16,7 +16,9 @@ from difsim.body import RigidBody, RigidState
 from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Quat, Scalar, Vec3, number
 from experiments.cobbles.cameras import Rig
-from inversion import AbstractProblem, Evaluation, Stops, levenberg_marquardt
+from inversion import Stops
+from inversion.marquardt import levenberg_marquardt
+from inversion.problem import AbstractProblem, Evaluation
 
 State12 = Float[Array, "12"]
 

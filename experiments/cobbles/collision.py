@@ -12,7 +12,8 @@ from jaxtyping import Array, Float
 
 from difsim import Solution, Status, simulate
 from difsim.body import RigidState, Stone
-from difsim.dynamics import AbstractPairLaw, Pair, PairState
+from difsim.dynamics import Pair, PairState
+from difsim.dynamics.pair import AbstractPairLaw
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled

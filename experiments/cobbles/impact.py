@@ -41,7 +41,8 @@ from experiments.cobbles.through import (
     setup,
 )
 from experiments.harness import Found
-from inversion import Stops, levenberg_marquardt, map_batched
+from inversion import Stops, map_batched
+from inversion.marquardt import levenberg_marquardt
 
 SCENARIO, PIXEL = 1, 1.0  # cameras; px
 DROPPED = 0.2  # s, before and after the impact, that two arcs leave out

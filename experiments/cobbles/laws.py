@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from difsim.contact import Hooke, Newton, TangentialSpring
-from difsim.dynamics import AbstractPairLaw, Calibrated, CompliantPair, HardPair, SmoothPair
+from difsim.dynamics import Calibrated, CompliantPair, HardPair, SmoothPair
+from difsim.dynamics.pair import AbstractPairLaw
 from experiments.cobbles.paper import COMPLIANCE, MASS
 
 Law = Callable[..., AbstractPairLaw]

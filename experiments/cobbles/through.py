@@ -16,7 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import MaxImpacts, Solution, simulate
 from difsim.body import Stone
-from difsim.dynamics import AbstractPairLaw, CompliantPair, Pair, PairState
+from difsim.dynamics import CompliantPair, Pair, PairState
+from difsim.dynamics.pair import AbstractPairLaw
 from difsim.typing import Scalar, number
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along

@@ -4,7 +4,7 @@ tracks.csv, one row for each marker in each image, in any order; what was not se
 
     time_s,camera,body,marker,u_px,v_px
 
-cams.json: the cameras as `difsim.camera.read_json` reads them, and beside them
+cams.json: the cameras as `difsim.camera.read_cameras` reads them, and beside them
 
     "arcs_s": [[0.0, 0.65], [1.05, 2.5]],            the two arcs of free flight
     "bodies": {"a": {"mass_kg": 1.16, "markers_m": {"1": [x, y, z], ...}}, "b": ...}
@@ -23,8 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.body import RigidBody
-from difsim.camera import Camera, read_json
-from difsim.mesh import TriMesh, load, signed_distance
+from difsim.camera import Camera, read_cameras
+from difsim.mesh import TriMesh, load
+from difsim.mesh.distance import signed_distance
 from experiments.cobbles.arcs import Tracks
 from experiments.cobbles.stones import SIZES
 
@@ -49,7 +50,7 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
 
     **Raises:** ValueError for missing or wrong entries, and for markers that are not on their mesh.
     """
-    cameras = read_json(calibration)
+    cameras = read_cameras(calibration)
     content = json.loads(Path(calibration).read_text())
     table, arcs = content.get("bodies"), content.get("arcs_s")
     if not isinstance(table, dict) or len(table) != 2 or len(meshes) != 2:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import equinox as eqx
 import numpy as np
 
-from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds.specification import Bed
 from difsim.contact import RollingTorque
-from difsim.dem import Grains, GrainsState, HertzMindlin
+from difsim.dem import Grains, HertzMindlin
+from difsim.dem.state import GrainsState
 from difsim.session import CACHE
 
 DIAMETER, OF = 0.01, 10_000  # m, of grains where a column has so many of them

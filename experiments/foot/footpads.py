@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim import Progress
-from difsim.beds import Bed
+from difsim.beds.specification import Bed
 from difsim.contact import Regolith
+from difsim.stepping.marching import Progress
 from difsim.typing import Scalar
 from experiments.foot.grains import LONGEST, above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law

@@ -15,15 +15,18 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Courant, Progress, initialise, simulate
-from difsim.beds import Bed, BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
+from difsim import Courant, initialise, simulate
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
+from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion
-from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
+from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dem.state import GrainsState
 from difsim.mesh import cylinder
-from difsim.particles import SLACK
+from difsim.particles.neighbours import SLACK
 from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
+from difsim.stepping.marching import Progress
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Courant, failure, initialise, simulate
+from difsim import Courant, initialise, simulate
+from difsim.stepping.running import failure
 from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law

@@ -13,7 +13,9 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.contact import Regolith
-from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, FixedDensity, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph.continuum import ContinuumState
+from difsim.sph.density import FixedDensity
 from difsim.sph.soil import PlaneStrain
 from difsim.sph.tools import Sliding
 

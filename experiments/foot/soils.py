@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import qmc
 from tqdm import tqdm
 
-from difsim.beds import Bed
 from difsim.beds.settling import Settling
+from difsim.beds.specification import Bed
 from difsim.contact import Regolith
 from difsim.session import CACHE
 from experiments.foot.grains import RELIEVED, recipe

@@ -10,7 +10,8 @@ import xarray as xr
 
 from difsim import Adaptive, AtRest, Solution, Status, simulate
 from difsim.body import RigidState
-from difsim.dynamics import Hopper, HopperState
+from difsim.dynamics import Hopper
+from difsim.dynamics.hopper import HopperState
 from experiments.harness import Found
 from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe

@@ -9,9 +9,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float
 
-from difsim import AbstractSolver, Adaptive, AtContact, Solution, simulate
+from difsim import Adaptive, AtContact, Solution, simulate
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
+from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar, number
 from experiments.harness import Found
 from experiments.hopper import track_pictures

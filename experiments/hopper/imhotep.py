@@ -10,11 +10,15 @@ from jaxtyping import Array, Float
 
 from difsim import AtRest, units
 from difsim.body import RigidBody, RigidState
-from difsim.contact import AbstractOutline, Vertices
-from difsim.dynamics import Hopper, HopperState
+from difsim.contact import Vertices
+from difsim.contact.outline import AbstractOutline
+from difsim.dynamics import Hopper
+from difsim.dynamics.hopper import HopperState
 from difsim.gravity import AbstractField
-from difsim.mesh import TriMesh, signed_distance
-from difsim.shape import AbstractSDF, Patch, Rough, Window
+from difsim.mesh import TriMesh
+from difsim.mesh.distance import signed_distance
+from difsim.shape import AbstractSDF, Patch, Rough
+from difsim.shape.window import Window
 from difsim.typing import Mat3, Scalar, Vec3, number
 from experiments.agilkia.worlds import coarse_of, fast_field_of, lobes_67p, shape_of
 from experiments.hopper.scenes import Ground

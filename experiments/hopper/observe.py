@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Solution, rotation, safe
-from difsim.dynamics import Hopper, HopperState
+from difsim.dynamics import Hopper
+from difsim.dynamics.hopper import HopperState
 from difsim.typing import Scalar
 
 MECHANICAL = ("kinetic", "rotation", "potential", "centrifugal", "elastic")

@@ -9,7 +9,6 @@ import numpy as np
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AbstractNormalForce,
-    AbstractOutline,
     AtEffectivePoint,
     CompressionDamping,
     Hooke,
@@ -20,9 +19,10 @@ from difsim.contact import (
     StickSlip,
     SurfaceContact,
     Vertices,
-    box_corners,
 )
-from difsim.dynamics import Hopper, HopperState
+from difsim.contact.outline import AbstractOutline
+from difsim.dynamics import Hopper
+from difsim.dynamics.hopper import HopperState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.typing import Scalar, number
@@ -91,7 +91,7 @@ def cube(gravity: float, ground: Ground | None = None, normal: NormalOf = smooth
     ground = ground or Ground()
     return Hopper(
         RigidBody(MASS, MASS * EDGE**2 / 6 * np.eye(3)),
-        ground.contact(Vertices(box_corners((EDGE, EDGE, EDGE))), MASS, normal),
+        ground.contact(Vertices.box((EDGE, EDGE, EDGE)), MASS, normal),
         Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
         Uniform((0.0, 0.0, -gravity)),
         resolution=ground.resolution,

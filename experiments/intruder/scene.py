@@ -8,10 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim import FixedSteps, Progress, Unrolled, initialise, simulate
-from difsim.beds import Bed, BedSpecification, BoxContainer, GaussianSizes
+from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
+from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, GrainsState, HertzMindlin
+from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dem.state import GrainsState
+from difsim.stepping.marching import Progress
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from difsim import Courant, Solution, failure, simulate
+from difsim import Courant, Solution, simulate
+from difsim.stepping.running import failure
 from experiments.sampling.scene import BED, Case, Scene
 
 COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.sph import Continuum, ContinuumState, CubicSpline, DruckerPrager, FixedDensity, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph.continuum import ContinuumState
+from difsim.sph.density import FixedDensity
 from difsim.sph.tools import Carried, Fixed, Stopping, Turning
 
 BULK, SHEAR, DENSITY = 3.33e6, 0.37e6, 1500.0  # Pa, Pa, kg/m³
