@@ -72,7 +72,10 @@ def page(path: str, names: list[str], constants: Sequence[str] = (), others: Seq
     text = [f"# {path}\n", _entry(path, members="false", show_root_heading="false", show_root_toc_entry="false")]
     text += [_entry(name, heading_level="2") for name in names]
     if constants:  # which have no docstring
-        text += ["## Constants\n", *(_entry(name, heading_level="3", show_if_no_docstring="true") for name in constants)]
+        text += [
+            "## Constants\n",
+            *(_entry(name, heading_level="3", show_if_no_docstring="true") for name in constants),
+        ]
     if others:
         text += ["## In the modules of this package\n", "Types of results and options, and base classes.\n"]
         text += [_entry(name, heading_level="3") for name in others]
@@ -80,7 +83,9 @@ def page(path: str, names: list[str], constants: Sequence[str] = (), others: Seq
 
 
 def _entry(path: str, **options: str) -> str:
-    return "\n".join([f"::: {path}", "    options:", *(f"      {key}: {value}" for key, value in options.items()), ""])
+    return "\n".join(
+        [f"::: {path}", "    options:", *(f"      {key}: {value}" for key, value in options.items()), ""]
+    )
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

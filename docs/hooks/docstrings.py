@@ -36,7 +36,12 @@ def fields(cls: griffe.Class) -> dict[str, griffe.Attribute]:
     found: dict[str, griffe.Attribute] = {}
     for kind in [*reversed(cls.mro()), cls]:
         for name, member in kind.members.items():
-            if member.is_alias or not member.is_attribute or "property" in member.labels or member.annotation is None:
+            if (
+                member.is_alias
+                or not member.is_attribute
+                or "property" in member.labels
+                or member.annotation is None
+            ):
                 continue
             if re.search(r"ClassVar|AbstractVar|AbstractClassVar", str(member.annotation)) or "init=False" in str(
                 member.value
@@ -78,6 +83,8 @@ class Docstrings(griffe.Extension):
                     )
                     for name, field in fields(member).items()
                 ]
-                member.set_member("__init__", griffe.Function("__init__", parameters=griffe.Parameters(*parameters)))
+                member.set_member(
+                    "__init__", griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
+                )
             if member.is_class or member.is_module:
                 self._visit(member)

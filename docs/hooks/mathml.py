@@ -30,8 +30,10 @@ def block(tex: str) -> str:
     """An equation on a line of its own, with its number and source from `\\tag{number; source}`."""
     tag = TAG.search(tex)
     made = mathml(TAG.sub("", tex), "block")
-    return f'<div class="equation">{made}<span>({html.escape(tag[1])})</span></div>' if tag else (
-        f'<div class="equation">{made}</div>'
+    return (
+        f'<div class="equation">{made}<span>({html.escape(tag[1])})</span></div>'
+        if tag
+        else f'<div class="equation">{made}</div>'
     )
 
 

@@ -9,8 +9,15 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-STUDIES = {f"experiments/{p.parent.name}/README.md": f"studies/{p.parent.name}.md" for p in ROOT.glob("experiments/*/README.md")}
-PLACES = STUDIES | {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+STUDIES = {
+    f"experiments/{p.parent.name}/README.md": f"studies/{p.parent.name}.md"
+    for p in ROOT.glob("experiments/*/README.md")
+}
+PLACES = STUDIES | {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -36,6 +43,8 @@ def on_page_markdown(markdown: str, page: Page, **kwargs) -> str:
             place = PLACES[path]
         else:
             return text if text.startswith("`") else f"{text} (`{path}`)"
-        return f"{picture}[{text}]({posixpath.relpath(place, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
+        return (
+            f"{picture}[{text}]({posixpath.relpath(place, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
+        )
 
     return LINK.sub(moved, markdown)
