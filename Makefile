@@ -16,7 +16,7 @@ agilkia: .venv/.built
 test: .venv/.built
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
-test-full: .venv/.built
+test-full: .venv/.docs
 	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n 2 $(ARGS)
 
 lint: .venv/.built

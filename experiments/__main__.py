@@ -4,17 +4,23 @@ from difsim import configure
 
 configure()  # before a study is imported: an array that it makes then would be one of float32
 
+import importlib.metadata
 import sys
 
 import tyro
 
 import experiments
+from experiments.data_files import CopyData
 from experiments.harness import find_studies
 
 
 def main() -> None:
     """Read the command line and run."""
-    options = tyro.extras.subcommand_cli_from_dict(find_studies(experiments), prog="difsim")
+    if sys.argv[1:] == ["--version"]:
+        print(f"difsim {importlib.metadata.version('difsim')}")
+        return
+    commands = find_studies(experiments) | {"data": CopyData}
+    options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
         options.run()
     except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come

@@ -10,9 +10,10 @@ import numpy as np
 
 from experiments.agilkia import keys
 from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue
+from experiments.data_files import data_folder
 from inversion import Observation
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+DATA = data_folder()
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from jaxtyping import Array, Float
 from scipy.optimize import least_squares
 
 from difsim.typing import Scalar, number, require
+from experiments.data_files import data_folder
 
-TABLE = Path(__file__).resolve().parents[2] / "data" / "sole_in_grains.json"
+TABLE = data_folder() / "sole_in_grains.json"
 UNKNOWNS = "thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"
 
 LEAST = np.log(1e3)  # how far from 1 a factor may be, in ln

@@ -1,0 +1,90 @@
+"""Griffe's view of the source, made to fit ours: constructors of Modules, and sections of docstrings as paragraphs."""
+
+import re
+from typing import Any
+
+import griffe
+
+SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|Yields):\*\*)")
+ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(.*?)(?=\n\n|\Z)", re.S)
+# Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
+ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
+FIELDS = ("number", "scalar", "quaternion", "eqx.field")  # the functions that declare a field
+
+
+def with_sections(text: str) -> str:
+    """A docstring whose sections begin on lines of their own, and whose arguments are a list."""
+    text = SECTION.sub(r"\n\n\1", text)
+
+    def listed(match: re.Match) -> str:
+        items = ITEM.split(match[1].strip())
+        return "**Arguments:**\n\n" + "\n".join(f"* {' '.join(item.split())}" for item in items)
+
+    return ARGUMENTS.sub(listed, text)
+
+
+def default(value: Any) -> Any:
+    """The default of a field as the source writes it; None where it has none."""
+    if isinstance(value, griffe.ExprCall) and str(value.function) in FIELDS:
+        given = [a for a in value.arguments if isinstance(a, griffe.ExprKeyword) and a.name == "default"]
+        return given[0].value if given else None
+    return value
+
+
+def fields(cls: griffe.Class) -> dict[str, griffe.Attribute]:
+    """The fields that a constructor takes: those of the bases first, as in a dataclass."""
+    found: dict[str, griffe.Attribute] = {}
+    for kind in [*reversed(cls.mro()), cls]:
+        for name, member in kind.members.items():
+            if (
+                member.is_alias
+                or not member.is_attribute
+                or "property" in member.labels
+                or member.annotation is None
+            ):
+                continue
+            if re.search(r"ClassVar|AbstractVar|AbstractClassVar", str(member.annotation)) or "init=False" in str(
+                member.value
+            ):
+                continue
+            found.pop(name, None)
+            found[name] = member
+    return found
+
+
+def is_module(cls: griffe.Class) -> bool:
+    """Whether a class is an equinox Module, whose constructor is made of its fields."""
+    names = {str(base) for kind in [cls, *cls.mro()] for base in kind.bases}
+    return bool(names & {"eqx.Module", "equinox.Module", "Module"})
+
+
+class Docstrings(griffe.Extension):
+    """Gives Modules their constructor, and docstrings their paragraphs."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = with_sections(obj.docstring.value)
+
+    def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
+        self._visit(pkg)
+
+    def _visit(self, parent: griffe.Module | griffe.Class) -> None:
+        for member in list(parent.members.values()):
+            if member.is_alias:
+                continue
+            if member.is_class and "__init__" not in member.all_members and is_module(member):
+                parameters = [griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword)]
+                parameters += [
+                    griffe.Parameter(
+                        name,
+                        annotation=field.annotation,
+                        kind=griffe.ParameterKind.positional_or_keyword,
+                        default=default(field.value),
+                    )
+                    for name, field in fields(member).items()
+                ]
+                member.set_member(
+                    "__init__", griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
+                )
+            if member.is_class or member.is_module:
+                self._visit(member)

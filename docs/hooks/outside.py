@@ -1,0 +1,50 @@
+"""Pages that live outside docs/: the studies' own and those for contributors. Links between all of them are adapted."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+STUDIES = {
+    f"experiments/{p.parent.name}/README.md": f"studies/{p.parent.name}.md"
+    for p in ROOT.glob("experiments/*/README.md")
+}
+PLACES = STUDIES | {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages to the site, with links that fit their new place."""
+    for source, place in PLACES.items():
+        files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **kwargs) -> str:
+    """Links from and to these pages; a file of the repository that is no page is named, without a link."""
+    here = {place: source for source, place in PLACES.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+
+    def moved(match: re.Match) -> str:
+        picture, text, target, anchor = match[1], match[2], match[3], match[4] or ""
+        if ":" in target:
+            return match[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(here), target))
+        if path.startswith("docs/"):
+            place = path.removeprefix("docs/")
+        elif path in PLACES:
+            place = PLACES[path]
+        else:
+            return text if text.startswith("`") else f"{text} (`{path}`)"
+        return (
+            f"{picture}[{text}]({posixpath.relpath(place, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
+        )
+
+    return LINK.sub(moved, markdown)

@@ -1,0 +1,32 @@
+"""The data files that come with difsim: where they are, and copies of them to edit."""
+
+import shutil
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+
+def data_folder() -> Path:
+    """The folder of the data files: inside the package where a wheel was installed, `data/` in a checkout."""
+    package = Path(str(files("experiments")))
+    inside = package / "data"  # pyproject.toml puts data/ there when it builds a wheel
+    return inside if inside.is_dir() else package.parent / "data"
+
+
+@dataclass(kw_only=True)
+class CopyData:
+    """Copy the data files that come with difsim, to start files of your own from."""
+
+    to: Path = field(default_factory=lambda: Path("data"))
+    """A folder. Files that are already there are kept as they are."""
+
+    def run(self) -> None:
+        """Copy each file that is not there yet, and print the path of each."""
+        source = data_folder()
+        for file in sorted(path for path in source.rglob("*") if path.is_file()):
+            target = self.to / file.relative_to(source)
+            kept = target.exists()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not kept:
+                shutil.copyfile(file, target)
+            print(f"{target}{' (kept)' if kept else ''}")
