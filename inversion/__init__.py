@@ -4,7 +4,6 @@ Classes of results, such as `leastsq.Fit` and `branch.Tree`, are in the modules 
 Laws of errors are in `noise`.
 """
 
-from . import noise as noise
 from .branch import branch_and_bound as branch_and_bound
 from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify

@@ -10,6 +10,7 @@ import toys
 
 import inversion
 from inversion import Bounded, Gaussian, Log, Observation, Observations, Problem
+from inversion.marquardt import levenberg_marquardt
 from inversion.noise import Correlated, Normal, StudentT
 
 T = np.linspace(0.0, 9.5, 20)
@@ -145,7 +146,7 @@ def test_intervals_of_fitted_scales_hold_the_truth(law):
     @jax.jit
     def fitted(error):
         made = eqx.tree_at(lambda p: p.data.table["y"].value, problem, 0.5 * t + 0.3 * error)
-        found = inversion.levenberg_marquardt(made, x, inversion.Stops())
+        found = levenberg_marquardt(made, x, inversion.Stops())
         s = made.fold(found.x)
         spread = jnp.linalg.inv(found.jacobian.T @ found.jacobian)
         return (s - made.scaled({"b": 0.5, "f": 1.5})) / jnp.sqrt(jnp.diag(spread)), found.status
