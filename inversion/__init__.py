@@ -1,6 +1,7 @@
 """inversion: gradient-based inversion of forward models, independent of their physics.
 
 Classes of results, such as `leastsq.Fit` and `branch.Tree`, are in the modules of the functions that return them.
+Laws of errors are in `noise`.
 """
 
 from .branch import branch_and_bound as branch_and_bound
@@ -19,6 +20,7 @@ from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
 from .problem import Problem as Problem
 from .response import response_surface as response_surface
+from .series import Series as Series
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import smoothed_gradient as smoothed_gradient
 from .sweeps import Checkpoint as Checkpoint

@@ -2,13 +2,15 @@
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from tqdm import tqdm
 
+from .coordinates import plain
 from .outcome import Calls
 from .problem import Problem
 from .sweeps import Checkpoint
@@ -18,11 +20,11 @@ class Solved(Protocol):
     """The result of a solver of one node, for example a Fit or an Evolution."""
 
     misfit: float
-    values: dict[str, float]
+    values: dict[str, Any]
     calls: Calls
 
 
-Solve = Callable[[Problem, Mapping[str, float] | None], Solved]
+Solve = Callable[[Problem, Mapping[str, Any] | None], Solved]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Node:
     assignment: dict[str, float]
     misfit: float
     bound: float
-    values: dict[str, float]
+    values: dict[str, Any]
     parent: int | None
     status: str
     calls: Calls
@@ -151,7 +153,7 @@ def branch_and_bound(
             # Without a valid simulation nothing is proved about the leaves below: the parent's bound remains.
             node = replace(node, parent=above, bound=node.misfit if np.isfinite(node.misfit) else bound)
             # The tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
-            if node.misfit < bound * (1.0 - 1e-6) - 1e-9:
+            if node.misfit < bound - 1e-6 * abs(bound) - 1e-9:
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
             nodes.append(node)
             bar.update()
@@ -197,7 +199,7 @@ def enumerate_leaves(
 def _discrete(problem: Problem) -> tuple[str, ...]:
     """The names of Discrete parameters that are not held."""
     held = np.asarray(problem.held)
-    names = tuple(name for name in problem.discrete if np.isnan(held[problem.names.index(name)]))
+    names = tuple(name for name in problem.discrete if np.isnan(held[problem.index(name)]))
     if not names:
         raise ValueError("no Discrete parameter is undecided: use fit")
     return names
@@ -207,13 +209,13 @@ def _solve_node(
     problem: Problem,
     solve: Solve,
     assignment: dict[str, float],
-    guess: Mapping[str, float] | None,
+    guess: Mapping[str, Any] | None,
     checkpoint: Checkpoint | None,
 ) -> Node:
     def compute():
         found = solve(problem.hold(assignment).relax(), guess)
-        values = [found.values[name] for name in sorted(problem.parameters)]
-        return {"misfit": found.misfit, "values": np.asarray(values), "calls": np.asarray(found.calls)}
+        values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
+        return {"misfit": found.misfit, "values": np.concatenate(values), "calls": np.asarray(found.calls)}
 
     key = "node-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
     stored = compute() if checkpoint is None else checkpoint.get_or(key, compute)
@@ -221,5 +223,8 @@ def _solve_node(
     status = "open"
     if len(assignment) == len(_discrete(problem)):
         status = "leaf" if np.isfinite(misfit) else "failed"
-    values = dict(zip(sorted(problem.parameters), stored["values"].tolist(), strict=True))
+    shapes = {name: problem.parameters[name].shape for name in sorted(problem.parameters)}
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])[:-1]
+    parts = zip(shapes.items(), np.split(stored["values"], ends), strict=True)
+    values = {name: plain(part.reshape(shape)) for (name, shape), part in parts}
     return Node(assignment, misfit, misfit, values, None, status, Calls(*stored["calls"].tolist()))

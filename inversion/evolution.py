@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,6 +14,7 @@ from tqdm import tqdm
 from difsim.status import Status
 from difsim.typing import Scalar
 
+from .coordinates import plain
 from .leastsq import latin_hypercube
 from .outcome import Calls
 from .problem import Problem
@@ -25,7 +27,7 @@ Objective = Callable[[Problem, dict[str, Array]], Array]
 class Evolution:
     """The best member: all `values`, its objective as `misfit`, the best objective of each generation."""
 
-    values: dict[str, float]
+    values: dict[str, Any]
     misfit: float
     calls: Calls
     generations: int
@@ -68,7 +70,7 @@ def differential_evolution(
     if not (0.0 <= crossover <= 1.0 and 0.0 < weight <= 2.0):
         raise ValueError(f"crossover {crossover} must be in [0, 1] and weight {weight} in (0, 2]")
     key, first = jax.random.split(key)
-    members = latin_hypercube(first, population, len(problem.names)).astype(problem.held.dtype)
+    members = latin_hypercube(first, population, problem.size).astype(problem.held.dtype)
     costs = _unplaced(_first(problem, objective, members, batch_size))
     failed = int(np.sum(~np.isfinite(costs)))
     history, status, since = [float(costs.min())], Status.RUNNING, 0
@@ -99,7 +101,7 @@ def differential_evolution(
             )
     best = members[jnp.argmin(costs)]
     return Evolution(
-        values={k: float(v) for k, v in problem.named(problem.physical(problem.quantile(best))).items()},
+        values={k: plain(v) for k, v in problem.named(problem.physical(problem.quantile(best))).items()},
         misfit=history[-1],
         calls=Calls(population * len(history), 0, failed),
         generations=len(history) - 1,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,10 +14,11 @@ from tqdm import tqdm
 from difsim.status import Status
 
 from .branch import Node
+from .coordinates import strip_weak_types
 from .leastsq import Fit, covariance
 from .marquardt import Stops
 from .outcome import Calls
-from .problem import Problem, strip_weak_types
+from .problem import Problem
 from .programs import Programs, in_threads
 
 FIXED = "fixed by the data"
@@ -50,7 +51,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """The information in the data alone, in prior-scaled coordinates, for the free parameters `names`.
+    """The information in the data alone, in prior-scaled coordinates, for the free numbers `labels`.
 
     `fisher` [k, k] = J^T J of the data rows; `eigenvalues` descending with `directions` [k, k] in columns (1 over
     the root of an eigenvalue is the width of the data along its direction, in prior scales); `rank`: singular
@@ -59,7 +60,7 @@ class Identifiability:
     deviation over the prior's; `verdicts`: one text per parameter.
     """
 
-    names: tuple[str, ...]
+    labels: tuple[str, ...]
     fisher: np.ndarray
     eigenvalues: np.ndarray
     directions: np.ndarray
@@ -88,16 +89,16 @@ def identify(
     Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed.
     """
-    if fit.names != problem.free or not np.isfinite(fit.misfit):
+    if fit.labels != problem.free_labels or not np.isfinite(fit.misfit):
         raise ValueError(
             f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"
         )
-    unknowns = [problem.parameters[name] for name in fit.names]
+    unknowns = [problem.component(label) for label in fit.labels]
     s = np.asarray(problem.fold(jnp.asarray(fit.x)))
     scale = np.asarray(problem.scale(jnp.asarray(s)))
     mask = np.asarray(problem.free_mask)
     s, scale = s[mask], scale[mask]
-    jacobian = fit.jacobian[: problem.data.size] * scale
+    jacobian = fit.jacobian[: problem.data.rows] * scale
     fisher = jacobian.T @ jacobian
     eigenvalues, directions = np.linalg.eigh(fisher)
     eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), directions[:, ::-1]
@@ -108,7 +109,7 @@ def identify(
     posterior = np.linalg.inv(fisher + np.diag(width**-2))
     sigma = np.sqrt(np.diag(posterior))
     verdicts = {}
-    for i, (name, q) in enumerate(zip(fit.names, unknowns, strict=True)):
+    for i, (name, q) in enumerate(zip(fit.labels, unknowns, strict=True)):
         lower, upper = q.limits
         half = 1.96 * np.sqrt(spread[i, i])
         ends = int(s[i] - half > lower) + int(s[i] + half < upper)
@@ -126,7 +127,7 @@ def identify(
     verdicts = dict.fromkeys(verdicts, fault) if (fault := next(filter(faults.get, faults), None)) else verdicts
     smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
     return Identifiability(
-        names=fit.names,
+        labels=fit.labels,
         fisher=fisher,
         eigenvalues=eigenvalues,
         directions=directions,
@@ -135,7 +136,7 @@ def identify(
         condition=float(np.sqrt(eigenvalues[0] / smallest)) if smallest > 0 else np.inf,
         threshold=threshold,
         correlations=posterior / np.outer(sigma, sigma),
-        shrinkage=dict(zip(fit.names, (sigma / width).tolist(), strict=True)),
+        shrinkage=dict(zip(fit.labels, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
     )
 
@@ -147,7 +148,7 @@ def profile(
     grid: Sequence[float] | np.ndarray | None = None,
     points: int = 21,
     stops: Stops | None = None,
-    candidates: Sequence[Mapping[str, float]] = (),
+    candidates: Sequence[Mapping[str, Any]] = (),
 ) -> Profile:
     """The misfit at each value of one parameter with the others fitted again, without linearisation.
 
@@ -155,10 +156,10 @@ def profile(
     solution, and again from the candidate that is best there. A profile below the fit's own misfit shows that the
     fit was a local minimum.
 
-    **Arguments:** `problem`; `fit`; `name`: a free parameter; `grid`: its values, ascending, or None for `points`
-    within four standard deviations of the fit and within the prior's range (all of it for an infinite deviation);
-    `stops`; `candidates`: values of all parameters, such as the solutions of a tree, since a chain alone follows
-    one valley.
+    **Arguments:** `problem`; `fit`; `name`: a free parameter, or one number of it such as "field[3]"; `grid`: its
+    values, ascending, or None for `points` within four standard deviations of the fit and within the prior's range
+    (all of it for an infinite deviation); `stops`; `candidates`: values of all parameters, such as the solutions of a
+    tree, since a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
@@ -170,7 +171,7 @@ def profiles(
     grids: Mapping[str, Sequence[float] | np.ndarray | None],
     points: int = 21,
     stops: Stops | None = None,
-    candidates: Sequence[Mapping[str, float]] = (),
+    candidates: Sequence[Mapping[str, Any]] = (),
     progress: bool = False,
 ) -> dict[str, Profile]:
     """The `profile` of several parameters with all their chains side by side in threads.
@@ -182,8 +183,9 @@ def profiles(
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
     for name, v in values.items():
-        rows += [v[v >= fit.values[name]], v[v < fit.values[name]][::-1]]
-        index += 2 * [problem.names.index(name)]
+        best = _best(problem, fit, name)
+        rows += [v[v >= best], v[v < best][::-1]]
+        index += 2 * [problem.index(name)]
     x = [problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)]
     stops = strip_weak_types(stops or Stops())
     # The longest first: a short one at the end leaves no core waiting for long.
@@ -198,15 +200,23 @@ def profiles(
 
 
 def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarray:
-    if name not in problem.free or fit.names != problem.free:
-        raise ValueError(f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}")
+    if name not in problem.free_labels or fit.labels != problem.free_labels:
+        raise ValueError(
+            f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}, and one number "
+            '(of an array "name[3]")'
+        )
     values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
     if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
         raise ValueError(f"profile: grid {values} must have three or more values, ascending")
     for value in values:
         # A relaxed Discrete is profiled over its hull: between its values, so not checked against them.
-        getattr(problem.parameters[name], "hull", problem.parameters[name]).check(float(value))
+        getattr(problem.component(name), "hull", problem.component(name)).check(float(value))
     return values
+
+
+def _best(problem: Problem, fit: Fit, label: str) -> float:
+    """The value of one number in a fit."""
+    return float(problem.physical(problem.fold(jnp.asarray(fit.x)))[problem.index(label)])
 
 
 def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Chain", down: "_Chain") -> Profile:
@@ -214,10 +224,10 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Cha
     misfit = np.array([*down.misfit[::-1], *up.misfit])
     converged = np.array([*down.converged[::-1], *up.converged])
     best = min(fit.misfit, misfit.min())
-    q = problem.parameters[name]
+    q = problem.component(name)
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
     # The fit itself is a point of the profile, usually between those of the grid.
-    own = float(q.scaled(jnp.asarray(fit.values[name], float)))
+    own = float(q.scaled(jnp.asarray(_best(problem, fit, name), float)))
     there = np.searchsorted(s, own)
     interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
     return Profile(name, values, misfit, float(best), interval, up.calls + down.calls, converged)
@@ -237,7 +247,7 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
         np.array(of)[least] for of in zip(*((p.misfit, p.converged) for p in profiles), strict=True)
     )
     best = min(p.best for p in profiles)
-    q = problem.parameters[first.name]
+    q = problem.component(first.name)
     s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
     interval = _interval(q, s, misfit - best)
     calls = sum((p.calls for p in profiles), Calls())
@@ -292,9 +302,10 @@ def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> d
 
 
 def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndarray:
-    q, i = problem.parameters[name], problem.names.index(name)
+    q, i = problem.component(name), problem.index(name)
     s = problem.scaled(fit.values)
-    reach = 4.0 * fit.sigma[name] / max(float(problem.scale(s)[i]), np.finfo(float).tiny)
+    sigma = np.sqrt(fit.covariance[(fit.labels.index(name),) * 2])
+    reach = 4.0 * sigma / max(float(problem.scale(s)[i]), np.finfo(float).tiny)
     lower, upper = np.maximum(q.limits[0], s[i] - reach), np.minimum(q.limits[1], s[i] + reach)
     if not (np.isfinite(lower) and np.isfinite(upper)):
         raise ValueError(f"profile: {name!r} has no finite standard deviation: give a grid")

@@ -6,6 +6,7 @@ point of a profile. The steps between them are taken in Python, and the searches
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +15,10 @@ from jaxtyping import Array, Float
 
 from difsim.status import Status
 
+from .coordinates import plain, strip_weak_types
 from .marquardt import Search, Stops
 from .outcome import Calls
-from .problem import Problem, strip_weak_types
+from .problem import Problem
 from .programs import Programs, in_threads
 
 RARE = 1e-3  # smallest p-value of a misfit that counts as chance
@@ -26,19 +28,27 @@ RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 class Fit:
     """The best of the starts, with its covariance; arrays of numpy, in physical units.
 
-    `values`: all parameters; `names`: the free ones, in the order of `covariance` [k, k] and `jacobian` [rows, k]
-    = dr/dp; `misfit` = sum of `residual`^2, for `data` numbers and then the Gaussian priors; `determined`: the
-    effective number of parameters, the trace of the resolution matrix, to which a parameter that the data
-    determine adds 1 and one whose uniform prior is unchanged 0; `calls`: all starts and the screening together;
-    `history`: misfit after each iteration of the best start; `starts`: misfit and status of each start.
+    `values`: all parameters, numbers or arrays; `names`: the free ones; `labels`: their k free numbers, in the order
+    of `covariance` [k, k] and `jacobian` [rows, k] = dr/dp; `misfit` for `data` numbers and then the Gaussian priors,
+    the sum of `residual`^2 if errors are Gaussian and known; `chi_squared`: the sum of squares that tests the fit,
+    which for other errors is that of the scores; `noise_is_fitted`: a scale of errors is free, so that the sum tests
+    nothing; `sigma`: standard deviations by name, infinite where data and prior do not determine a number, NaN for
+    held numbers of an array; `determined`: the effective number of parameters, the trace of the resolution matrix, to
+    which a parameter that the data determine adds 1 and one whose uniform prior is unchanged 0; `calls`: all starts
+    and the screening together; `history`: misfit after each iteration of the best start; `starts`: misfit and status
+    of each start.
 
     A converged search has found a minimum, perhaps a wrong one: `explains_data` tests that, and `ok` is both
     together. `print(fit)` shows all of it.
     """
 
-    values: dict[str, float]
+    values: dict[str, Any]
     names: tuple[str, ...]
+    labels: tuple[str, ...]
+    sigma: dict[str, Any]
     misfit: float
+    chi_squared: float
+    noise_is_fitted: bool
     covariance: np.ndarray
     residual: np.ndarray
     jacobian: np.ndarray
@@ -48,12 +58,13 @@ class Fit:
     history: np.ndarray
     starts: tuple[tuple[float, Status], ...]
     data: int
+    priors: int
     determined: float
 
     @property
     def degrees_of_freedom(self) -> float:
-        """The rows of the residual less the parameters that they determine, at least 1."""
-        return max(1.0, self.residual.size - self.determined)
+        """The numbers of data and of Gaussian priors less the parameters that they determine, at least 1."""
+        return max(1.0, self.data + self.priors - self.determined)
 
     @property
     def p_value(self) -> float:
@@ -63,13 +74,18 @@ class Fit:
         """
         from scipy.special import gammaincc
 
-        return float(gammaincc(self.degrees_of_freedom / 2, self.misfit / 2)) if np.isfinite(self.misfit) else 0.0
+        return (
+            float(gammaincc(self.degrees_of_freedom / 2, self.chi_squared / 2))
+            if np.isfinite(self.misfit)
+            else 0.0
+        )
 
     @property
     def explains_data(self) -> bool:
         """True if the misfit may be due to chance, with a `p_value` of 1e-3 or more.
 
-        It is false in a local minimum, for a wrong model, or for standard deviations that are too small.
+        It is false in a local minimum, for a wrong model, or for standard deviations that are too small. A fitted
+        scale of errors makes it true for any model.
         """
         return self.p_value >= RARE
 
@@ -89,18 +105,24 @@ class Fit:
             f"p = {self.p_value:.2g}"
         )
         wrong = "the model does NOT explain the data (a local minimum, a wrong model, or too small sigmas)"
-        said = "the model explains the data" if self.explains_data else wrong
+        right = (
+            "the errors are as large as they must be" if self.noise_is_fitted else "the model explains the data"
+        )
+        said = right if self.explains_data else wrong
         return f"{ended} ({self.status.name}); {said}: {numbers}"
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
-        rows = [f"  {name:{width}s}  {self.values[name]:.6g} +- {self.sigma[name]:.2g}" for name in self.names]
+        rows = [f"  {name:{width}s}  {_told(self.values[name], self.sigma[name])}" for name in self.names]
         return "\n".join([f"fit: {self.verdict}", *rows])
 
-    @property
-    def sigma(self) -> dict[str, float]:
-        """The standard deviations; infinite if data and prior do not determine the parameter."""
-        return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+
+def _told(value: Any, sigma: Any) -> str:
+    if np.ndim(value) == 0:
+        return f"{value:.6g} +- {sigma:.2g}"
+    known = sigma[np.isfinite(sigma)]
+    spread = f"{known.min():.2g} to {known.max():.2g}" if known.size else "inf"
+    return f"{list(value.shape)} from {value.min():.6g} to {value.max():.6g} +- {spread}"
 
 
 def covariance(jacobian: np.ndarray, threshold: float = 1e-6) -> tuple[np.ndarray, int]:
@@ -128,8 +150,8 @@ def fit(
     key: Array,
     starts: int = 32,
     keep: int = 8,
-    guesses: Sequence[Mapping[str, float]] = (),
-    candidates: Sequence[Mapping[str, float]] = (),
+    guesses: Sequence[Mapping[str, Any]] = (),
+    candidates: Sequence[Mapping[str, Any]] = (),
     stops: Stops | None = None,
     throw: bool = True,
 ) -> Fit:
@@ -157,7 +179,7 @@ def fit(
         )
     programs = Programs(problem)
     programs.compile()
-    n = len(problem.names)
+    n = problem.size
     x = [problem.unfold(problem.scaled(guess)) for guess in guesses]
     calls = Calls()
     if starts:
@@ -172,28 +194,43 @@ def fit(
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
     found = in_threads(lambda row: programs.search(row, stops), x)
     calls = sum((Calls(*np.asarray(search.calls)) for search in found), calls)
-    return _report(problem, min(found, key=lambda search: search.misfit), found, calls, throw)
+    return _report(programs, min(found, key=lambda search: search.misfit), found, calls, throw)
 
 
-def _report(problem: Problem, best: Search, found: list[Search], calls: Calls, throw: bool) -> Fit:
+def _report(programs: Programs, best: Search, found: list[Search], calls: Calls, throw: bool) -> Fit:
+    problem = programs.problem
     mask, failed = np.asarray(problem.free_mask), not np.isfinite(best.misfit)
     if failed and throw:
         single = problem.held.dtype == jnp.float32  # the most probable reason, and not visible otherwise
         raise RuntimeError(
             f"fit: no start gave a valid simulation with derivatives ({calls}): "
             + ("all is float32, call difsim.configure() first; " if single else "")
-            + "narrow the priors, look at problem.evaluate at one point, or pass throw=False"
+            + "narrow the priors, look at problem.evaluate at one point (does the solution reach the times of a "
+            "Series, delay included?), or pass throw=False"
         )
-    scale = np.asarray(problem.scale(problem.fold(best.x)))[mask]
+    s = problem.fold(best.x)
+    scale = np.asarray(problem.scale(s))[mask]
     scaled, history = np.asarray(best.jacobian)[:, mask], np.asarray(best.history)
     k = int(mask.sum())
     spread = np.full((k, k), np.nan) if failed else covariance(scaled)[0] * np.outer(scale, scale)
+    sigma = np.full(mask.size, np.nan)
+    sigma[mask] = np.sqrt(np.diag(spread))
+    residual = np.asarray(best.residual)
+    prior = residual[problem.data.rows :]
+    tested = residual[: problem.data.rows]
+    if not (problem.data.is_sum_of_squares or failed):
+        tested = np.asarray(problem.data.scores(programs.simulate(best.x).predictions, problem.values(best.x)))
+        calls = calls + Calls(1, 0, 0)
     return Fit(
-        values={k: float(v) for k, v in problem.values(best.x).items()},
+        values={k: plain(v) for k, v in problem.values(best.x).items()},
         names=problem.free,
+        labels=problem.free_labels,
+        sigma={k: plain(v) for k, v in problem.split(sigma).items() if k in problem.free},
         misfit=float(best.misfit),
+        chi_squared=np.inf if failed else float(np.sum(tested**2) + np.sum(prior**2)),
+        noise_is_fitted=any(k in problem.free for k in problem.data.fitted_errors),
         covariance=spread,
-        residual=np.asarray(best.residual),
+        residual=residual,
         jacobian=scaled / scale,
         x=np.asarray(best.x),
         calls=calls,
@@ -201,6 +238,7 @@ def _report(problem: Problem, best: Search, found: list[Search], calls: Calls, t
         history=history[np.isfinite(history)],
         starts=tuple((float(search.misfit), Status(int(search.status))) for search in found),
         data=problem.data.size,
+        priors=prior.size,
         determined=np.nan if failed else _determined(problem, scaled),
     )
 
@@ -210,9 +248,11 @@ def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> floa
 
     F = J^T J of all rows, and P is the information of uniform priors, which have no rows.
     """
-    free = [problem.parameters[name] for name in problem.free]
-    uniform = [q.prior_residual(jnp.zeros(())).size == 0 for q in free]
-    prior = np.diag([q.prior_width**-2 if alone else 0.0 for q, alone in zip(free, uniform, strict=True)])
+
+    def information(q):
+        return 0.0 if q.prior_residual(jnp.zeros(q.shape)).size else q.prior_width**-2
+
+    prior = np.diag(problem.per_coordinate(information)[np.asarray(problem.free_mask)])
     fisher = jacobian.T @ jacobian
     return float(np.trace(np.linalg.solve(fisher + prior, fisher)))
 

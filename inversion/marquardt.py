@@ -7,6 +7,7 @@ compiled programs that all searches share; `levenberg_marquardt` is the same sea
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.status import Status
@@ -27,7 +28,7 @@ class Stops(eqx.Module):
     floor: Scalar = number(default=1e-14)
     step: Scalar = number(default=1e-9)
     gradient: Scalar = number(default=1e-8)
-    target: Scalar = number(default=-1.0)
+    target: Scalar = number(default=-np.inf)
     iterations: int = eqx.field(static=True, default=60)
 
 
@@ -148,7 +149,7 @@ def judged(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops:
     a, g = _normal(new)
     damping = jnp.where(first, 1e-3 * jnp.max(jnp.diag(a)) + tiny, new.damping)
 
-    negligible = stops.misfit * search.misfit + stops.floor
+    negligible = stops.misfit * jnp.abs(search.misfit) + stops.floor
     vanished = jnp.max(jnp.abs(step.dx)) <= stops.step * (jnp.max(jnp.abs(search.x)) + 1.0)
     ends = (  # the first true one
         (first & ~accepted, Status.FAILED),

@@ -1,55 +1,141 @@
-"""Observations: measured numbers with their uncertainty, and the whitened residual of a prediction."""
+"""Observations: measured numbers with their uncertainty, compared with a prediction."""
 
-from collections.abc import Mapping
+import abc
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from difsim.typing import as_float
 
+from .noise.independent import Normal
+from .noise.law import AbstractNoise, Compared
 
-class Observation(eqx.Module):
+
+class AbstractObservation(eqx.Module):
+    """Measured numbers with the law of their errors."""
+
+    noise: eqx.AbstractVar[AbstractNoise]
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """The number of measured numbers."""
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int:
+        """The number of rows of the residual: as many as numbers, and more where their errors are fitted."""
+
+    @property
+    @abc.abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of the problem that the comparison needs."""
+
+    @abc.abstractmethod
+    def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
+        """The rows and the misfit of a prediction.
+
+        **Arguments:** `prediction`; `p`, the parameters of the problem by name. **Returns:** Compared.
+        """
+
+    @abc.abstractmethod
+    def scores(self, prediction: Any, p: Mapping[str, Array]) -> Float[Array, " size"]:
+        """Numbers that are unit normal and independent for the right model and law of errors.
+
+        **Arguments:** as `compare`. **Returns:** scores [size].
+        """
+
+
+class Observation(AbstractObservation):
     """One measured number or array with its standard deviation, or a measured vector with its covariance.
 
     **Arguments:** `value` [...] in `unit`; `sigma`: scalar or the shape of `value`, in `unit`; or
-    `covariance` [k, k] in unit^2 for a value [k]; `source`: where the number was published.
+    `covariance` [k, k] in unit^2 for a value [k]; `source`: where the number was published; `noise`: the law of the
+    errors (`inversion.noise`), by default normal; `discrepancy`: the name of a parameter that is added to the
+    prediction, the error of the model, whose prior is that parameter's: a number, or an array of the shape of
+    `value`.
     **Raises:** ValueError for non-finite numbers, sigma <= 0, a covariance that is not symmetric positive
-    definite, or not exactly one of the two.
+    definite, not exactly one of the two, or a law for another number of data.
     """
 
     value: Shaped[Array, "*shape"]
     sigma: Shaped[Array, "*shape"] | None
     cholesky: Float[Array, "k k"] | None
+    noise: AbstractNoise
     unit: str = eqx.field(static=True)
     source: str = eqx.field(static=True)
+    discrepancy: str | None = eqx.field(static=True)
 
-    def __init__(self, value, sigma=None, unit: str = "", source: str = "", covariance=None):
+    def __init__(
+        self,
+        value: Any,
+        sigma: Any = None,
+        unit: str = "",
+        source: str = "",
+        covariance: Any = None,
+        noise: AbstractNoise | None = None,
+        discrepancy: str | None = None,
+    ):
         self.value = as_float(value)
+        if self.value.size == 0:
+            raise ValueError("Observation: value is empty: leave the observation out")
         if not np.isfinite(self.value).all():
             raise ValueError(f"Observation: value {value} is not finite: leave out what was not measured")
         if (sigma is None) == (covariance is None):
             raise ValueError("Observation: give either sigma or covariance")
         self.sigma = None if sigma is None else _checked_sigma(as_float(sigma), self.value)
         self.cholesky = None if covariance is None else _factor(np.asarray(covariance, float), self.value)
-        self.unit, self.source = unit, source
+        self.noise = noise or Normal()
+        self.unit, self.source, self.discrepancy = unit, source, discrepancy
+        self.noise.rows(self.size)  # raises for a law of another number of data
 
-    def residual(self, prediction: Shaped[Array, "..."]) -> Float[Array, " rows"]:
-        """The whitened residual r = L^-1 (prediction - value), with covariance = L L^T.
+    @property
+    def size(self) -> int:
+        return self.value.size
 
-        **Raises:** ValueError for a prediction of another shape.
+    @property
+    def rows(self) -> int:
+        return self.noise.rows(self.size)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.noise.parameters + (() if self.discrepancy is None else (self.discrepancy,))
+
+    def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
+        """The rows and the misfit; with known normal errors r = L^-1 (prediction - value), covariance = L L^T.
+
+        **Arguments:** `prediction` [...]; `p`, the parameters. **Returns:** Compared.
+        **Raises:** ValueError for a prediction, or a discrepancy, of another shape.
         """
+        return self.noise.compare(self._difference(prediction, p), self._error, p)
+
+    def scores(self, prediction: Any, p: Mapping[str, Array]) -> Float[Array, " size"]:
+        return self.noise.scores(self._difference(prediction, p), self._error, p)
+
+    @property
+    def _error(self) -> Array:
+        return jnp.ravel(self.sigma) if self.cholesky is None else self.cholesky
+
+    def _difference(self, prediction: Any, p: Mapping[str, Array]) -> Array:
+        prediction = as_float(prediction)
         if prediction.shape != self.value.shape:
             raise ValueError(
                 f"predicted shape {prediction.shape}, observed {self.value.shape}: `predict` must return "
                 "the observable as it was measured"
             )
-        difference = prediction - self.value
-        if self.cholesky is None:
-            return jnp.ravel(difference / self.sigma)
-        return jax.scipy.linalg.solve_triangular(self.cholesky, difference, lower=True)
+        if self.discrepancy is not None:
+            extra = p[self.discrepancy]
+            if extra.shape not in ((), self.value.shape):
+                raise ValueError(
+                    f"the discrepancy {self.discrepancy!r} has shape {extra.shape}, observed {self.value.shape}: "
+                    "give it that shape, or none"
+                )
+            prediction = prediction + extra
+        return jnp.ravel(prediction - self.value)
 
 
 def _checked_sigma(sigma: Array, value: Array) -> Array:
@@ -79,40 +165,74 @@ def _factor(covariance: np.ndarray, value: Array) -> Array:
 class Observations(eqx.Module):
     """All observations by name.
 
-    **Arguments:** `table`: name -> Observation. **Raises:** ValueError when empty.
+    **Arguments:** `table`: name -> Observation or Series. **Raises:** ValueError when empty.
     """
 
-    table: dict[str, Observation]
+    table: dict[str, AbstractObservation]
     names: tuple[str, ...] = eqx.field(static=True)  # in order: jit sorts a dict
 
-    def __init__(self, table: Mapping[str, Observation]):
+    def __init__(self, table: Mapping[str, AbstractObservation]):
         if not table:
             raise ValueError("Observations: nothing was observed: give at least one Observation")
         self.table, self.names = dict(table), tuple(table)
 
-    def __getitem__(self, name: str) -> Observation:
+    def __getitem__(self, name: str) -> AbstractObservation:
         return self.table[name]
 
     @property
     def size(self) -> int:
+        """The number of measured numbers."""
+        return sum(self.table[name].size for name in self.names)
+
+    @property
+    def rows(self) -> int:
         """The number of rows of the residual."""
-        return sum(self.table[name].value.size for name in self.names)
+        return sum(self.table[name].rows for name in self.names)
 
-    def residual(self, predictions: Mapping[str, Array]) -> Float[Array, " rows"]:
-        """The whitened residuals of all observations in order; other predictions have no row.
+    @property
+    def is_sum_of_squares(self) -> bool:
+        """Whether the misfit is the sum of squares of the rows, as for known normal errors."""
+        return all(self.table[name].noise.is_sum_of_squares for name in self.names)
 
+    @property
+    def fitted_errors(self) -> tuple[str, ...]:
+        """The names of the parameters that laws of errors are made of."""
+        return tuple(dict.fromkeys(k for name in self.names for k in self.table[name].noise.parameters))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of the problem that errors and sensors are made of."""
+        return tuple(dict.fromkeys(k for name in self.names for k in self.table[name].parameters))
+
+    def compare(self, predictions: Mapping[str, Any], p: Mapping[str, Array]) -> Compared:
+        """The rows of all observations in order, and their misfit; other predictions have no row.
+
+        **Arguments:** `predictions` by name; `p`, all parameters by name. **Returns:** Compared.
         **Raises:** ValueError (when traced) for an observable that is missing or has another shape.
         """
+        found = self._each(predictions, lambda observed, predicted: observed.compare(predicted, p))
+        return Compared(jnp.concatenate([f.residual for f in found]), sum(f.misfit for f in found))
+
+    def scores(self, predictions: Mapping[str, Any], p: Mapping[str, Array]) -> Float[Array, " size"]:
+        """Numbers that are unit normal for the right model and laws of errors, for a test of the fit.
+
+        **Arguments:** as `compare`. **Returns:** scores [size]. **Raises:** ValueError as there.
+        """
+        return jnp.concatenate(self._each(predictions, lambda observed, predicted: observed.scores(predicted, p)))
+
+    def _each(
+        self, predictions: Mapping[str, Any], function: Callable[[AbstractObservation, Any], Any]
+    ) -> list[Any]:
         missing = [name for name in self.names if name not in predictions]
         if missing:
             raise ValueError(
                 f"observed but not predicted: {missing}; predicted: {sorted(predictions)}: "
                 "correct the name, or leave the observation out"
             )
-        rows = []
+        found = []
         for name in self.names:
             try:
-                rows.append(self.table[name].residual(as_float(predictions[name])))
+                found.append(function(self.table[name], predictions[name]))
             except ValueError as error:
                 raise ValueError(f"observable {name!r}: {error}") from None
-        return jnp.concatenate(rows)
+        return found

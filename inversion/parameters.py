@@ -1,63 +1,89 @@
 """Parameters: their priors, and the coordinates of a search.
 
-Three coordinates of one number: p, physical, in its unit; s, scaled by the prior (a fraction of an interval, or a
-number of standard deviations), in which derivatives and information are compared; and x, unbounded, for least
-squares. p = physical(s), s = fold(x).
+A parameter is one number or an array of numbers, such as a field. Each number has three coordinates: p, physical, in
+its unit; s, scaled by the prior (a fraction of an interval, or a number of standard deviations), in which derivatives
+and information are compared; and x, unbounded, for searches. p = physical(s), s = fold(x).
 """
 
 import abc
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Shaped
 
-from difsim.typing import Scalar, number
+from difsim.typing import as_float, number
+
+Numbers = Shaped[Array, "..."]
 
 
 def _require_finite(what: str, value: Array) -> None:
-    if value.ndim != 0 or not np.isfinite(value):
-        raise ValueError(f"{what} must be one finite number, got {value}: give each component its own name")
+    if not np.isfinite(value).all():
+        raise ValueError(f"{what} must be finite, got {value}")
+
+
+def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple[Array, ...]:
+    """The numbers that define a parameter, each in the shape of the parameter."""
+    arrays = [as_float(value) for value in given.values()]
+    try:
+        common = np.broadcast_shapes(*(array.shape for array in arrays), shape or ())
+    except ValueError:
+        common = None
+    if common is None or math.prod(common) == 0 or (shape is not None and common != tuple(shape)):
+        found = ", ".join(f"{name} {array.shape}" for name, array in zip(given, arrays, strict=True))
+        raise ValueError(f"{what}: {found} do not fit the shape {shape}: give scalars, or arrays of that shape")
+    return tuple(jnp.broadcast_to(array, common) if array.shape != common else array for array in arrays)
 
 
 class AbstractParameter(eqx.Module):
-    """One number among the arguments of `predict`."""
+    """One number, or one array of numbers, among the arguments of `predict`."""
 
     unit: eqx.AbstractVar[str]
 
+    @property
     @abc.abstractmethod
-    def check(self, value: float) -> float:
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value: () for one number."""
+
+    @abc.abstractmethod
+    def check(self, value: Any) -> Any:
         """The value, snapped to a discrete one, or a ValueError if the parameter cannot take it."""
 
 
 class AbstractUnknown(AbstractParameter):
-    """An unknown number, with its prior and its coordinates."""
+    """An unknown number or array, with its prior and its coordinates, each in the shape of the parameter."""
 
     @abc.abstractmethod
-    def physical(self, s: Scalar) -> Scalar:
+    def physical(self, s: Numbers) -> Numbers:
         """The physical value p at the prior-scaled s."""
 
     @abc.abstractmethod
-    def scaled(self, p: Scalar) -> Scalar:
+    def scaled(self, p: Numbers) -> Numbers:
         """The prior-scaled s at the physical p."""
 
     @abc.abstractmethod
-    def fold(self, x: Scalar) -> Scalar:
+    def fold(self, x: Numbers) -> Numbers:
         """The prior-scaled s at the unbounded x."""
 
     @abc.abstractmethod
-    def unfold(self, s: Scalar) -> Scalar:
+    def unfold(self, s: Numbers) -> Numbers:
         """An unbounded x near s as the start of a search, away from the bounds, where `fold` is stationary."""
 
     @abc.abstractmethod
-    def quantile(self, u: Scalar) -> Scalar:
+    def quantile(self, u: Numbers) -> Numbers:
         """The s below which the prior has the probability u: uniform u sample the prior."""
 
     @abc.abstractmethod
-    def prior_residual(self, s: Scalar) -> Float[Array, " rows"]:
-        """The prior's rows in the residual: none for a uniform prior, one for a Gaussian."""
+    def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
+        """The prior's rows in the residual: none for a uniform prior, one for each number with a Gaussian."""
+
+    def component(self, index: tuple[int, ...]) -> "AbstractUnknown":
+        """The unknown that is one number of this array; itself for the index () of a single number."""
+        return jax.tree.map(lambda leaf: leaf[index], self)
 
     @property
     @abc.abstractmethod
@@ -73,17 +99,17 @@ class AbstractUnknown(AbstractParameter):
 class AbstractInterval(AbstractUnknown):
     """A prior that is uniform in s on [0, 1]; s = (1 + sin x) / 2 reaches both bounds at a finite x."""
 
-    def fold(self, x: Scalar) -> Scalar:
+    def fold(self, x: Numbers) -> Numbers:
         return 0.5 * (1.0 + jnp.sin(x))
 
-    def unfold(self, s: Scalar) -> Scalar:
+    def unfold(self, s: Numbers) -> Numbers:
         # 0.995 keeps ds/dx at a tenth of its largest value, so that a warm start on a bound can leave it.
         return jnp.arcsin(jnp.clip(2.0 * s - 1.0, -0.995, 0.995))
 
-    def quantile(self, u: Scalar) -> Scalar:
+    def quantile(self, u: Numbers) -> Numbers:
         return u
 
-    def prior_residual(self, s: Scalar) -> Float[Array, " rows"]:
+    def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
         return jnp.zeros((0,), s.dtype)
 
     @property
@@ -95,104 +121,137 @@ class AbstractInterval(AbstractUnknown):
         return 0.0, 1.0
 
 
-def _check_inside(lower: Array, upper: Array, value: float, unit: str) -> float:
-    slack = 1e-12 * float(upper - lower)
-    if not float(lower) - slack <= value <= float(upper) + slack:
+def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
+    """The value as a float, or as an array of the parameter's shape."""
+    value = np.asarray(value, float)
+    if value.shape not in ((), shape):
+        raise ValueError(
+            f"a value of shape {value.shape} {unit} for a parameter of shape {shape}: they must match"
+        )
+    return np.broadcast_to(value, shape) if shape else float(value)
+
+
+def _check_inside(lower: Array, upper: Array, value: Any, unit: str) -> Any:
+    value, low, high = _plain(value, lower.shape, unit), np.asarray(lower), np.asarray(upper)
+    slack = 1e-12 * (high - low)
+    if not np.all((low - slack <= value) & (value <= high + slack)):
         raise ValueError(f"{value} {unit} is outside [{lower}, {upper}]: widen the bounds or hold it inside")
-    return float(value)
+    return value
 
 
 class Bounded(AbstractInterval):
     """A number between two bounds, all values equally likely: p = lower + (upper - lower) s.
 
-    **Arguments:** `lower`, `upper`: scalars in `unit`. **Raises:** ValueError unless lower < upper, finite.
+    **Arguments:** `lower`, `upper`: numbers or arrays in `unit`; `shape` of an array of unknowns, by default that of
+    the bounds.
+    **Raises:** ValueError unless lower < upper, finite; for bounds that do not fit the shape.
     """
 
-    lower: Scalar = number()
-    upper: Scalar = number()
-    unit: str = eqx.field(static=True, default="")
+    lower: Numbers
+    upper: Numbers
+    unit: str = eqx.field(static=True)
 
-    def __check_init__(self):
+    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
+        self.lower, self.upper = _of_one_shape("Bounded", shape, lower=lower, upper=upper)
+        self.unit = unit
         _require_finite("Bounded: lower", self.lower)
         _require_finite("Bounded: upper", self.upper)
-        if self.lower >= self.upper:
+        if np.any(self.lower >= self.upper):
             raise ValueError(
                 f"Bounded: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed"
             )
 
-    def physical(self, s: Scalar) -> Scalar:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.lower.shape
+
+    def physical(self, s: Numbers) -> Numbers:
         return self.lower + (self.upper - self.lower) * s
 
-    def scaled(self, p: Scalar) -> Scalar:
+    def scaled(self, p: Numbers) -> Numbers:
         return (p - self.lower) / (self.upper - self.lower)
 
-    def check(self, value: float) -> float:
+    def check(self, value: Any) -> Any:
         return _check_inside(self.lower, self.upper, value, self.unit)
 
 
 class Log(AbstractInterval):
     """A positive number of unknown order of magnitude: log p = log lower + log(upper / lower) s.
 
-    **Arguments:** `lower`, `upper`: scalars in `unit`.
-    **Raises:** ValueError unless 0 < lower < upper, finite.
+    **Arguments:** `lower`, `upper`, `unit`, `shape` as of `Bounded`.
+    **Raises:** ValueError unless 0 < lower < upper, finite; for bounds that do not fit the shape.
     """
 
-    lower: Scalar = number()
-    upper: Scalar = number()
-    unit: str = eqx.field(static=True, default="")
+    lower: Numbers
+    upper: Numbers
+    unit: str = eqx.field(static=True)
 
-    def __check_init__(self):
+    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
+        self.lower, self.upper = _of_one_shape("Log", shape, lower=lower, upper=upper)
+        self.unit = unit
         _require_finite("Log: lower", self.lower)
         _require_finite("Log: upper", self.upper)
-        if self.lower <= 0:
+        if np.any(self.lower <= 0):
             raise ValueError(f"Log: lower {self.lower} is not positive: use Bounded for a range through zero")
-        if self.lower >= self.upper:
+        if np.any(self.lower >= self.upper):
             raise ValueError(f"Log: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed")
 
-    def physical(self, s: Scalar) -> Scalar:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.lower.shape
+
+    def physical(self, s: Numbers) -> Numbers:
         return self.lower * jnp.exp(s * jnp.log(self.upper / self.lower))
 
-    def scaled(self, p: Scalar) -> Scalar:
+    def scaled(self, p: Numbers) -> Numbers:
         return jnp.log(p / self.lower) / jnp.log(self.upper / self.lower)
 
-    def check(self, value: float) -> float:
+    def check(self, value: Any) -> Any:
         return _check_inside(self.lower, self.upper, value, self.unit)
 
 
 class Gaussian(AbstractUnknown):
     """A number with a Gaussian prior: p = mean + sigma s, with s itself as a residual.
 
-    **Arguments:** `mean`, `sigma`: scalars in `unit`. **Raises:** ValueError unless sigma > 0, both finite.
+    **Arguments:** `mean`, `sigma`: numbers or arrays in `unit`; `shape` of an array of independent unknowns, by
+    default that of `mean` and `sigma`.
+    **Raises:** ValueError unless sigma > 0, all finite; for arrays that do not fit the shape.
     """
 
-    mean: Scalar = number()
-    sigma: Scalar = number()
-    unit: str = eqx.field(static=True, default="")
+    mean: Numbers
+    sigma: Numbers
+    unit: str = eqx.field(static=True)
 
-    def __check_init__(self):
+    def __init__(self, mean: Any, sigma: Any, unit: str = "", shape: Sequence[int] | None = None):
+        self.mean, self.sigma = _of_one_shape("Gaussian", shape, mean=mean, sigma=sigma)
+        self.unit = unit
         _require_finite("Gaussian: mean", self.mean)
         _require_finite("Gaussian: sigma", self.sigma)
-        if self.sigma <= 0:
+        if np.any(self.sigma <= 0):
             raise ValueError(f"Gaussian: sigma {self.sigma} is not positive: use Fixed for a known number")
 
-    def physical(self, s: Scalar) -> Scalar:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.mean.shape
+
+    def physical(self, s: Numbers) -> Numbers:
         return self.mean + self.sigma * s
 
-    def scaled(self, p: Scalar) -> Scalar:
+    def scaled(self, p: Numbers) -> Numbers:
         return (p - self.mean) / self.sigma
 
-    def fold(self, x: Scalar) -> Scalar:
+    def fold(self, x: Numbers) -> Numbers:
         return x
 
-    def unfold(self, s: Scalar) -> Scalar:
+    def unfold(self, s: Numbers) -> Numbers:
         return s
 
-    def quantile(self, u: Scalar) -> Scalar:
+    def quantile(self, u: Numbers) -> Numbers:
         # The ends of the unit interval are infinite in s; 1e-7 cuts the prior at 5.2 sigma.
         return jax.scipy.special.ndtri(jnp.clip(u, 1e-7, 1.0 - 1e-7))
 
-    def prior_residual(self, s: Scalar) -> Float[Array, " rows"]:
-        return s[None]
+    def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
+        return jnp.ravel(s)
 
     @property
     def prior_width(self) -> float:
@@ -202,25 +261,29 @@ class Gaussian(AbstractUnknown):
     def limits(self) -> tuple[float, float]:
         return -np.inf, np.inf
 
-    def check(self, value: float) -> float:
-        if not np.isfinite(value):
-            raise ValueError(f"{value} {self.unit} is not a finite number")
-        return float(value)
+    def check(self, value: Any) -> Any:
+        if not np.isfinite(value).all():
+            raise ValueError(f"{value} {self.unit} is not finite")
+        return _plain(value, self.shape, self.unit)
 
 
 class Fixed(AbstractParameter):
-    """A known number; an array leaf, so that another value does not compile again.
+    """A known number or array; an array leaf, so that another value does not compile again.
 
-    **Arguments:** `value`: scalar in `unit`. **Raises:** ValueError unless finite.
+    **Arguments:** `value`: a number or an array in `unit`. **Raises:** ValueError unless finite.
     """
 
-    value: Scalar = number()
+    value: Numbers = number()
     unit: str = eqx.field(static=True, default="")
 
     def __check_init__(self):
         _require_finite("Fixed: value", self.value)
 
-    def check(self, value: float) -> float:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    def check(self, value: Any) -> Any:
         raise ValueError(f"a Fixed parameter cannot be held at {value}: build the problem with that value")
 
 
@@ -256,6 +319,10 @@ class Discrete(AbstractInterval):
         self.hull = relaxed(array.min(), array.max(), unit)
         self.labels, self.unit = labels, unit
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
     def relaxed(self) -> AbstractInterval:
         """The continuous parameter over the hull of the values."""
         return self.hull
@@ -269,13 +336,13 @@ class Discrete(AbstractInterval):
         s = jax.vmap(self.hull.scaled)(self.values) - self.hull.scaled(jnp.asarray(value, self.values.dtype))
         return self.values[jnp.argsort(jnp.abs(s))].tolist()
 
-    def physical(self, s: Scalar) -> Scalar:
+    def physical(self, s: Numbers) -> Numbers:
         return self.hull.physical(s)
 
-    def scaled(self, p: Scalar) -> Scalar:
+    def scaled(self, p: Numbers) -> Numbers:
         return self.hull.scaled(p)
 
-    def check(self, value: float) -> float:
+    def check(self, value: Any) -> float:
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):

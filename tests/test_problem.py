@@ -13,7 +13,7 @@ from inversion import Bounded, Discrete, Fixed, Gaussian, Log, Observation, Obse
     [
         (lambda: Bounded(1.0, 1.0), "not below"),
         (lambda: Bounded(np.nan, 1.0), "finite"),
-        (lambda: Bounded([0.0, 1.0], 2.0), "its own name"),
+        (lambda: Bounded([0.0, 1.0], [2.0, 3.0, 4.0]), "shape"),
         (lambda: Log(0.0, 1.0), "not positive"),
         (lambda: Log(2.0, 1.0), "not below"),
         (lambda: Gaussian(0.0, 0.0), "not positive"),

@@ -40,6 +40,7 @@ def public_names() -> dict[str, dict[str, list[str]]]:
         parts = [m for m in root.members.values() if not m.is_alias and m.is_module and not m.name.startswith("_")]
         if root.name == "inversion":
             pages["inversion"] = _of_package(root)
+            pages |= {part.path: _of_package(part) for part in parts if part.is_init_module}
             continue
         pages[root.path] = {"names": [f"{root.path}.{each}" for each in exported(root)]}
         for part in sorted(parts, key=lambda part: part.name):

@@ -161,7 +161,7 @@ def summarise(
         "fisher_condition": float(
             np.sqrt(identified.eigenvalues[0] / identified.eigenvalues[identified.rank - 1])
         ),
-        "unknowns": len(identified.names),
+        "unknowns": len(identified.labels),
         "simulator_calls": answer.calls.forward,
         "jacobian_calls": answer.calls.jacobian,
         "failed_calls": answer.calls.failed,

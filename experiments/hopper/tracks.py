@@ -107,7 +107,7 @@ def identifiable(seed: int) -> dict[str, Any]:
         told = identify(free, found, threshold=1e-4)
         verdicts[name] = {
             k: {"verdict": told.verdicts[k], "sigma_over_prior": told.shrinkage[k], "sigma": found.sigma[k]}
-            for k in told.names
+            for k in told.labels
         }
     return verdicts
 

@@ -1,0 +1,160 @@
+"""Time series as data: readings of a sensor at its own times, compared with a solution at times of its own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from difsim.typing import as_float
+
+from .noise.independent import Normal
+from .noise.law import AbstractNoise, Compared
+from .observe import AbstractObservation, Observation
+from .reading import read_columns
+from .signals import interpolated, low_pass
+
+
+class Series(AbstractObservation):
+    """A time series that a sensor measured: `predict` returns a pair of arrays (times, values) for it.
+
+    The times are those of the solution, increasing, and need not be those of the data: values between them are
+    interpolated by cubics. The sensor reads bias + gain u(t - delay) of the signal u, after a filter of first order
+    if it has a bandwidth (half the power at that frequency). Each of the four is a known number, or the name of a
+    parameter of the problem. A reading that the solution does not reach makes the simulation a failed one.
+
+    **Arguments:** `times` [k], s, increasing; `values` [k] in `unit`: NaN where there is a gap, which is left out;
+    `sigma`: scalar or [k], in `unit`; `delay`, s; `gain`; `bias`, in `unit`; `bandwidth`, Hz: None for a sensor that is
+    faster than the signal; `noise`: the law of the errors (`inversion.noise`), by default normal; `source`.
+    **Raises:** ValueError for shapes that do not match, times that do not increase or are not finite, no values but
+    gaps, sigma that is not positive and finite where there is a value, and numbers of the sensor that are not finite.
+    """
+
+    times: Float[Array, " k"]
+    observed: Observation
+    noise: AbstractNoise
+    sensor: dict[str, Array | str]
+    gaps: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        times: Any,
+        values: Any,
+        sigma: Any,
+        unit: str = "",
+        source: str = "",
+        *,
+        delay: Any = 0.0,
+        gain: Any = 1.0,
+        bias: Any = 0.0,
+        bandwidth: Any = None,
+        noise: AbstractNoise | None = None,
+    ):
+        times, values, sigma = _checked(*(np.asarray(x, float) for x in (times, values, sigma)))
+        there = ~np.isnan(values)
+        self.times, self.gaps = jnp.asarray(times[there]), int(np.sum(~there))
+        self.noise = (noise or Normal()).at(self.times)
+        self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
+        sensor = {"delay": delay, "gain": gain, "bias": bias, "bandwidth": bandwidth}
+        self.sensor = {name: _known(name, given) for name, given in sensor.items() if given is not None}
+
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        columns: Sequence[str] = ("time", "value", "sigma"),
+        sigma: Any = None,
+        epoch: Any = None,
+        **options: Any,
+    ) -> "Series":
+        """A series from a CSV file, or from an object of pandas or xarray.
+
+        **Arguments:** `source`: path of a CSV file with a header (what follows a # is left out), a pandas DataFrame or
+        Series, or an xarray Dataset or DataArray of one dimension; `columns`: names of time, value and sigma in it (the
+        index of a pandas object and a coordinate of an xarray one count); `sigma`: the standard deviation, where
+        there is no such column; `epoch`: the date of t = 0, where times are dates; `options` of `Series`.
+        **Returns:** Series.
+        **Raises:** ValueError for a column that is missing, dates without an epoch, and as `Series`.
+        """
+        try:
+            found = read_columns(source, columns if sigma is None else columns[:2], epoch)
+        except ValueError as error:
+            raise ValueError(f"Series.read: {error}") from None
+        return cls(*found, *(() if sigma is None else (sigma,)), **options)
+
+    @property
+    def size(self) -> int:
+        return self.observed.size
+
+    @property
+    def rows(self) -> int:
+        return self.observed.rows
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(x for x in self.sensor.values() if isinstance(x, str)) + self.observed.parameters
+
+    def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
+        return self.observed.compare(self.readings(prediction, p), p)
+
+    def scores(self, prediction: Any, p: Mapping[str, Array]) -> Float[Array, " size"]:
+        return self.observed.scores(self.readings(prediction, p), p)
+
+    def readings(self, prediction: Any, p: Mapping[str, Any]) -> Float[Array, " k"]:
+        """The readings of the sensor at the times of the data; NaN where the solution does not reach.
+
+        **Arguments:** `prediction`: increasing times [n], s, and values [n]; `p`, the parameters.
+        **Returns:** readings [k].
+        **Raises:** ValueError for anything but a pair of arrays of one length, two or more.
+        """
+        if not isinstance(prediction, tuple | list) or len(prediction) != 2:
+            raise ValueError("a Series is compared with a pair (times, values): return both from `predict`")
+        times, values = (as_float(x) for x in prediction)
+        if times.ndim != 1 or times.shape != values.shape or times.size < 2:
+            raise ValueError(
+                f"predicted {times.shape} times and {values.shape} values: return two or more, one value for each time"
+            )
+        known = {name: as_float(p[x]) if isinstance(x, str) else x for name, x in self.sensor.items()}
+        if "bandwidth" in known:
+            values = low_pass(times, values, known["bandwidth"])
+        return known["bias"] + known["gain"] * interpolated(self.times - known["delay"], times, values)
+
+
+def _known(name: str, given: Any) -> Array | str:
+    if isinstance(given, str):
+        return given
+    if np.ndim(given) or not np.isfinite(given) or (name == "bandwidth" and given <= 0):
+        raise ValueError(
+            f"Series: {name} = {given} must be one finite number (a bandwidth > 0), or a parameter's name"
+        )
+    return as_float(given)
+
+
+def _checked(
+    times: np.ndarray, values: np.ndarray, sigma: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if times.ndim != 1 or times.shape != values.shape:
+        raise ValueError(f"Series: {times.shape} times and {values.shape} values: give one value for each time")
+    if sigma.shape not in ((), times.shape):
+        raise ValueError(f"Series: sigma has shape {sigma.shape}, values {values.shape}: they must match")
+    if not np.isfinite(times).all():
+        raise ValueError(f"Series: times of rows {_rows(~np.isfinite(times))} are not finite: remove the rows")
+    if (back := np.append(False, np.diff(times) <= 0)).any():
+        raise ValueError(f"Series: times do not increase at rows {_rows(back)}: sort them, and leave none twice")
+    there = ~np.isnan(values)
+    if not there.any():
+        raise ValueError(f"Series: none of {values.size} rows has a value: leave the series out")
+    sigma = np.broadcast_to(sigma, times.shape)
+    if (wrong := there & ~(np.isfinite(sigma) & (sigma > 0))).any():
+        raise ValueError(
+            f"Series: sigma of rows {_rows(wrong)} is not positive and finite: a row without weight is a gap, give "
+            "it the value NaN"
+        )
+    return times, values, sigma
+
+
+def _rows(wrong: np.ndarray) -> str:
+    rows = np.flatnonzero(wrong)
+    return f"{rows[:5].tolist()}{' ...' if rows.size > 5 else ''}"
