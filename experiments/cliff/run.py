@@ -7,7 +7,7 @@ from typing import Literal
 import xarray as xr
 
 from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
-from experiments.cliff.measured import measured
+from experiments.cliff.measured import measured, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
 
@@ -37,6 +37,10 @@ class CliffStudy(Study):
     def __post_init__(self):
         if self.rows is not None:
             Cliff.of(self.rows)
+
+    def inputs(self) -> list[Path]:
+        """The digitised points, where there are any."""
+        return super().inputs() + points()
 
     def rows_or(self, usual: int) -> int:
         """The rows asked for, those of a smoke test, or the usual ones."""

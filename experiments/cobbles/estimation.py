@@ -43,6 +43,7 @@ from experiments.cobbles.paper_estimation import (
 from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import Found
+from experiments.variables import described
 
 SCENARIOS = (1, 2, 3)
 NAMES = ("position", "velocity", "mrp", "spin")
@@ -50,6 +51,8 @@ UNITS = ("m", "m/s", "1", "rad/s")
 # Of a χ² with 12 and 3 degrees of freedom: the share that a right covariance holds.
 HOLDS = {"all_95": chi2.ppf(0.95, 12), "position_3_sigma": 9.0, "spin_3_sigma": 9.0}
 EXPECTED = {"all_95": 0.95, "position_3_sigma": float(chi2.cdf(9.0, 3)), "spin_3_sigma": float(chi2.cdf(9.0, 3))}
+RESULT_UNITS = {"energy_ratio": "1", "nees": "1", "converged": "1", "map_converged": "1"}
+RESULT_UNITS |= {"marker": "m", "pixel": "px", "noise": "px"}
 OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
 
 
@@ -76,7 +79,9 @@ def estimate(quick: bool, cobble: Cobble) -> Found:
             for w in SCENARIOS
         },
     }
-    result = _dataset(disturbed, accuracy)
+    result = described(
+        _dataset(disturbed, accuracy), units=RESULT_UNITS, names={"nees": "normalised error squared"}
+    )
     result.attrs["summary"] = json.dumps(summary)
     figures = {
         "energy_ratio": estimation_pictures.energy_ratios(disturbed, truth[1]),
