@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from difsim import Status
+
 LONGEST = 6  # numbers of a list that are written out in one cell
 UNITS = {  # endings of keys, longest first
     "_m_per_s": "m/s",
@@ -98,6 +100,29 @@ def shown(value: Any) -> str:
             return f"{len(value)} numbers, {shown(min(value))} to {shown(max(value))}"
         return ", ".join(map(shown, value))
     return _number(value)
+
+
+def digits(value: float | None, count: int = 3) -> str:
+    """A number in a sentence with so many digits; a dash for what is not known."""
+    return "–" if value is None else _number(float(f"{value:.{count}g}"))
+
+
+def share(value: float | None) -> str:
+    """A share in a sentence, in per cent."""
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def grid(
+    title: str, corner: str, columns: Sequence[Any], rows: Mapping[Any, Sequence[Any]], note: str = ""
+) -> Table:
+    """A table of one number by two quantities: `rows` by their headings, each as long as `columns`."""
+    named = [shown(name) for name in columns]
+    return Table(title, [{corner: k} | dict(zip(named, v, strict=True)) for k, v in rows.items()], note)
+
+
+def failures(statuses: Mapping[str, str]) -> list[str]:
+    """A concern for each run whose status, the name of a `Status`, is not OK: what happened, and the remedy."""
+    return [f"{run}: {Status[name]}" for run, name in statuses.items() if name != "OK"]
 
 
 def _number(value: float) -> str:

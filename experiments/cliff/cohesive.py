@@ -13,6 +13,7 @@ from scipy.spatial import cKDTree
 from difsim import simulate
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
+from experiments.cliff import words
 from experiments.cliff.collapse import CORNER
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
@@ -58,7 +59,12 @@ def stand(out: Path, rows: int) -> Found:
                 ).expand_dims(case=[mark])
             )
     result = described(xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing), CORNER)
-    return Found({"rows": rows, "cases": found}, {"result": result}, {"cohesive": draw(result, found)})
+    return Found(
+        {"rows": rows, "cases": found},
+        {"result": result},
+        {"cohesive": draw(result, found)},
+        report=words.cohesive,
+    )
 
 
 def judge(states, spacing: float) -> dict:

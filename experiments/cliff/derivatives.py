@@ -8,6 +8,7 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim import Status
+from experiments.cliff import words
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
@@ -96,7 +97,8 @@ def compare(rows: int, quick: bool) -> Found:
             for step, values in apart.items()
         },
     }
-    return Found(summary, {"result": result}, {"derivatives": draw(result["time"].values, names, apart)})
+    figures = {"derivatives": draw(result["time"].values, names, apart)}
+    return Found(summary, {"result": result}, figures, report=words.derivatives)
 
 
 def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from difsim import FixedSteps, Status, Unrolled, initialise, simulate
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress
-from experiments.cliff import surface
+from experiments.cliff import surface, words
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
@@ -143,7 +143,7 @@ def fits(rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
         tables.append(_table(name, heights, best))
     result = described(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
-    return Found(summary, {"result": result}, {"inverse": draw(result, found)})
+    return Found(summary, {"result": result}, {"inverse": draw(result, found)}, report=words.inverse)
 
 
 def _data(heights: np.ndarray) -> Observations:

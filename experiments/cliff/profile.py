@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim import simulate
-from experiments.cliff import surface
+from experiments.cliff import surface, words
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
@@ -63,7 +63,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     names = {"friction": "friction angle", "fine": "friction angle", "x": "distance from the wall"}
     result = described(result, units={"misfit": "1"}, names=names)
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
-    return Found(summary, {"result": result}, {"profile": draw(result, found)})
+    return Found(summary, {"result": result}, {"profile": draw(result, found)}, report=words.profile)
 
 
 def judge(

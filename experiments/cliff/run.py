@@ -6,7 +6,7 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile, words
 from experiments.cliff.measured import measured, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
@@ -49,7 +49,8 @@ class CliffStudy(Study):
 
 def _one(options: CliffStudy, out: Path, sound: float | None) -> Found:
     result = collapse.collapse(options.rows_or(ROWS), sound, out)
-    return Found(collapse.judge(result, measured()), {"result": result}, pictures.draw(result, measured()))
+    figures = pictures.draw(result, measured())
+    return Found(collapse.judge(result, measured()), {"result": result}, figures, report=words.collapse)
 
 
 def _convergence(options: CliffStudy, out: Path) -> Found:
@@ -72,6 +73,7 @@ def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
         collapse.compare(results, measured()),
         {name.replace(" ", "_"): result for name, result in results.items()},
         {"surfaces": pictures.draw_compared(results, measured(), title)},
+        report=words.compared,
     )
 
 

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from tqdm import tqdm
 
 from difsim.typing import Scalar
-from experiments.cobbles import design_pictures, paper
+from experiments.cobbles import design_pictures, paper, words
 from experiments.cobbles.cameras import SCENARIOS, scenario
 from experiments.cobbles.design_model import APART, Design, Place, slopes, told
 from experiments.cobbles.impact import PIXEL, theta_of
@@ -202,7 +202,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
             for w, of in designs.items()
         },
     }
-    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)})
+    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)}, report=words.design)
 
 
 def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from tqdm import tqdm
 
 from difsim import Status
-from experiments.cobbles import estimation_pictures
+from experiments.cobbles import estimation_pictures, words
 from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
 from experiments.cobbles.cameras import stacked
 from experiments.cobbles.first_guess import BOX, WRONG, first_guess, fit_unknown
@@ -89,7 +89,7 @@ def estimate(quick: bool, cobble: Cobble) -> Found:
         "accuracy": estimation_pictures.accuracy(accuracy),
         "images": estimation_pictures.in_the_images(truth[2]),
     }
-    return Found(summary, {"estimation": result}, figures, _table(summary))
+    return Found(summary, {"estimation": result}, figures, _table(summary), report=words.estimate)
 
 
 def accuracy_map(truth: World, count: int) -> xr.Dataset:
@@ -246,7 +246,7 @@ def estimate_tracks(
         "states": table,
     }
     text = f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in estimate.json"
-    return Found(found, text=text, record="estimate")
+    return Found(found, text=text, record="estimate", report=words.tracks)
 
 
 def _state(name: str, arc: int, problem: ArcProblem, fit: ArcFit, sigma: np.ndarray, cameras: list[str]) -> dict:

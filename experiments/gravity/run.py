@@ -18,6 +18,7 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
+from experiments.gravity import words
 from experiments.harness import Found, Study
 from experiments.style import PALE
 from experiments.variables import described
@@ -95,7 +96,7 @@ def _map(options: GravityStudy, out: Path) -> Found:
     )
     result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
-    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure})
+    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure}, report=words.errors)
 
 
 def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:

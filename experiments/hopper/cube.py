@@ -13,7 +13,7 @@ from difsim.body import RigidState
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
 from experiments.harness import Found
-from experiments.hopper import cube_pictures
+from experiments.hopper import cube_pictures, words
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
 from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
 from experiments.variables import described
@@ -68,7 +68,7 @@ def throw(quick: bool) -> Found:
         "collision": {law: _judge_collision(collisions.sel(law=law)) for law in laws},
         "sliding": {law: _judge_slide(slides.sel(law=law)) for law in laws},
     }
-    return Found(summary, {"result": result}, cube_pictures.draw(result))
+    return Found(summary, {"result": result}, cube_pictures.draw(result), report=words.cube)
 
 
 def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:

@@ -15,7 +15,7 @@ from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar, number
 from experiments.harness import Found
-from experiments.hopper import track_pictures
+from experiments.hopper import track_pictures, words
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from experiments.variables import described
 from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit, map_batched
@@ -208,7 +208,7 @@ def search(quick: bool) -> Found:
     }
     units = {"misfit": "1", "misfit_evolution": "1"}
     result = described(result, "origin on the ground below the cube at rest, z up", units, names)
-    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
+    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)}, report=words.hop)
 
 
 def flown(thrown: Solution, flight: Solution) -> np.ndarray:

@@ -9,7 +9,7 @@ from difsim import Adaptive, Outside, Solution, Status, simulate
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
 from experiments.harness import Found
-from experiments.hopper import minerva_pictures
+from experiments.hopper import minerva_pictures, words
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
 from experiments.variables import described
@@ -48,7 +48,7 @@ def release(quick: bool, shape: str = "analogue") -> Found:
         "target_turned_rad": float(turned),
         "target_turn_error": float(abs(turned - float(jnp.linalg.norm(model.omega) * found.times[-1]))),
     }
-    return Found(summary, {"result": result}, minerva_pictures.draw(result))
+    return Found(summary, {"result": result}, minerva_pictures.draw(result), report=words.minerva)
 
 
 def _on_the_paper_grid(shape: str, count: int) -> dict:

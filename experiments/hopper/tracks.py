@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from experiments.harness import Found
-from experiments.hopper import track_pictures
+from experiments.hopper import track_pictures, words
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
 from experiments.variables import described
@@ -156,4 +156,4 @@ def compare(out: Path, quick: bool) -> Found:
     truth, _, made, _ = case(1000)
     fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
     figure = track_pictures.draw(result, made, truth, fitted)
-    return Found(summary, {"result": result}, {"tracks": figure})
+    return Found(summary, {"result": result}, {"tracks": figure}, report=words.tracks)

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from difsim import Status
 from difsim.typing import Scalar
 from experiments.harness import Found
+from experiments.intruder import words
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.variables import described
@@ -92,7 +93,7 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
             for i, name in enumerate(UNKNOWNS)
         },
     }
-    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)})
+    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)}, report=words.surrogate)
 
 
 def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:
