@@ -62,7 +62,8 @@ td code { font-size: 0.85em; }
 summary { cursor: pointer; font-weight: 600; padding: 0.3rem 0; }
 a { color: var(--mark); }
 :focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
-@media (max-width: 40rem) { main { padding: 1rem 0.9rem 3rem; } h1 { font-size: 1.35rem; } }
+@media (max-width: 40rem) { main { padding: 1rem 0.9rem 3rem; } h1 { font-size: 1.35rem; }
+  table { font-size: 0.85rem; } th, td { padding: 0.3rem 0.5rem; } ul { padding-left: 1.3rem; } }
 @media print {
   :root { --text: #000000; --soft: #333333; --back: #ffffff; --panel: #ffffff; --mark: #000000; --doubt: #ffffff; }
   main { max-width: none; padding: 0; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }

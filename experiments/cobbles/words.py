@@ -6,6 +6,7 @@ from typing import Any
 from experiments.cobbles import paper
 from experiments.report import Report, Table, digits, failures, grid, share
 
+STIFF = ("hard", "smooth", "compliant")  # laws that are to repeat the paper's Table 5
 OURS = "The stones, the frame and the cameras are ours where the paper gives none: its shape is not public."
 
 
@@ -15,11 +16,11 @@ def collision(found: Mapping[str, Any]) -> Report:
     theirs = paper.ENERGY_RATIO[
         paper.RESTITUTIONS.index(paper.RESTITUTION), paper.INCLINATIONS.index(paper.INCLINATION)
     ]
-    worst = {name: table["largest_difference_but_at_15_deg"] for name, table in tables.items()}
+    worst = {name: tables[name]["largest_difference_but_at_15_deg"] for name in STIFF}
     concerns = failures({"the nominal collision": nominal["status"]})
     for name, table in tables.items():
         concerns += failures({f"a collision of the table, {name} law": s for s in table["status"]})
-        if not table["within_tolerance"]:
+        if name in STIFF and not table["within_tolerance"]:
             concerns.append(f"The {name} law differs from the paper's Table 5 by {digits(worst[name])}.")
     if attitudes["failed"]:
         concerns.append(f"{attitudes['failed']} of {attitudes['count']} other attitudes failed and are left out.")
@@ -29,7 +30,7 @@ def collision(found: Mapping[str, Any]) -> Report:
         answer=[
             f"The pair keeps {digits(nominal['energy_ratio'], 4)} of its kinetic energy (the paper: {theirs}).",
             f"This is the nominal collision, with a restitution of {paper.RESTITUTION} and a line of approach "
-            f"{paper.INCLINATION:g}° from the normal. Over the paper's table the largest difference, 15° apart, is "
+            f"{paper.INCLINATION:g}° from the normal. Apart from 15°, the largest difference from the paper's table is "
             + ", ".join(f"{digits(v)} ({k})" for k, v in worst.items())
             + ".",
             f"At other attitudes the pair keeps {digits(attitudes['energy_ratio_mean'])} ± "
@@ -57,6 +58,7 @@ def collision(found: Mapping[str, Any]) -> Report:
         limits=[
             "The comparison is with another simulation, not with an experiment.",
             OURS,
+            "The soft law has a contact of 24 ms at many points, which is not what the paper's table shows.",
             "The share depends on the place where the stones touch: one collision is not typical of all.",
         ],
     )
