@@ -28,8 +28,16 @@ import matplotlib
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.records import provenance, write_json
+from experiments.page import caption_of, page
+from experiments.records import hashes, provenance, write_json
+from experiments.report import Report
 from experiments.style import STYLE
+from experiments.variables import described
+
+
+def no_words(summary: Mapping[str, Any]) -> Report:
+    """The report of a study that gives none: its tables are made of the whole summary."""
+    return Report()
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,8 @@ class Found:
     """What a stage found: all of it is written by the harness.
 
     **Arguments:** `summary`, written as `record`.json after the provenance; `data`, each dataset (or tree of them)
-    written as NAME.nc; `figures`, each written as NAME.png; `text`, printed in place of the summary.
+    written as NAME.nc; `figures`, each written as NAME.png; `text`, printed in place of the summary; `report`,
+    which makes the words of report.html from the summary as JSON holds it: the report says what the file says.
     """
 
     summary: Mapping[str, Any] = field(default_factory=dict)
@@ -45,6 +54,7 @@ class Found:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     text: str = ""
     record: str = "summary"
+    report: Callable[[Mapping[str, Any]], Report] = no_words
 
 
 @dataclass(kw_only=True)
@@ -85,31 +95,57 @@ class Study:
             with matplotlib.rc_context(STYLE):
                 found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
-                write(out, found, {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about())
-            print(f"\nwritten to {out}/ in {seconds:.0f} s")
+                about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
+                lead = " ".join((self.__doc__ or "").split())
+                write(out, found, about, f"difsim {self.name()}, {stage}", lead)
+            print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:
                 for kept in out.glob("*checkpoint"):
                     shutil.rmtree(kept)
 
+    def inputs(self) -> list[Path]:
+        """The files that a run reads: those among its options. A study adds the ones it ships or downloads."""
+        values = [value for name, value in vars(self).items() if name != "out"]
+        flat = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
+        return [path for path in map(Path, filter(_is_name, flat)) if path.is_file()]
+
     def about(self) -> dict[str, Any]:
-        """Provenance of this run: time, machine, version, commit, command, and all options."""
+        """Provenance of this run: time, machine, versions, commit, command, seed, options, and files by hash."""
         options = json.loads(json.dumps(asdict(self), default=str))
-        return provenance() | {"options": options}
+        seed = getattr(self, "seed", "fixed in the code")
+        return provenance() | {"seed": seed, "options": options, "inputs": hashes(self.inputs())}
 
 
-def write(out: Path, found: Found, about: Mapping[str, Any]) -> None:
-    """Write what a stage found: NetCDF with its provenance, pictures, JSON; print the text or the summary.
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | Path)
+
+
+def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsim", lead: str = "") -> None:
+    """Write what a stage found: NetCDF with its provenance, pictures, JSON, report; print the text or the summary.
 
     **Arguments:** `out`, an existing folder; `found`; `about`, the provenance: entries of the summary and
-    attributes of the datasets.
+    attributes of the datasets; `title` and `lead`, the head of the report. What consists of pictures alone has none.
     """
     attributes = {k: v if isinstance(v, str) else json.dumps(v) for k, v in about.items()}
+    files, pictures = [], {}
     for name, data in found.data.items():
-        data.assign_attrs(attributes).to_netcdf(out / f"{name}.nc", engine="h5netcdf")
+        whole = data.map_over_datasets(described) if isinstance(data, xr.DataTree) else described(data)
+        files.append(out / f"{name}.nc")
+        whole.assign_attrs(attributes).to_netcdf(files[-1], engine="h5netcdf")
     for name, figure in found.figures.items():
-        figure.savefig(out / f"{name}.png")
-    text = write_json(out / f"{found.record}.json", {**about, **found.summary}) if found.summary else ""
+        pictures[name] = out / f"{name}.png", caption_of(figure)
+        figure.savefig(pictures[name][0])
+    text = ""
+    if found.summary:
+        files.append(out / f"{found.record}.json")
+        text = write_json(files[-1], {**about, **found.summary})
     print(found.text or text)
+    if files:
+        numbers = {k: v for k, v in json.loads(text or "{}").items() if k in found.summary}
+        told = page(title, lead, found.report(numbers), numbers, about, pictures, files)
+        path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
+        path.write_text(told, encoding="utf-8")
+        print(f"\nthe report is {path}")
 
 
 def find_studies(package: ModuleType) -> dict[str, type[Study]]:

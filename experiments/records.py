@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -9,18 +10,23 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jax
 
+LIBRARIES = ("jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy")  # whose versions may change a digit
 
-def provenance() -> dict[str, str]:
-    """Date, machine, version, commit and command line of a result."""
+
+def provenance() -> dict[str, Any]:
+    """Date, machine, versions, commit and command line of a result."""
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}, jax {jax.__version__}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}",
         "version": importlib.metadata.version("difsim"),
+        "libraries": {"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "commit": commit(),
         "command": shlex.join(["difsim", *sys.argv[1:]]),
     }
@@ -29,13 +35,22 @@ def provenance() -> dict[str, str]:
 @functools.cache
 def commit() -> str:
     """The commit of the source tree, with "+" where files were changed since; "unknown" outside a repository."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    ask = functools.partial(subprocess.check_output, stderr=subprocess.DEVNULL, text=True)
     try:
-        git = ["git", "-C", str(Path(__file__).parent)]
-        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL, text=True)
-        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], stderr=subprocess.DEVNULL)
+        ask(
+            [*git, "ls-files", "--error-unmatch", here.name]
+        )  # an environment may lie inside somebody's repository
+        commit, changed = ask([*git, "rev-parse", "HEAD"]), ask([*git, "status", "--porcelain", "-uno"])
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit.strip() + ("+" if changed else "")
+
+
+def hashes(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of the content of each file, by its path."""
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
 def write_json(path: Path, content: Any) -> str:

@@ -1,5 +1,6 @@
 """What many tests need: gradients compared three ways, float32, traces counted, orders of convergence."""
 
+import json
 from collections.abc import Callable
 
 import equinox as eqx
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
+
+from experiments.variables import undescribed
 
 
 def of_one_vector(function: Callable, arguments):
@@ -134,3 +137,19 @@ def count_traces(f: Callable, *calls: tuple) -> int:
 def slope(hs, errors) -> float:
     """The order p of errors ∝ hᵖ: least-squares slope of log(error) over log(h)."""
     return float(np.polyfit(np.log(hs), np.log(errors), 1)[0])
+
+
+PROVENANCE = {
+    *("stage", "quick", "wall_seconds", "created", "machine", "version", "libraries", "commit"),
+    *("command", "seed", "options", "inputs"),
+}
+
+
+def assert_described(summary: dict, *results) -> None:
+    """A summary tells what made it; datasets too, and each of their variables what it is."""
+    assert summary.keys() >= PROVENANCE, PROVENANCE - summary.keys()
+    for result in results:
+        assert result.attrs.keys() >= PROVENANCE, PROVENANCE - result.attrs.keys()
+        assert result.attrs["commit"] == summary["commit"]
+        assert json.loads(result.attrs["options"]) == summary["options"]
+        assert undescribed(result) == []

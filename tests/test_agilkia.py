@@ -24,6 +24,7 @@ from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Observation, Observations, Problem
+from tests.helpers import assert_described
 
 PHILAE = DATA / "philae.toml"
 KEYS = {
@@ -276,7 +277,10 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert np.abs(chain["derivatives"]["separation_velocity"]["second_contact_time"]).min() > 0
     assert abs(chain["derivatives"]["thickness"]["second_contact_time"]) > 0
     result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
-    assert result.attrs["sources"] and result["force"].attrs["unit"] == "N"
+    assert result.attrs["sources"] and result["force"].attrs["units"] == "N"
+    assert_described(summary, result)
+    assert len(summary["inputs"]) == 2  # the lander and the observations
+    assert "Question" in (tmp_path / "report.html").read_text()
     assert all(
         (tmp_path / f"{name}.png").stat().st_size > 10_000 for name in ("touchdown", "fit", "parameters", "tree")
     )

@@ -16,6 +16,8 @@ from experiments.cobbles.laws import hard
 from experiments.cobbles.nominal import released
 from experiments.cobbles.stones import BENNU, cobble, generated, stone
 from experiments.harness import write
+from experiments.records import provenance
+from experiments.variables import undescribed
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -106,7 +108,7 @@ def test_bennus_shape_gives_table_5():
 @pytest.mark.slow
 def test_quick_collision_writes_the_papers_tables(tmp_path):
     told = collision.collide_all(True, cobble("generated", 5))
-    write(tmp_path, told, {})
+    write(tmp_path, told, provenance())
     found = told.summary
     assert found["nominal"]["status"] == "OK" and found["nominal"]["contacts"] == 1
     assert found["attitudes"]["failed"] == 0
@@ -127,5 +129,6 @@ def test_quick_collision_writes_the_papers_tables(tmp_path):
         assert max(o for s, o in zip(steps, off[law], strict=True) if s <= 1e-4) < 2e-3
     table = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert all(np.isfinite(v).all() for v in table.values() if v.dtype.kind == "f")
+    assert undescribed(table) == [] and "Question" in (tmp_path / "report.html").read_text()
     for name in ("convergence", "snapshots", "states", "energies", "tables"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000

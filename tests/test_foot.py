@@ -1,5 +1,7 @@
 """A sole in a bed: its geometry, the reduced law solved for the force, bearing in the plane against Prandtl's."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,7 @@ from difsim import Status
 from experiments.foot import grains, thrown
 from experiments.foot.run import FootStudy, parts, push
 from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
+from tests.helpers import assert_described
 
 
 @pytest.mark.parametrize("dimension, area", [(2, 2 * RADIUS), (3, np.pi * RADIUS**2)])
@@ -139,6 +142,7 @@ def test_grains_stop_the_sole(tmp_path, monkeypatch):
     with xr.open_dataset(tmp_path / "out" / "5_cm_1_m_s.nc", engine="h5netcdf") as result:
         depth, speed, time = (result[name].values for name in ("penetration", "speed", "time"))
         impulse = float(np.sum(result["pressure"]) * grains.FRAME)
+        assert_described(json.loads((tmp_path / "out" / "summary.json").read_text()), result)
     assert (tmp_path / "out" / "grains.png").exists() and (tmp_path / "out" / "summary.json").exists()
     # From the first grain, which stands 3 cm above the mean surface: a bed of other grains has another one there.
     assert speed[-1] <= 0 < speed[-2] and 0.02 < depth.max() - depth[0] < 0.2

@@ -1,7 +1,9 @@
 """The harness of the studies: a study is added by its folder alone, and everything of its run comes with it."""
 
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import get_args, get_type_hints
@@ -12,15 +14,20 @@ import xarray as xr
 
 import experiments
 from experiments.harness import find_studies
+from experiments.report import Table, label, shown, tables_of
+from experiments.variables import described, undescribed
+from tests.helpers import assert_described
 
 TOY = '''
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.harness import Found, Study
+from experiments.report import Report
 
 
 @dataclass
@@ -30,6 +37,8 @@ class Toy(Study):
     stage: Literal["fall", "rest", "all"] = "fall"
     height: float = 2.0
     """m."""
+    ground: Path | None = None
+    """A file that is read."""
 
     def __post_init__(self):
         if self.height <= 0:
@@ -38,10 +47,14 @@ class Toy(Study):
 
 def fall(options, out):
     (out / "run.checkpoint").mkdir()
-    result = xr.Dataset({"time": ((), (options.height / 4.905) ** 0.5, {"unit": "s"})})
+    result = xr.Dataset({"time": ((), (options.height / 4.905) ** 0.5, {"units": "s"})})
     figure = Figure(figsize=(2, 1))
     figure.subplots().plot([0, 1])
-    return Found({"time_s": float(result["time"])}, {"result": result}, {"fall": figure})
+    return Found({"time_s": float(result["time"])}, {"result": result}, {"fall": figure}, report=words)
+
+
+def words(found):
+    return Report("How long does it fall?", [f"It falls for {found['time_s']} s, < 1 h."], limits=["No air."])
 
 
 Toy.stages = {"fall": fall, "rest": lambda options, out: Found({"time_s": float("nan")})}
@@ -73,16 +86,18 @@ def command(tmp_path):
 
 def test_a_study_is_added_by_its_folder_alone(command, tmp_path):
     assert "A stone that falls." in command("--help").stdout
-    ended = command("--height", 4.905, "--quick")
+    (tmp_path / "ground.obj").write_text("v 0 0 0")
+    ended = command("--height", 4.905, "--quick", "--ground", "ground.obj")
     assert ended.returncode == 0, ended.stderr
     out = tmp_path / "results" / "toy" / "fall"
-    assert {path.name for path in out.iterdir()} == {"summary.json", "result.nc", "fall.png"}
+    assert {path.name for path in out.iterdir()} == {"summary.json", "result.nc", "fall.png", "report.html"}
     summary = json.loads((out / "summary.json").read_text())
     assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
-    assert summary["command"].endswith("toy --height 4.905 --quick") and summary["options"]["height"] == 4.905
-    assert {"created", "machine", "version", "commit", "wall_seconds"} <= set(summary)
-    attributes = xr.load_dataset(out / "result.nc", engine="h5netcdf").attrs
-    assert attributes["commit"] == summary["commit"] and json.loads(attributes["options"]) == summary["options"]
+    assert "toy --height 4.905 --quick" in summary["command"] and summary["options"]["height"] == 4.905
+    result = xr.load_dataset(out / "result.nc", engine="h5netcdf")
+    assert_described(summary, result)
+    assert summary["inputs"] == {"ground.obj": hashlib.sha256(b"v 0 0 0").hexdigest()}
+    assert result["time"].attrs == {"units": "s", "long_name": "time"}
     assert matplotlib.image.imread(out / "fall.png").shape[:2] == (150, 300)  # in the style of all pictures
 
 
@@ -104,3 +119,48 @@ def test_every_stage_of_every_study_can_be_chosen():
     for name, study in studies.items():
         chosen = get_args(get_type_hints(study)["stage"])
         assert set(study.stages) | {"all"} == set(chosen) | {"all"}, name
+
+
+def test_a_report_is_one_file_that_says_all(command, tmp_path):
+    assert command("--height", 4.905, "--quick").returncode == 0
+    text = (tmp_path / "results" / "toy" / "fall" / "report.html").read_text()
+    for said in (
+        "How long does it fall?",
+        "It falls for 1.0 s, &lt; 1 h.",
+        "No air.",
+        "smoke test",
+        "time, s",
+        "SHA-256",
+        'lang="en"',
+    ):
+        assert said in text, said
+    (picture,) = re.findall(r"<img [^>]*>", text)
+    assert 'src="data:image/png;base64,' in picture and re.search(r'alt="[^"]*"', picture)
+    assert not re.findall(r'(?:src|href)="(?!data:)', text) and "<script" not in text  # nothing is loaded
+    result = (tmp_path / "results" / "toy" / "fall" / "result.nc").read_bytes()
+    assert hashlib.sha256(result).hexdigest() in text
+
+
+def test_a_summary_becomes_tables():
+    summary = {"mass_kg": 2.0, "status": "OK", "laws": {"hard": {"e": 0.5}, "soft": {"e": 0.25}}, "rows": [[1, 2]]}
+    assert tables_of(summary) == [
+        Table("numbers", [{"": "mass, kg", "value": 2.0}, {"": "status", "value": "OK"}]),
+        Table("laws", [{"": "hard", "e": 0.5}, {"": "soft", "e": 0.25}]),
+        Table("rows", [{"": 1, "1": 1, "2": 2}]),
+    ]
+    assert label("rebound_speed_m_s") == "rebound speed, m/s" and label("m") == "m"
+    cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
+    assert {value: shown(value) for value in cells} == cells
+    assert shown(list(range(7))) == "7 numbers, 0 to 6"
+
+
+def test_variables_say_what_they_are():
+    bare = xr.Dataset({"place": (("time", "axis"), [[0.0, 1.0]]), "contacts": 3, "name": "x"})
+    assert undescribed(bare) == [
+        *("place has no long_name", "place has no units", "place has no frame"),
+        *("contacts has no long_name", "contacts has no units", "name has no long_name"),
+    ]
+    whole = described(bare, "inertial", {"place": "m"}, {"contacts": "number of contacts"})
+    assert undescribed(whole) == [] and "place has no units" in undescribed(described(bare, "inertial"))
+    assert whole["place"].attrs == {"long_name": "place", "units": "m", "frame": "inertial"}
+    assert whole["contacts"].attrs == {"long_name": "number of contacts", "units": "1"}

@@ -1,5 +1,7 @@
 """A ball in grains: until when derivatives agree, the two stages whole, bad options."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,6 +9,7 @@ import xarray as xr
 from experiments.intruder.derivatives import _until
 from experiments.intruder.run import IntruderStudy
 from experiments.intruder.scene import BASE
+from tests.helpers import assert_described
 
 
 def test_a_derivative_is_right_until_it_first_parts():
@@ -40,6 +43,8 @@ def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
     IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
     found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert (tmp_path / f"{stage}.png").stat().st_size > 1e4
+    assert_described(json.loads((tmp_path / "summary.json").read_text()), found)
+    assert "Question" in (tmp_path / "report.html").read_text()
     if stage == "derivatives":
         # So early one path says all.
         np.testing.assert_allclose(found["forward"], found["difference"].sel(step=1e-5), rtol=1e-4, atol=1e-9)

@@ -119,7 +119,7 @@ def result():
     coords, data = series()
     more_coords, more = inversion()
     data = data | more | branches() | baseline()
-    variables = {name: (dims, values, {"unit": unit}) for name, (dims, values, unit) in data.items()}
+    variables = {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
     return xr.Dataset(variables, coords | more_coords, {"name": "synthetic", "scenario": "a", "status": "ok"})
 
 

@@ -14,8 +14,9 @@ from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, FINE, SPIN, stacked
+from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stacked
 from experiments.agilkia.worlds import World
+from experiments.variables import described
 
 # Paper 000 sec. 4.2: what its rebound led to.
 PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed
@@ -121,7 +122,7 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
     out.
     """
     flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
-    return xr.Dataset(
+    result = xr.Dataset(
         stacked(flown),
         coords={
             "world": list(worlds),
@@ -131,6 +132,7 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
         },
         attrs={"rebound": np.asarray(velocity), "paper_site": np.asarray(PAPER_SITE)},
     )
+    return described(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
 
 
 def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dict[str, tuple]:

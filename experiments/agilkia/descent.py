@@ -10,11 +10,13 @@ import xarray as xr
 from difsim import Adaptive, AtContact, Solution, Status, simulate, transition, units
 from difsim.dynamics import Backward, Flight, FlightState
 from experiments.agilkia.worlds import World
+from experiments.variables import described
 
 FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours
 
 SPIN = (0.0, 0.0, units.SPIN_67P)
 AXES = ("x", "y", "z")
+COMET = "fixed to the comet (Cheops)"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     all its flights; the table leaves such numbers out.
     """
     flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
-    return xr.Dataset(
+    result = xr.Dataset(
         stacked(flown),
         coords={
             "world": list(worlds),
@@ -79,12 +81,13 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
             "duration_s": scenario.duration,
         },
     )
+    return described(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
 
 
 def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
     """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
     return {
-        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in rows]), {"unit": unit})
+        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in rows]), {"units": unit})
         for name, (dims, _, unit) in rows[0].items()
     }
 
@@ -120,7 +123,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "landing_position": (("axis",), landing.position, "m"),
         "landing_velocity": (("axis",), landing.velocity, "m/s"),
         "landing_speed": ((), speed, "m/s"),
-        "landing_angle": ((), jnp.degrees(jnp.arccos(sinking)), "deg"),
+        "landing_angle": ((), jnp.degrees(jnp.arccos(sinking)), "degree"),
         "landing_off": ((), jnp.linalg.norm(landing.position - off), "m"),
         "landing_by_start": (("axis", "start"), found.state[:3], "m/m, m/(m/s)"),
         "landing_time_by_start": (("start",), found.time, "s/m, s/(m/s)"),

@@ -14,7 +14,8 @@ from difsim.dem.legged import LeggedState
 from difsim.dem.touching import Grain
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
-from experiments.agilkia.scenario import Experiment
+from experiments.agilkia.scenario import SITE, Experiment
+from experiments.variables import described
 
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
 PAPER = {  # paper 000 sec. 5, Figs 14 to 17
@@ -110,10 +111,12 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
         "grain_radius": (("grain",), np.asarray(scene.grains.radius), "m"),
         "shown_time": (("shown",), found.times[shown], "s"),
     }
-    return xr.Dataset(
-        {k: (dims, v, {"unit": unit}) for k, (dims, v, unit) in columns.items()},
-        coords={"time": ("time", found.times, {"unit": "s"}), "axis": list("xyz")},
+    result = xr.Dataset(
+        {k: (dims, v, {"units": unit}) for k, (dims, v, unit) in columns.items()},
+        coords={"time": ("time", found.times, {"units": "s"}), "axis": list("xyz")},
     )
+    names = {"position": "centre of mass", "momentum": "angular momentum, body frame", "spin": "spin, body frame"}
+    return described(result, SITE, names=names)
 
 
 def sequence(result: xr.Dataset) -> dict[str, list[float]]:

@@ -12,14 +12,20 @@ from difsim import Solution, safe
 from difsim.status import raise_unless_ok
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
+from experiments.agilkia.scenario import SITE
 from experiments.agilkia.solve import PROFILED, Answer
 from experiments.foot.calibration import Calibration
+from experiments.variables import described
 from inversion import Discrete, Gaussian, Log
 from inversion.branch import Node
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 from inversion.programs import Programs
 
 AXES = ("x", "y", "z")
+PER_PARAMETER = ("value", "lo95", "hi95", "prior_lo", "prior_hi", "profile_value")
+RESULT_UNITS = dict.fromkeys(PER_PARAMETER, "see unit_of") | {"covariance": "products of unit_of"}
+RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
+RESULT_UNITS |= dict.fromkeys(("misfit", "profile_misfit", "profile_best", "node_misfit", "leaf_misfit"), "1")
 
 
 def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
@@ -57,8 +63,8 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "stroke": (("time",), jnp.max(solution.states.gear, axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
     result = xr.Dataset(
-        {k: (dims, np.asarray(v), {"unit": unit}) for k, (dims, v, unit) in series.items()},
-        coords={"time": ("time", times, {"unit": "s"}), "axis": list(AXES)},
+        {k: (dims, np.asarray(v), {"units": unit}) for k, (dims, v, unit) in series.items()},
+        coords={"time": ("time", times, {"units": "s"}), "axis": list(AXES)},
     )
     observed = Programs(answer.problem).simulate(answer.fit.x).predictions
     observed = {k: np.asarray(v) for k, v in observed.items()}
@@ -224,13 +230,14 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
     )
-    return result.assign_attrs(
+    result = result.assign_attrs(
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
+    return described(result, SITE, RESULT_UNITS, {"spin": "spin, body frame"})
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from experiments.agilkia.chain import ChainProgram, chain_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, problem
 from experiments.agilkia.solve import NodeSolver, invert, with_solver
-from experiments.foot.calibration import read
+from experiments.foot.calibration import TABLE, read
 from experiments.harness import Found, Study
 from inversion import Checkpoint
 
@@ -59,6 +59,12 @@ class Agilkia(Study):
                 setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
+
+    def inputs(self) -> list[Path]:
+        """The two input files, the table of the calibrated law, and the shape's file."""
+        shipped = [] if self.observations else [DATA / f"philae_{self.data}.toml"]
+        calibration = [TABLE] if self.regolith == "calibrated" else []
+        return super().inputs() + shipped + calibration + worlds.files_of(self.shape)
 
     def folder(self, stage: str) -> Path:
         """One folder for all stages: the pictures are drawn again from the result beside them."""

@@ -28,6 +28,8 @@ from inversion import Gaussian, Observations, Problem
 HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
 CLEARANCE = 0.05  # m between the lowest point and the ground at the start, at any tilt within its prior
 
+SITE = "origin at the site, z along its normal, x along the tangential part of the approach"
+
 # Least squares needs a derivative to 1e-3 and a misfit to 1e-4; the tables use the stricter one.
 SEARCH, LOOSE = Adaptive(rtol=1e-6, atol=1e-6), Forward(weight=0.1)
 STRICT = Adaptive()

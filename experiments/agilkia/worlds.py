@@ -7,6 +7,7 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron, lobes_67p, pack
 from difsim.gravity.gridded import fingerprint
 from difsim.mesh import TriMesh
 from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67p, shap5
+from difsim.shape.bodies import SHAP5, fetch
 
 # Gravity without the centrifugal term, and surface; both body-fixed, in m.
 World = tuple[AbstractField, AbstractSDF]
@@ -36,6 +37,11 @@ def shape_of(name: str) -> TriMesh:
     except ValueError as error:
         # The reader's remedy, another unit, is none here.
         raise ValueError(f"{error} (--shape takes the shape of 67P with vertices in km)") from None
+
+
+def files_of(name: str) -> list[Path]:
+    """What is read for the shape of that name, besides a file that is named itself."""
+    return [fetch(SHAP5)] if name == "shap5" else []
 
 
 def surface_of(body: TriMesh, cache: Path) -> GridSDF:

@@ -19,6 +19,7 @@ from experiments.benchmarks import (
     gravity,
     shapes,
     sph,
+    words,
 )
 from experiments.harness import Found, Study
 
@@ -69,7 +70,12 @@ def _measured(name: str, rows: Callable[[int, Path], Iterable[dict[str, Any]]]) 
         for row in rows(options.seeds, out):
             _print(row)
             measured.append(row)
-        return Found({"rows": measured}, text="(a row without a peer has no ratio)", record=f"benchmark_{name}")
+        return Found(
+            {"rows": measured},
+            text="(a row without a peer has no ratio)",
+            record=f"benchmark_{name}",
+            report=words.rows,
+        )
 
     return stage
 

@@ -13,10 +13,13 @@ from scipy.spatial import cKDTree
 from difsim import simulate
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
+from experiments.cliff import words
+from experiments.cliff.collapse import CORNER
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.harness import Found
 from experiments.style import BLACK, GREY
+from experiments.variables import described
 
 COHESIONS = (300.0, 1000.0)  # Pa
 CLOSE = 0.7  # spacings: nearer than this, where a lattice has 1 and sheared soil some 0.85, is a clump
@@ -50,13 +53,18 @@ def stand(out: Path, rows: int) -> Found:
             cases.append(
                 xr.Dataset(
                     {
-                        "position": (("axis", "particle"), states.position[-1], {"unit": "m"}),
-                        "mean_stress": ("particle", np.asarray(mean), {"unit": "Pa"}),
+                        "position": (("axis", "particle"), states.position[-1], {"units": "m"}),
+                        "mean_stress": ("particle", np.asarray(mean), {"units": "Pa"}),
                     }
                 ).expand_dims(case=[mark])
             )
-    result = xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing)
-    return Found({"rows": rows, "cases": found}, {"result": result}, {"cohesive": draw(result, found)})
+    result = described(xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing), CORNER)
+    return Found(
+        {"rows": rows, "cases": found},
+        {"result": result},
+        {"cohesive": draw(result, found)},
+        report=words.cohesive,
+    )
 
 
 def judge(states, spacing: float) -> dict:

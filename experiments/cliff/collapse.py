@@ -18,6 +18,7 @@ from difsim.stepping.solvers import AbstractSolver
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
+from experiments.variables import described
 
 TIMES = np.linspace(0.0, END, 41)
 COURANT = {None: 0.5, PAPER_SOUND: 0.9}  # a heap full of viscosity stands longer steps
@@ -25,6 +26,7 @@ STATIONS = np.linspace(0.0, 0.6, 301)  # m, of the surface
 STANDS = 0.55  # s: from then on the surface changes by hundredths of a millimetre
 MOVED = RESOLUTION  # m: what has moved less counts as at rest
 HIGHEST = 1.2 * HEIGHT
+CORNER = "origin at the foot of the wall, x away from it, y up"
 THICK = 2.0  # spacings: what is thinner is no heap
 
 
@@ -65,22 +67,22 @@ def table(
     columns, border = surface.at_rest(states.position[0], states.position[-1], MOVED)
     heap = surface.heap(states.position[-1], cliff.pitch[0])
     frames = ("time", "axis", "particle")
-    return xr.Dataset(
+    result = xr.Dataset(
         {
-            "position": (frames, states.position, {"unit": "m"}),
-            "velocity": (frames, states.velocity, {"unit": "m/s"}),
-            "density": (frames[::2], states.density, {"unit": "kg/m3"}),
+            "position": (frames, states.position, {"units": "m"}),
+            "velocity": (frames, states.velocity, {"units": "m/s"}),
+            "density": (frames[::2], states.density, {"units": "kg/m3"}),
             "heap": ("particle", heap, {"meaning": "of the largest body of touching particles"}),
-            "surface": (("time", "x"), profile, {"unit": "m", "meaning": "share of soil falls to one half"}),
-            "failure": ("column", border, {"unit": "m", "meaning": f"below it less than {MOVED} m of motion"}),
-            **{k: ("time", v, {"unit": "J/m"}) for k, v in _energies(model, states).items()},
+            "surface": (("time", "x"), profile, {"units": "m", "meaning": "share of soil falls to one half"}),
+            "failure": ("column", border, {"units": "m", "meaning": f"below it less than {MOVED} m of motion"}),
+            **{k: ("time", v, {"units": "J/m"}) for k, v in _energies(model, states).items()},
             "steps": ("time", steps),
         },
         coords={
-            "time": ("time", times, {"unit": "s"}),
+            "time": ("time", times, {"units": "s"}),
             "axis": ["x", "y"],
-            "x": ("x", STATIONS, {"unit": "m"}),
-            "column": ("column", columns, {"unit": "m"}),
+            "x": ("x", STATIONS, {"units": "m"}),
+            "column": ("column", columns, {"units": "m"}),
         },
         attrs={
             "rows": round(HEIGHT / cliff.pitch[1]),
@@ -89,6 +91,13 @@ def table(
             "material_sound_m_s": float(model.material.sound),
         },
     )
+    names = {
+        "heap": "whether a particle belongs to the largest body of touching particles",
+        "surface": "height of the heap",
+        "failure": "height below which soil has not moved",
+        "x": "distance from the wall",
+    }
+    return described(result, CORNER, {"heap": "1"}, names)
 
 
 def _energies(model: Continuum, states: ContinuumState) -> dict[str, np.ndarray]:

@@ -8,10 +8,12 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim import Status
+from experiments.cliff import words
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
 from experiments.harness import Found
+from experiments.variables import described
 
 PARTS = 16  # of the second: the derivatives are looked at after each
 # Friction deg, cohesion Pa, Young's modulus Pa, and the viscosity's alpha.
@@ -64,13 +66,16 @@ def compare(rows: int, quick: bool) -> Found:
             "difference": (("step", *dims), np.stack(list(steps.values()))),
         },
         coords={
-            "time": ("time", END / PARTS * np.arange(1, watched.parts + 1), {"unit": "s"}),
+            "time": ("time", END / PARTS * np.arange(1, watched.parts + 1), {"units": "s"}),
             "parameter": names,
             "step": [*steps],
             "observable": ["centre_x", "centre_y", "kinetic", *(f"surface_{x:.2f}" for x in STATIONS)],
         },
         attrs={"rows": rows, "meaning": "by the logarithm of each parameter"},
     )
+    mixed = "m (centre, surface), m2/s2 (kinetic)"
+    units = {"forward": mixed, "difference": mixed, "reverse_of_centre_x": "m", "step": "1"}
+    result = described(result, units=units, names={"difference": "central difference", "step": "relative step"})
     apart = {step: _apart(forward, found) for step, found in steps.items()}
     status = int(value(ones)[1])
     summary = {
@@ -92,7 +97,8 @@ def compare(rows: int, quick: bool) -> Found:
             for step, values in apart.items()
         },
     }
-    return Found(summary, {"result": result}, {"derivatives": draw(result["time"].values, names, apart)})
+    figures = {"derivatives": draw(result["time"].values, names, apart)}
+    return Found(summary, {"result": result}, figures, report=words.derivatives)
 
 
 def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:

@@ -17,12 +17,13 @@ from tqdm import tqdm
 from difsim import FixedSteps, Status, Unrolled, initialise, simulate
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress
-from experiments.cliff import surface
+from experiments.cliff import surface, words
 from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.harness import Found
+from experiments.variables import described
 from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit, identify
 from inversion.leastsq import Fit
 from inversion.problem import strip_weak_types
@@ -140,9 +141,9 @@ def fits(rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
         best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
         found[name] = judge(posed, best, truth)
         tables.append(_table(name, heights, best))
-    result = xr.merge(tables).assign_attrs(rows=rows)
+    result = described(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
-    return Found(summary, {"result": result}, {"inverse": draw(result, found)})
+    return Found(summary, {"result": result}, {"inverse": draw(result, found)}, report=words.inverse)
 
 
 def _data(heights: np.ndarray) -> Observations:
@@ -184,8 +185,8 @@ def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
 def _table(name: str, heights: np.ndarray, best: Fit) -> xr.Dataset:
     return xr.Dataset(
         {
-            f"{name}_data": ("x", heights, {"unit": "m"}),
-            f"{name}_fit": ("x", heights + RESOLUTION * best.residual, {"unit": "m"}),
+            f"{name}_data": ("x", heights, {"units": "m"}),
+            f"{name}_fit": ("x", heights + RESOLUTION * best.residual, {"units": "m"}),
         },
-        coords={"x": ("x", STATIONS, {"unit": "m"})},
+        coords={"x": ("x", STATIONS, {"units": "m"})},
     )

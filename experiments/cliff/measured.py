@@ -28,11 +28,16 @@ class Measured:
     whole: bool
 
 
-def measured() -> Measured:
-    """All points if DIFSIM_DATA has them, else those that are named here."""
+def points() -> list[Path]:
+    """The files of all points of the surface and of the failure surface; empty unless DIFSIM_DATA has both."""
     folder = Path(os.environ.get("DIFSIM_DATA", "")) / "Bui2008"
     files = [folder / f"bui2008_{name}.csv" for name in ("surface", "failure")]
-    if "DIFSIM_DATA" in os.environ and all(file.exists() for file in files):
+    return files if "DIFSIM_DATA" in os.environ and all(file.exists() for file in files) else []
+
+
+def measured() -> Measured:
+    """All points if DIFSIM_DATA has them, else those that are named here."""
+    if files := points():
         surface, failure = (np.loadtxt(file, delimiter=",", ndmin=2) for file in files)
         return Measured(surface, failure, "digitised points under DIFSIM_DATA", whole=True)
     absent = "the few published numbers: the digitised points are not under DIFSIM_DATA/Bui2008"

@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim import simulate
-from experiments.cliff import surface
+from experiments.cliff import surface, words
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
+from experiments.variables import described
 
 FRICTIONS = np.arange(15.3, 24.4, 1.5)  # deg, with 19.8 in the middle
 FINE = np.linspace(FRICTIONS[0], FRICTIONS[-1], 2001)
@@ -48,19 +49,21 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     found, misfit = judge(FRICTIONS, heights, data)
     result = xr.Dataset(
         {
-            "surface": (("friction", "x"), heights, {"unit": "m"}),
-            "data": ("x", data, {"unit": "m"}),
+            "surface": (("friction", "x"), heights, {"units": "m"}),
+            "data": ("x", data, {"units": "m"}),
             "misfit": ("fine", misfit, {"meaning": "chi-square of the parabolas"}),
         },
         coords={
-            "friction": ("friction", FRICTIONS, {"unit": "deg"}),
-            "x": ("x", STATIONS, {"unit": "m"}),
-            "fine": ("fine", FINE, {"unit": "deg"}),
+            "friction": ("friction", FRICTIONS, {"units": "degree"}),
+            "x": ("x", STATIONS, {"units": "m"}),
+            "fine": ("fine", FINE, {"units": "degree"}),
         },
         attrs={"rows": rows},
     )
+    names = {"friction": "friction angle", "fine": "friction angle", "x": "distance from the wall"}
+    result = described(result, units={"misfit": "1"}, names=names)
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
-    return Found(summary, {"result": result}, {"profile": draw(result, found)})
+    return Found(summary, {"result": result}, {"profile": draw(result, found)}, report=words.profile)
 
 
 def judge(

@@ -6,8 +6,8 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile
-from experiments.cliff.measured import measured
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile, words
+from experiments.cliff.measured import measured, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
 
@@ -38,6 +38,10 @@ class CliffStudy(Study):
         if self.rows is not None:
             Cliff.of(self.rows)
 
+    def inputs(self) -> list[Path]:
+        """The digitised points, where there are any."""
+        return super().inputs() + points()
+
     def rows_or(self, usual: int) -> int:
         """The rows asked for, those of a smoke test, or the usual ones."""
         return self.rows or (QUICK_ROWS if self.quick else usual)
@@ -45,7 +49,8 @@ class CliffStudy(Study):
 
 def _one(options: CliffStudy, out: Path, sound: float | None) -> Found:
     result = collapse.collapse(options.rows_or(ROWS), sound, out)
-    return Found(collapse.judge(result, measured()), {"result": result}, pictures.draw(result, measured()))
+    figures = pictures.draw(result, measured())
+    return Found(collapse.judge(result, measured()), {"result": result}, figures, report=words.collapse)
 
 
 def _convergence(options: CliffStudy, out: Path) -> Found:
@@ -68,6 +73,7 @@ def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
         collapse.compare(results, measured()),
         {name.replace(" ", "_"): result for name, result in results.items()},
         {"surfaces": pictures.draw_compared(results, measured(), title)},
+        report=words.compared,
     )
 
 

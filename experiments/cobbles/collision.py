@@ -14,11 +14,12 @@ from difsim import Solution, Status, simulate
 from difsim.body import RigidState, Stone
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
-from experiments.cobbles import collision_pictures, paper
+from experiments.cobbles import collision_pictures, paper, words
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
 from experiments.harness import Found
+from experiments.variables import described
 from inversion import map_batched
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
@@ -76,11 +77,15 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
             [_frontal(stone(cobble, *how)) for how in finer.values()], (len(finer), len(paper.RESTITUTIONS))
         ),
     )
-    result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"unit": "m"}
+    result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"units": "m"}
     result["faces"] = ("face", "corner"), cobble.mesh.faces
     result["paper_energy_ratio"] = ("restitution", "inclination"), paper.ENERGY_RATIO
     result["paper_normal_ratio"] = ("restitution", "inclination"), paper.NORMAL_RATIO
     result.attrs["cobble"] = cobble.name
+    ratios = {str(k): "1" for k in result.variables if "ratio" in str(k)}
+    names = {"inclination": "angle between the line of approach and the common normal"}
+    units = ratios | {"contact_normal": "1", "restitution": "1"}
+    result = described(result, "inertial, x along the line of approach", units, names)
     summary = {
         "cobble": {"name": cobble.name, "mass_kg": cobble.mass, "inertia_kg_m2": cobble.inertia.tolist()},
         "nominal": _judge_nominal(result),
@@ -88,7 +93,7 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
         "convergence": _judge_convergence(result),
         "attitudes": _judge_attitudes(result),
     }
-    return Found(summary, {"result": result}, collision_pictures.draw(result))
+    return Found(summary, {"result": result}, collision_pictures.draw(result), report=words.collision)
 
 
 def _cases() -> Cases:
@@ -136,7 +141,7 @@ def _nominal(body: Stone, found: Solution) -> xr.Dataset:
     bodies = (states.first, states.second)
 
     def both(name: str, dim: str, unit: str) -> tuple:
-        return ("body", "time", dim), np.stack([getattr(b, name) for b in bodies]), {"unit": unit}
+        return ("body", "time", dim), np.stack([getattr(b, name) for b in bodies]), {"units": unit}
 
     energies = np.stack([_energies(body, b) for b in bodies])
     return xr.Dataset(
@@ -145,12 +150,12 @@ def _nominal(body: Stone, found: Solution) -> xr.Dataset:
             "velocity": both("velocity", "axis", "m/s"),
             "attitude": both("attitude", "part", "1"),
             "spin": both("spin", "axis", "rad/s"),
-            "kinetic": (("body", "time"), energies[:, 0], {"unit": "J"}),
-            "rotation": (("body", "time"), energies[:, 1], {"unit": "J"}),
-            "contact_time": ((), float(found.impacts.time), {"unit": "s"}),
-            "contact_point": ("axis", np.asarray(found.impacts.point), {"unit": "m"}),
+            "kinetic": (("body", "time"), energies[:, 0], {"units": "J"}),
+            "rotation": (("body", "time"), energies[:, 1], {"units": "J"}),
+            "contact_time": ((), float(found.impacts.time), {"units": "s"}),
+            "contact_point": ("axis", np.asarray(found.impacts.point), {"units": "m"}),
             "contact_normal": ("axis", np.asarray(found.impacts.normal)),
-            "impulse": ("axis", np.asarray(found.impacts.impulse), {"unit": "N s"}),
+            "impulse": ("axis", np.asarray(found.impacts.impulse), {"units": "N s"}),
             "nominal_energy_ratio": float(found.impacts.energy_restitution),
             "nominal_energy_ratio_cm": float(found.impacts.energy_restitution_cm),
             "nominal_normal_ratio": float(found.impacts.normal_restitution),
@@ -158,7 +163,7 @@ def _nominal(body: Stone, found: Solution) -> xr.Dataset:
             "nominal_contacts": int(found.impacts.count),
         },
         coords={
-            "time": ("time", np.asarray(times), {"unit": "s"}),
+            "time": ("time", np.asarray(times), {"units": "s"}),
             "body": [1, 2],
             "axis": ["x", "y", "z"],
             "part": ["q0", "q1", "q2", "q3"],
@@ -182,8 +187,8 @@ def _of_law(found: Solution) -> xr.Dataset:
         | {f"step_{k}": ("step", np.asarray(v[len(TABLE) :])) for k, v in rows.items()},
         coords={
             "restitution": list(paper.RESTITUTIONS),
-            "inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"}),
-            "step": ("step", list(STEPS), {"unit": "s"}),
+            "inclination": ("inclination", list(paper.INCLINATIONS), {"units": "degree"}),
+            "step": ("step", list(STEPS), {"units": "s"}),
         },
     )
 

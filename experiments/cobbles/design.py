@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from tqdm import tqdm
 
 from difsim.typing import Scalar
-from experiments.cobbles import design_pictures, paper
+from experiments.cobbles import design_pictures, paper, words
 from experiments.cobbles.cameras import SCENARIOS, scenario
 from experiments.cobbles.design_model import APART, Design, Place, slopes, told
 from experiments.cobbles.impact import PIXEL, theta_of
@@ -27,6 +27,7 @@ from experiments.cobbles.nominal import released
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
 from experiments.harness import Found
+from experiments.variables import described
 
 # Bounds: cameras stay on their wall, z = ±0.7 m, about where the view-ports are, and look at the middle.
 WALL, AIM = ((-0.6, 0.6), (-0.6, 0.45)), ((-0.3, 0.3), (-0.5, 0.35))  # m
@@ -168,6 +169,14 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
             rows.append(row | {"uncalibrated": told(rough, d, moved)["restitution"]})
     result = _dataset(designs, rows)
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
+    one = dict.fromkeys(("restitution", "friction", "uncalibrated", "seen", "energy_ratio"), "1")
+    names = {
+        "restitution": "standard deviation of the restitution",
+        "friction": "standard deviation of the friction",
+        "uncalibrated": "standard deviation of the restitution with unknown calibration and markers",
+        "seen": "share of the images in which a marker is seen",
+    }
+    result = described(result, "body frame of each stone", one, names)
     table = {
         name: {
             str(w): dict(zip(result["design"].values.tolist(), row.tolist(), strict=True))
@@ -193,7 +202,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
             for w, of in designs.items()
         },
     }
-    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)})
+    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)}, report=words.design)
 
 
 def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:
@@ -209,14 +218,14 @@ def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]
     return xr.Dataset(
         {k: (dims, column(k)) for k in scalars}
         | {
-            "cameras": ((*dims, "camera", "x_y_aim"), cameras.reshape(*shape, 3, 4), {"unit": "m"}),
-            "markers": ((*dims, "body", "marker", "xyz"), column("markers"), {"unit": "m"}),
+            "cameras": ((*dims, "camera", "x_y_aim"), cameras.reshape(*shape, 3, 4), {"units": "m"}),
+            "markers": ((*dims, "body", "marker", "xyz"), column("markers"), {"units": "m"}),
             "spin": (
                 (*dims, "body", "xyz"),
                 np.array([d.spin for d in flat]).reshape(*shape, 2, 3),
-                {"unit": "rad/s"},
+                {"units": "rad/s"},
             ),
-            "inclination": (dims, np.degrees([d.inclination for d in flat]).reshape(shape), {"unit": "deg"}),
+            "inclination": (dims, np.degrees([d.inclination for d in flat]).reshape(shape), {"units": "degree"}),
         },
         coords={"scenario": list(designs), "design": list(first)},
     )

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from tqdm import tqdm
 
 from difsim import Status
-from experiments.cobbles import estimation_pictures
+from experiments.cobbles import estimation_pictures, words
 from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
 from experiments.cobbles.cameras import stacked
 from experiments.cobbles.first_guess import BOX, WRONG, first_guess, fit_unknown
@@ -43,6 +43,7 @@ from experiments.cobbles.paper_estimation import (
 from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import Found
+from experiments.variables import described
 
 SCENARIOS = (1, 2, 3)
 NAMES = ("position", "velocity", "mrp", "spin")
@@ -50,6 +51,8 @@ UNITS = ("m", "m/s", "1", "rad/s")
 # Of a χ² with 12 and 3 degrees of freedom: the share that a right covariance holds.
 HOLDS = {"all_95": chi2.ppf(0.95, 12), "position_3_sigma": 9.0, "spin_3_sigma": 9.0}
 EXPECTED = {"all_95": 0.95, "position_3_sigma": float(chi2.cdf(9.0, 3)), "spin_3_sigma": float(chi2.cdf(9.0, 3))}
+RESULT_UNITS = {"energy_ratio": "1", "nees": "1", "converged": "1", "map_converged": "1"}
+RESULT_UNITS |= {"marker": "m", "pixel": "px", "noise": "px"}
 OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
 
 
@@ -76,7 +79,9 @@ def estimate(quick: bool, cobble: Cobble) -> Found:
             for w in SCENARIOS
         },
     }
-    result = _dataset(disturbed, accuracy)
+    result = described(
+        _dataset(disturbed, accuracy), units=RESULT_UNITS, names={"nees": "normalised error squared"}
+    )
     result.attrs["summary"] = json.dumps(summary)
     figures = {
         "energy_ratio": estimation_pictures.energy_ratios(disturbed, truth[1]),
@@ -84,7 +89,7 @@ def estimate(quick: bool, cobble: Cobble) -> Found:
         "accuracy": estimation_pictures.accuracy(accuracy),
         "images": estimation_pictures.in_the_images(truth[2]),
     }
-    return Found(summary, {"estimation": result}, figures, _table(summary))
+    return Found(summary, {"estimation": result}, figures, _table(summary), report=words.estimate)
 
 
 def accuracy_map(truth: World, count: int) -> xr.Dataset:
@@ -241,7 +246,7 @@ def estimate_tracks(
         "states": table,
     }
     text = f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in estimate.json"
-    return Found(found, text=text, record="estimate")
+    return Found(found, text=text, record="estimate", report=words.tracks)
 
 
 def _state(name: str, arc: int, problem: ArcProblem, fit: ArcFit, sigma: np.ndarray, cameras: list[str]) -> dict:

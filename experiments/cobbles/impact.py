@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from difsim.dynamics import Pair, PairState
 from difsim.typing import Scalar
-from experiments.cobbles import impact_pictures, paper
+from experiments.cobbles import impact_pictures, paper, words
 from experiments.cobbles.arcs import Known, State12, kinetic_energy, to_vector
 from experiments.cobbles.arcs import images as images_of_arc
 from experiments.cobbles.cameras import scenario
@@ -41,6 +41,7 @@ from experiments.cobbles.through import (
     setup,
 )
 from experiments.harness import Found
+from experiments.variables import described
 from inversion import Stops, map_batched
 from inversion.marquardt import levenberg_marquardt
 
@@ -188,7 +189,7 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
     names = [k for k in rows[0] if np.ndim(rows[0][k]) == 0]
     result = xr.Dataset(
         {k: ("inclination", [float(row[k]) for row in rows]) for k in names},
-        coords={"inclination": ("inclination", list(paper.INCLINATIONS), {"unit": "deg"})},
+        coords={"inclination": ("inclination", list(paper.INCLINATIONS), {"units": "degree"})},
     )
     # Two arcs know nothing of e: it follows from CoR_E by the slope that the collision has.
     result["two_arcs_restitution_sigma"] = (
@@ -205,6 +206,10 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
     if unknowns:
         result["other_sigma"] = ("inclination", "other"), np.array([row["other_sigma"] for row in rows])
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
+    mixed = "m, m/s, 1, rad/s (states), 1 (restitution, friction), then of the other unknowns"
+    units = dict.fromkeys(("fit", "error", "fit_sigma", "truth", "other_sigma"), mixed)
+    units |= {"nees": "1", "misfit": "1", "contact_time": "s"} | dict.fromkeys(names, "1")
+    result = described(result, units=units, names={"nees": "normalised error squared"})
     summary = {
         "pixel_sigma": PIXEL,
         "cameras": f"scenario {SCENARIO}",
@@ -214,7 +219,7 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
         "share_hidden_by_the_other_body": [float(case.hidden) for case in cases.values()],
         "fits": _judge(result, nominal),
     }
-    return Found(summary, {"result": result}, {"impact": impact_pictures.draw(result)})
+    return Found(summary, {"result": result}, {"impact": impact_pictures.draw(result)}, report=words.impact)
 
 
 def modes(

@@ -7,7 +7,7 @@ from typing import Literal
 import tyro
 
 from experiments.cobbles import collision, design, estimation, impact
-from experiments.cobbles.stones import Cobble, cobble
+from experiments.cobbles.stones import Cobble, bennu, cobble
 from experiments.harness import Found, Study
 
 Unknown = Literal["calibration", "markers", "compliance"]
@@ -46,6 +46,10 @@ class Cobbles(Study):
             raise ValueError(f"--fits {self.fits}: at least one")
         if self.unknowns and self.stage not in ("impact", "design"):
             raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
+
+    def inputs(self) -> list[Path]:
+        """The user's files, or the shape's."""
+        return super().inputs() + ([bennu()] if self.shape == "bennu" else [])
 
     def stone(self) -> Cobble:
         """Both stones."""

@@ -51,7 +51,7 @@ def cobble(shape: str, seed: int) -> Cobble:
     if shape == "generated":
         return Cobble("generated", generated(seed), MASS, INERTIA)
     if shape == "bennu":
-        body = _principal(mesh.load(_bennu(), "km"))
+        body = _principal(mesh.load(bennu(), "km"))
         scale = LENGTH / np.ptp(body.vertices, axis=0).max()
         return Cobble("Bennu", TriMesh(body.vertices * HALF_TURN * scale, body.faces), MASS, INERTIA)
     body = _principal(mesh.load(shape, "m", SIZES))
@@ -92,7 +92,8 @@ def generated(seed: int) -> TriMesh:
     return TriMesh((rough.vertices - rough.centroid) @ turned * stretch, faces)
 
 
-def _bennu() -> Path:
+def bennu() -> Path:
+    """The published shape. **Raises:** `FileNotFoundError` where DIFSIM_DATA has none."""
     folder = os.environ.get("DIFSIM_DATA")
     if folder is None or not (Path(folder) / BENNU).is_file():
         raise FileNotFoundError(

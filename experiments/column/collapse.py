@@ -11,6 +11,7 @@ from tqdm import tqdm
 from difsim import Courant, initialise, simulate
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
+from experiments.variables import described
 
 ASPECTS = (0.7, 1.4, 2.8, 5.6)
 FREE = (0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (0.8, 0.0)
@@ -42,14 +43,14 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
     energy = {k: float(v) for k, v in grains.energy(last).items()}
     fall = float(grains.mass @ (run.states.position[0, 2] - run.states.position[-1, 2])) * GRAVITY
-    return xr.Dataset(
+    result = xr.Dataset(
         {
-            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), {"unit": "m"}),
-            "radius": ("grain", radius, {"unit": "m"}),
-            "before": ("r", before.height, {"unit": "m"}),
-            "height": ("r", after.height, {"unit": "m"}),
+            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), {"units": "m"}),
+            "radius": ("grain", radius, {"units": "m"}),
+            "before": ("r", before.height, {"units": "m"}),
+            "height": ("r", after.height, {"units": "m"}),
         },
-        coords={"time": ("time", times, {"unit": "s"}), "r": ("r", after.r, {"unit": "m"})},
+        coords={"time": ("time", times, {"units": "s"}), "r": ("r", after.r, {"units": "m"})},
         attrs={
             "aspect": bed.figures.height / column.radius,
             "grains": radius.size,
@@ -70,6 +71,8 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
             "steps": int(run.stats.steps[-1]),
         },
     )
+    names = {"before": "height of the column before it falls", "height": "height of the heap", "r": "radius"}
+    return described(result, "origin on the floor in the column's axis, z up", names=names)
 
 
 def lube(aspect: np.ndarray) -> np.ndarray:

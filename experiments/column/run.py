@@ -6,7 +6,7 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.column import pictures
+from experiments.column import pictures, words
 from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapsed, exponents, lube
 from experiments.column.scene import Column
 from experiments.harness import Found, Study
@@ -44,14 +44,16 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
         for n, results in found.items()
     }
     tables = _tree([r for results in found.values() for r in results])
-    return Found(summary, tables, {"collapse": pictures.draw_collapse(list(found.values())[::-1])})
+    figures = {"collapse": pictures.draw_collapse(list(found.values())[::-1])}
+    return Found(summary, tables, figures, report=words.collapse)
 
 
 def _repose(options: ColumnStudy, out: Path) -> Found:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
     column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
     results = [collapsed(column, out, *case) for case in cases]
-    return Found({"heaps": [r.attrs for r in results]}, _tree(results), {"repose": pictures.draw_repose(results)})
+    figures = {"repose": pictures.draw_repose(results)}
+    return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures, report=words.repose)
 
 
 def _tree(results: list[xr.Dataset]) -> dict[str, xr.DataTree]:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from difsim.session import CACHE
+from experiments.foot import words
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
@@ -76,7 +77,7 @@ def calibrate(out: Path, width: float, seed: int = 0, quick: bool = False) -> Fo
             one._asdict() | row | {"soil": one.soil._asdict()} for one, row in zip(wanted, found, strict=True)
         ],
     }
-    return Found(summary, figures={"factors": draw(points, wanted, found, factors)})
+    return Found(summary, figures={"factors": draw(points, wanted, found, factors)}, report=words.calibrate)
 
 
 def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:

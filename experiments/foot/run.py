@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from difsim import Courant, initialise, simulate
 from difsim.stepping.running import failure
-from experiments.foot import calibrate, grains, thrown
+from experiments.foot import calibrate, grains, thrown, words
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
@@ -83,14 +83,15 @@ def _pushed(options: FootStudy, out: Path) -> Found:
     curves = {speed: push(foot, options, speed) for speed in options.speeds}
     pairs = {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
     found = _sizes(foot) | parts(foot, curves, options.depth) | {"curves": pairs}
-    return Found(found, figures={"force": draw(foot, curves)})
+    return Found(found, figures={"force": draw(foot, curves)}, report=words.push)
 
 
 def _thrown(options: FootStudy, out: Path) -> Found:
     foot = Foot.of(options.dimension, options.spacing)
     results = {v: thrown.throw(foot, v, options.load, options.softening, options.alpha) for v in options.speeds}
     found = _sizes(foot) | {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
-    return Found(found, {f"{v:g}_m_s": result for v, result in results.items()}, {"thrown": thrown.draw(results)})
+    tables = {f"{v:g}_m_s": result for v, result in results.items()}
+    return Found(found, tables, {"thrown": thrown.draw(results)}, report=words.throw)
 
 
 def _sizes(foot: Foot) -> dict[str, Any]:
@@ -107,7 +108,8 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
             results[said] = grains.throw(bed, speed, options.load)
             found[said] = grains.judge(results[said])
     names = {said: said.replace(", ", "_").replace(" ", "_").replace("/", "_") for said in results}
-    return Found(found, {names[k]: v for k, v in results.items()}, {"grains": grains.draw(results)})
+    tables = {names[k]: v for k, v in results.items()}
+    return Found(found, tables, {"grains": grains.draw(results)}, report=words.grains)
 
 
 FootStudy.stages = {

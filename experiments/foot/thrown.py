@@ -19,6 +19,7 @@ from difsim.stepping.running import next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
+from experiments.variables import described
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
@@ -102,11 +103,12 @@ def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.D
     """Rows of time s, penetration m, speed m/s and pressure Pa, and what they are `about`."""
     columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
     units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
-    return xr.Dataset(
-        {name: ("time", columns[name], {"unit": unit}) for name, unit in units.items()},
-        coords={"time": ("time", columns["time"], {"unit": "s"})},
+    result = xr.Dataset(
+        {name: ("time", columns[name], {"units": unit}) for name, unit in units.items()},
+        coords={"time": ("time", columns["time"], {"units": "s"})},
         attrs=about,
     )
+    return described(result, names={"speed": "speed downwards", "pressure": "force over the area of the sole"})
 
 
 def judge(result: xr.Dataset) -> dict[str, float | bool]:

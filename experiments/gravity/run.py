@@ -18,8 +18,10 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
+from experiments.gravity import words
 from experiments.harness import Found, Study
 from experiments.style import PALE
+from experiments.variables import described
 
 PLANES = (("x", "y"), ("x", "z"), ("y", "z"))
 WHAT = {"acceleration": "|g − g₀| / |g₀|", "potential": "|U − U₀| / |U₀|"}
@@ -88,12 +90,13 @@ def _map(options: GravityStudy, out: Path) -> Found:
     worst = {what: float(max(np.nanmax(plane[what]) for plane in planes)) for what in WHAT}
     dims = ("plane", "second", "first")
     result = xr.Dataset(
-        {what: (dims, np.stack([plane[what] for plane in planes])) for what in WHAT}
-        | {"axis": (("plane", "first"), np.stack([plane["axis"] for plane in planes]), {"unit": "m"})},
+        {what: (dims, np.stack([plane[what] for plane in planes]), {"units": "1"}) for what in WHAT}
+        | {"from_centroid": (("plane", "first"), np.stack([plane["axis"] for plane in planes]), {"units": "m"})},
         coords={"plane": ["".join(names) for names in PLANES]},
     )
+    result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
-    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure})
+    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure}, report=words.errors)
 
 
 def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
@@ -104,7 +107,7 @@ def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
     panels = figure.subplots(len(WHAT), len(PLANES))
     for row, what in zip(panels, WHAT, strict=True):
         for i, (ax, names) in enumerate(zip(row, PLANES, strict=True)):
-            km, errors = result["axis"].values[i] / 1e3, result[what].values[i]
+            km, errors = result["from_centroid"].values[i] / 1e3, result[what].values[i]
             # Errors of rounding are of no interest: six decades are shown.
             shown, norm = np.maximum(errors, 1e-6 * top), LogNorm(1e-6 * top, top)
             image = ax.pcolormesh(km, km, shown, norm=norm, cmap=colours, shading="nearest", rasterized=True)

@@ -13,9 +13,10 @@ from difsim.body import RigidState
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
 from experiments.harness import Found
-from experiments.hopper import cube_pictures
+from experiments.hopper import cube_pictures, words
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
 from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
+from experiments.variables import described
 
 LAWS = {"smooth": smooth, "paper": jumping}
 STILL = (1e-4, 1e-3, 10.0)  # m/s, rad/s, s
@@ -24,6 +25,11 @@ LONGEST = 2e4  # s
 SLIP_SPEEDS = (1e-2, 1e-3, 1e-4)  # m/s, of the regularisation
 SLIDE = 60.0  # s
 TOLERANCE = 1e-8
+UNITS = {"steps_per_contact": "1", "slip_speed": "m/s"}
+NAMES = {
+    "slip_speed": "speed of the regularisation of friction",
+    "touching": "whether the ground carries the cube",
+}
 
 
 def throw(quick: bool) -> Found:
@@ -55,14 +61,14 @@ def throw(quick: bool) -> Found:
         ],
         names,
     )
-    result = xr.merge([falls, collisions, slides])
+    result = described(xr.merge([falls, collisions, slides]), "origin on the ground, z up", UNITS, NAMES)
     summary = {
         "still": dict(zip(("speed_m_s", "spin_rad_s", "hold_s"), STILL, strict=True)),
         "thrown": {law: {t: _judge(falls.sel(law=law, target=t)) for t in GRAVITY} for law in laws},
         "collision": {law: _judge_collision(collisions.sel(law=law)) for law in laws},
         "sliding": {law: _judge_slide(slides.sel(law=law)) for law in laws},
     }
-    return Found(summary, {"result": result}, cube_pictures.draw(result))
+    return Found(summary, {"result": result}, cube_pictures.draw(result), report=words.cube)
 
 
 def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:
@@ -85,19 +91,19 @@ def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
     return xr.Dataset(
         {
             "time": _row("sample", found.times, "s"),
-            "position": (("sample", "axis"), np.asarray(body.position), {"unit": "m"}),
+            "position": (("sample", "axis"), np.asarray(body.position), {"units": "m"}),
             "speed": _row("sample", seen["speed"], "m/s"),
             "spin": _row("sample", seen["spin"], "rad/s"),
             "touching": ("sample", np.asarray(seen["push"]) > 0.01 * MASS * gravity),
             **{f"energy_{k}": _row("sample", v, "J") for k, v in seen["energy"].items()},
             "status": Status(int(found.status)).name,
-            "settling_time": ((), float(found.stats.rest_time), {"unit": "s"}),
-            "touch_time": ((), float(found.stats.contact_time), {"unit": "s"}),
+            "settling_time": ((), float(found.stats.rest_time), {"units": "s"}),
+            "touch_time": ((), float(found.stats.contact_time), {"units": "s"}),
             "contacts": int(found.stats.contacts),
             "steps": int(found.stats.steps),
             "steps_per_contact": float(found.stats.steps_per_contact),
-            "path": ((), path, {"unit": "m"}),
-            "gravity": ((), gravity, {"unit": "m/s2"}),
+            "path": ((), path, {"units": "m"}),
+            "gravity": ((), gravity, {"units": "m/s2"}),
         },
         coords={"axis": ["x", "y", "z"]},
     )
@@ -141,7 +147,7 @@ def _slide(slip_speed: float, normal, count: int) -> xr.Dataset:
 
 
 def _row(dim: str, values, unit: str) -> tuple:
-    return dim, np.asarray(values), {"unit": unit}
+    return dim, np.asarray(values), {"units": unit}
 
 
 def _energy(table: xr.Dataset, prefix: str) -> dict[str, np.ndarray]:

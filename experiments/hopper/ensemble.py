@@ -21,11 +21,12 @@ import xarray as xr
 from difsim import Adaptive, Outside, Status, simulate
 from difsim.session import CACHE
 from experiments.harness import Found
-from experiments.hopper import ensemble_pictures
+from experiments.hopper import ensemble_pictures, words
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
+from experiments.variables import described
 from inversion import Checkpoint, sweep
 from inversion.smoothed import regression
 
@@ -47,6 +48,17 @@ INPUTS = {
 }
 OUTPUTS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 RESISTANCES = (1e-2, 2e-3)  # m, of some members again
+UNITS = {"settling_time": "s", "touch_time": "s", "tilt": "rad"}
+UNITS |= dict.fromkeys(("rest_east", "rest_north", "off_centre", "lever"), "m")
+UNITS |= dict.fromkeys(
+    ("regression", "regression_error", "smoothed", "smoothed_error"),
+    "that of the output, by one sigma of the input",
+)
+NAMES = {
+    "off_centre": "distance of the place of rest from the mean place",
+    "tilt": "angle between the axis and the ground's normal",
+    "lever": "how far beside the centre of mass the ground pushes",
+}
 CHUNK = 32  # members a call: what an interruption loses at most, and a bound on memory
 TOLERANCE, STEPS = 1e-6, 30_000
 
@@ -77,8 +89,9 @@ def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 
     table["off_centre"] = ("case", np.linalg.norm(place_of - np.asarray(ellipse["centre_m"]), axis=1))
     found = sensitivities(table.isel(case=settled))
     for name, (mean, sigma, unit) in INPUTS.items():
-        table[name].attrs = {"unit": unit, "mean": mean, "sigma": sigma}
+        table[name].attrs = {"units": unit or "1", "mean": mean, "sigma": sigma}
     result = xr.merge([table, found]).assign_attrs(shape=shape, ellipse=json.dumps(ellipse))
+    result = described(result, units=UNITS, names=NAMES)
     times = table["settling_time"].values[settled]
     summary = {
         "shape": shape,
@@ -92,7 +105,7 @@ def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 
         "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in others.items()},
         "sensitivities": judge(found),
     }
-    return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)})
+    return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)}, report=words.ensemble)
 
 
 def draw(members: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -15,8 +15,9 @@ from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar, number
 from experiments.harness import Found
-from experiments.hopper import track_pictures
+from experiments.hopper import track_pictures, words
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
+from experiments.variables import described
 from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit, map_batched
 
 HERE = GRAVITY["67p"]  # m/s²
@@ -187,19 +188,27 @@ def search(quick: bool) -> Found:
     }
     result = xr.Dataset(
         {
-            "range": ("momentum", places[:, 0], {"unit": "m"}),
-            "slope": ("momentum", jacobians[:, 0, 1], {"unit": "m/(N m s)"}),
+            "range": ("momentum", places[:, 0], {"units": "m"}),
+            "slope": ("momentum", jacobians[:, 0, 1], {"units": "m/(N m s)"}),
             "valid": ("momentum", ok),
-            "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"unit": "m"}),
-            "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"unit": "rad/s"}),
-            "path": (("time", "axis"), flown(thrown, flight), {"unit": "m"}),
+            "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"units": "m"}),
+            "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"units": "rad/s"}),
+            "path": (("time", "axis"), flown(thrown, flight), {"units": "m"}),
             "misfit": ("iteration", found.history),
             "misfit_evolution": ("generation", evolved.history),
         },
-        coords={"momentum": ("momentum", along, {"unit": "N m s"})},
+        coords={"momentum": ("momentum", along, {"units": "N m s"})},
         attrs={"summary": json.dumps(summary), "population": population, "sigma_m": SIGMA, "target_m": TARGET},
     )
-    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
+    names = {
+        "range": "distance of the hop",
+        "slope": "derivative of the distance by the momentum of the wheel",
+        "valid": "whether the derivative can be trusted",
+        "closed_form": "distance of a rigid cube in closed form",
+    }
+    units = {"misfit": "1", "misfit_evolution": "1"}
+    result = described(result, "origin on the ground below the cube at rest, z up", units, names)
+    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)}, report=words.hop)
 
 
 def flown(thrown: Solution, flight: Solution) -> np.ndarray:

@@ -9,9 +9,10 @@ from difsim import Adaptive, Outside, Solution, Status, simulate
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
 from experiments.harness import Found
-from experiments.hopper import minerva_pictures
+from experiments.hopper import minerva_pictures, words
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
+from experiments.variables import described
 
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
@@ -47,7 +48,7 @@ def release(quick: bool, shape: str = "analogue") -> Found:
         "target_turned_rad": float(turned),
         "target_turn_error": float(abs(turned - float(jnp.linalg.norm(model.omega) * found.times[-1]))),
     }
-    return Found(summary, {"result": result}, minerva_pictures.draw(result))
+    return Found(summary, {"result": result}, minerva_pictures.draw(result), report=words.minerva)
 
 
 def _on_the_paper_grid(shape: str, count: int) -> dict:
@@ -103,21 +104,21 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
         east, north = np.meshgrid(centre[0] + axis, centre[1] + axis)
         height = heights(model.surface, place, jnp.asarray(east), jnp.asarray(north), 150.0)
         maps |= {
-            f"{name}_east": ((f"{name}_i", f"{name}_j"), east, {"unit": "m"}),
-            f"{name}_north": ((f"{name}_i", f"{name}_j"), north, {"unit": "m"}),
-            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"unit": "m"}),
+            f"{name}_east": ((f"{name}_i", f"{name}_j"), east, {"units": "m"}),
+            f"{name}_north": ((f"{name}_i", f"{name}_j"), north, {"units": "m"}),
+            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"units": "m"}),
         }
-    return xr.Dataset(
+    result = xr.Dataset(
         {
-            "track": (("time", "axis"), track, {"unit": "m"}),
-            "speed": ("time", np.asarray(seen["speed"]), {"unit": "m/s"}),
-            "spin": ("time", np.asarray(seen["spin"]), {"unit": "rad/s"}),
-            "clearance": ("time", np.asarray(gap), {"unit": "m"}),
-            "attitude": (("time", "quaternion"), np.asarray(found.states.body.attitude)),
-            "target": (("time", "quaternion"), np.asarray(found.states.target)),
+            "track": (("time", "axis"), track, {"units": "m"}),
+            "speed": ("time", np.asarray(seen["speed"]), {"units": "m/s"}),
+            "spin": ("time", np.asarray(seen["spin"]), {"units": "rad/s"}),
+            "clearance": ("time", np.asarray(gap), {"units": "m"}),
+            "attitude": (("time", "quaternion"), np.asarray(found.states.body.attitude), {"units": "1"}),
+            "target": (("time", "quaternion"), np.asarray(found.states.target), {"units": "1"}),
             **maps,
         },
-        coords={"time": ("time", np.asarray(found.times), {"unit": "s"}), "axis": ["east", "north", "up"]},
+        coords={"time": ("time", np.asarray(found.times), {"units": "s"}), "axis": ["east", "north", "up"]},
         attrs={
             "status": Status(int(found.status)).name,
             "settling_time_s": float(found.stats.rest_time),
@@ -126,3 +127,5 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
             "site": np.asarray(place.site),
         },
     )
+    names = {"track": "centre of mass", "clearance": "distance of the centre of mass from the ground"}
+    return described(result, "origin at the site; east, north, up against effective gravity", names=names)

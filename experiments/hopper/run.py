@@ -1,10 +1,12 @@
 """`difsim hopper`: hoppers that bounce on small bodies and come to rest (paper 003)."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
+from experiments.agilkia.worlds import files_of
 from experiments.harness import Study
 from experiments.hopper import cube, ensemble, hop, minerva, tracks
 
@@ -27,6 +29,10 @@ class Hopper(Study):
         least = 4 * len(ensemble.INPUTS)  # each half of the members fits a slope of each input
         if self.members < least:
             raise ValueError(f"--members {self.members} must be at least {least}")
+
+    def inputs(self) -> list[Path]:
+        """The shape's file, where a stage flies about the comet."""
+        return super().inputs() + (files_of(self.shape) if self.stage in ("minerva", "ensemble") else [])
 
 
 Hopper.stages = {

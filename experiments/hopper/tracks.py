@@ -11,9 +11,10 @@ import xarray as xr
 from tqdm import tqdm
 
 from experiments.harness import Found
-from experiments.hopper import track_pictures
+from experiments.hopper import track_pictures, words
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
+from experiments.variables import described
 from inversion import Checkpoint, Problem, fit, identify
 from inversion.leastsq import Fit
 
@@ -147,9 +148,12 @@ def compare(out: Path, quick: bool) -> Found:
         | {k: (("repetition", "unknown"), repeated[k]) for k in ("truth", "guess", "value", "sigma")}
         | {f"repetition_{k}": ("repetition", repeated[k]) for k in ("found", "misfit", "rejected")},
         coords={"loss": list(LOSSES), "bounces": list(counts), "unknown": list(NAMES)},
-        attrs={"summary": json.dumps(summary), "units": "restitution 1, friction 1, rolling m"},
+        attrs={"summary": json.dumps(summary)},
     )
+    units = dict.fromkeys(("truth", "guess", "value", "sigma"), "1 (restitution, friction), m (rolling)")
+    names = {"found": "whether all three unknowns are within their bounds", "sigma": "standard deviation"}
+    result = described(result, units=units | {"repetition_misfit": "1"}, names=names)
     truth, _, made, _ = case(1000)
     fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
     figure = track_pictures.draw(result, made, truth, fitted)
-    return Found(summary, {"result": result}, {"tracks": figure})
+    return Found(summary, {"result": result}, {"tracks": figure}, report=words.tracks)

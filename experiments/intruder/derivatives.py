@@ -11,8 +11,10 @@ from jaxtyping import Array, Float
 
 from difsim import Status
 from experiments.harness import Found
+from experiments.intruder import words
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
+from experiments.variables import described
 from inversion import pathwise_gradient, smoothed_gradient
 from inversion.smoothed import Smoothed
 
@@ -36,8 +38,8 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
     smooth, paths = _ensemble(drop, samples, seed)
     result = xr.Dataset(
         {
-            "speed": ("time", np.asarray(seen[:, SPEED]), {"unit": "m/s"}),
-            "mean_speed": ("time", np.asarray(smooth.value), {"unit": "m/s"}),
+            "speed": ("time", np.asarray(seen[:, SPEED]), {"units": "m/s"}),
+            "mean_speed": ("time", np.asarray(smooth.value), {"units": "m/s"}),
             "forward": (("time", "parameter"), np.asarray(forward)),
             "difference": (("step", "time", "parameter"), differences),
             "smoothed": (("time", "parameter"), _known(smooth.gradient)),
@@ -45,9 +47,17 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
             "pathwise": (("time", "parameter"), _known(paths.gradient)),
             "pathwise_error": (("time", "parameter"), _known(paths.error)),
         },
-        coords={"time": ("time", drop.times, {"unit": "s"}), "parameter": [*BASE], "step": [*STEPS]},
-        attrs={"meaning": "by the logarithm of each parameter, m/s", "samples": samples},
+        coords={"time": ("time", drop.times, {"units": "s"}), "parameter": [*BASE], "step": [*STEPS]},
+        attrs={"samples": samples},
     )
+    slopes = ("forward", "difference", "smoothed", "smoothed_error", "pathwise", "pathwise_error")
+    names = {
+        "forward": "derivative of the speed by the logarithm of the parameter, forward mode",
+        "difference": "the same by central differences",
+        "smoothed": "derivative of the mean speed by the logarithm of the parameter, from values",
+        "pathwise": "the same, mean of the derivatives of single throws",
+    }
+    result = described(result, units=dict.fromkeys(slopes, "m/s") | {"step": "1"}, names=names)
     summary = {
         "status": Status(int(status)).name,
         "grains": int(drop.grains.radius.size),
@@ -59,7 +69,7 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
             name: {f"{t:.3g} s": _bars(result, name, i) for i, t in enumerate(drop.times)} for name in BASE
         },
     }
-    return Found(summary, {"result": result}, {"derivatives": draw(result)})
+    return Found(summary, {"result": result}, {"derivatives": draw(result)}, report=words.derivatives)
 
 
 def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:

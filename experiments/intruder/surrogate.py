@@ -11,8 +11,10 @@ from tqdm import tqdm
 from difsim import Status
 from difsim.typing import Scalar
 from experiments.harness import Found
+from experiments.intruder import words
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
+from experiments.variables import described
 from inversion import (
     Bounded,
     Log,
@@ -67,6 +69,10 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
         },
         coords={"outcome": [*OUTCOMES], "unknown": [*UNKNOWNS]},
     )
+    outcome, unknown = "m (depth), m/s (rebound)", "1 (friction, restitution), Pa (modulus)"
+    units = {"came": outcome, "told": outcome} | dict.fromkeys(("found", "sigma", "truth"), unknown)
+    names = {"came": "outcome of the simulation", "told": "outcome by the response surface"}
+    result = described(result, units=units, names=names)
     told = identify(eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, seen[-1]))), fits[-1])
     spread = np.std(np.asarray(outcomes), axis=0)
     summary = {
@@ -87,7 +93,7 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
             for i, name in enumerate(UNKNOWNS)
         },
     }
-    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)})
+    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)}, report=words.surrogate)
 
 
 def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:

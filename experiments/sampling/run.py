@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from experiments.harness import Found, Study
 from experiments.records import write_json
+from experiments.sampling import words
 from experiments.sampling.collect import collect, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
@@ -70,13 +71,15 @@ def _cases(options: Sampling, out: Path) -> Found:
         bar.close()
     runs = dict(zip(options.cases, found, strict=True))
     snapshots = {mark: figure for each in figures for mark, figure in each.items()}
-    return Found({"orderings": orderings(runs), "runs": runs}, {}, snapshots | {"collected": draw_collected(runs)})
+    figures = snapshots | {"collected": draw_collected(runs)}
+    return Found({"orderings": orderings(runs), "runs": runs}, {}, figures, report=words.cases)
 
 
 def _sensitivity(options: Sampling, out: Path) -> Found:
     # Only the end counts; the instants before it are where an interrupted run goes on.
     times = np.linspace(0.0, options.until, 11)
-    return Found(sensitivity(options.pairs, options.spacing, options.softening, times, out))
+    found = sensitivity(options.pairs, options.spacing, options.softening, times, out)
+    return Found(found, report=words.sensitivity)
 
 
 def _times(until: float) -> np.ndarray:

@@ -1,0 +1,171 @@
+"""What the reports of the hoppers say: each function has the summary of a stage."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from difsim import Status
+from experiments.report import Report, Table, digits, failures, grid, share
+
+ROUGH = "Impacts on rough ground amplify small changes: a single place of rest is no prediction."
+OURS = "The paper prints no initial state, stiffness, friction or restitution: these are ours."
+
+
+def cube(found: Mapping[str, Any]) -> Report:
+    """Of the cube in three gravities."""
+    thrown = {f"{target}, {law} law": row for law, rows in found["thrown"].items() for target, row in rows.items()}
+    columns = ("settling_time_s", "distance_m", "path_m", "highest_m", "contacts", "steps", "ledger_error")
+    first = next(iter(found["thrown"].values()))
+    slides = next(iter(found["sliding"].values()))
+    late = {k: v for k, v in slides.items() if k.startswith("slip")}
+    return Report(
+        question="Does a cube that is thrown in weak gravity come to rest, and what takes its energy?",
+        answer=[
+            "It comes to rest after "
+            + ", ".join(f"{digits(r['settling_time_s'])} s ({t})" for t, r in first.items())
+            + ".",
+            "A point that should stick creeps on, the slower the smaller the regularisation.",
+        ],
+        concerns=failures({k: row["status"] for k, row in thrown.items()}),
+        tables=[
+            Table("throws", [{"": k, **{c: row[c] for c in columns}} for k, row in thrown.items()]),
+            Table("shares of the energy lost to", [{"": k, **row["lost_to"]} for k, row in thrown.items()]),
+            grid(
+                "slip, m/s", "at", slides["regularisation_m_s"], late, "Columns: speed of the regularisation, m/s."
+            ),
+        ],
+        limits=[OURS, ROUGH],
+    )
+
+
+def minerva(found: Mapping[str, Any]) -> Report:
+    """Of one release over Imhotep."""
+    grids = {f"grid of {digits(found['grid_m'])} m": found}
+    if found["paper_grid"]:
+        grids[f"grid of {digits(found['paper_grid']['grid_m'])} m"] = found["paper_grid"]
+    keys = (
+        *("touchdown_time_s", "touchdown_speed_m_s", "settling_time_s", "distance_from_touchdown_m"),
+        *("path_from_touchdown_m", "axis_to_normal_deg", "lever_m", "last_spin_rad_s", "contacts", "steps"),
+    )
+    energy = found["energy"]
+    return Report(
+        question="Where does MINERVA-II come to rest that is released over Imhotep on 67P?",
+        answer=[
+            f"It touches the ground after {digits(found['touchdown_time_s'], 4)} s and rests from "
+            f"{digits(found['settling_time_s'], 4)} s on, {digits(found['distance_from_touchdown_m'])} m further.",
+            f"It loses {digits(energy['lost_J'])} J: "
+            + ", ".join(f"{share(v)} to {k}" for k, v in energy["lost_to"].items())
+            + ".",
+        ],
+        concerns=failures({name: row["status"] for name, row in grids.items()}),
+        tables=[
+            Table("release", [{"": k.replace("_", " "), **{n: row[k] for n, row in grids.items()}} for k in keys])
+        ],
+        limits=[
+            ROUGH,
+            f"The shape is {found['shape']}, and its roughness is drawn at random.",
+            "A slow roll below the threshold of spin counts as rest.",
+        ],
+    )
+
+
+def ensemble(found: Mapping[str, Any]) -> Report:
+    """Of thousands of releases."""
+    ellipse, times = found["landing_ellipse"], found["settling_time_s"]
+    unsettled = {name: n for name, n in found["statuses"].items() if name != "OK"}
+    rows = [
+        {"output": output, "input": name, **numbers}
+        for output, inputs in found["sensitivities"]["of_one_sigma_of"].items()
+        for name, numbers in inputs.items()
+    ]
+    return Report(
+        question="Where and when do hoppers come to rest, and what does that depend on?",
+        answer=[
+            f"Half of {found['members']} hoppers rest within {digits(times['50_percent'])} s of the release, 95 % "
+            f"within {digits(times['95_percent'])} s.",
+            "Their places have standard deviations of "
+            + " and ".join(f"{digits(a)} m" for a in ellipse["semi_axes_1_sigma_m"])
+            + f" along the axes of an ellipse, at an azimuth of {digits(ellipse['azimuth_deg'])}°.",
+        ],
+        concerns=[f"{n} members: {Status[name]}" for name, n in unsettled.items()],
+        tables=[
+            Table(
+                "share of the places within the ellipse",
+                [
+                    {"": k, "here": v, "of a Gaussian": ellipse["share_inside_if_gaussian"][k]}
+                    for k, v in ellipse["share_inside"].items()
+                ],
+            ),
+            Table("settling time, s", [{k.replace("_", " "): v for k, v in times.items()}]),
+            Table("change by one sigma of an input", rows),
+        ],
+        limits=[
+            "The spread of the inputs is ours.",
+            "The law of rolling decides between face and rim: see the README.",
+        ],
+    )
+
+
+def tracks(found: Mapping[str, Any]) -> Report:
+    """Of losses, coverage and what a track tells."""
+    counts = list(next(iter(found["found"].values())))
+    return Report(
+        question="Which loss finds restitution, friction and rolling resistance from the track of a bouncing cube?",
+        answer=[
+            f"The loss {found['recommended']!r} finds all three in {share(found['found_at_5_bounces'])} of "
+            f"{found['repetitions']} tracks of five bounces.",
+        ],
+        tables=[
+            grid(
+                "share of trials in which all three are found",
+                "loss",
+                counts,
+                {k: list(v.values()) for k, v in found["found"].items()},
+                "Columns: number of bounces.",
+            ),
+            Table(
+                "coverage at five bounces", [{"": k, **row} for k, row in found["coverage_at_5_bounces"].items()]
+            ),
+            Table(
+                "what a track tells where the depth is unknown too",
+                [
+                    {"track": t, "unknown": k, **row}
+                    for t, rows in found["identifiability"].items()
+                    for k, row in rows.items()
+                ],
+            ),
+        ],
+        limits=["Tracks are simulated by the model that is fitted.", "Noise is Gaussian and independent."],
+    )
+
+
+def hop(found: Mapping[str, Any]) -> Report:
+    """Of the hop to a target."""
+    evolution = found["evolution"]
+    status = Status[found["status"]]
+    return Report(
+        question="Which momenta of the wheels throw a cube to its target?",
+        answer=[
+            "Momenta of "
+            + ", ".join(f"{digits(1e3 * v)} mN m s ({k})" for k, v in found["momentum_N_m_s"].items())
+            + f" bring it to {digits(found['miss_m'], 2)} m of the target.",
+            f"That takes {found['simulations'] + found['with_derivatives']} simulations, {found['with_derivatives']} "
+            f"of them with derivatives; evolution takes {evolution['simulations']} and misses by "
+            f"{digits(evolution['miss_m'], 2)} m.",
+        ],
+        concerns=[]
+        if status in (Status.TARGET, *(s for s in Status if s.is_converged))
+        else [f"The search: {status}"],
+        tables=[
+            Table(
+                "hop",
+                [
+                    {"": "target, m", "value": found["target_m"]},
+                    {"": "landing, m", "value": found["landing_m"]},
+                    {"": "flight, s", "value": found["flight_time_s"]},
+                    {"": "work of the motors, J", "value": found["work_of_the_motors_J"]},
+                    {"": "error of the energy balance, J", "value": found["ledger_error_J"]},
+                ],
+            )
+        ],
+        limits=["The ground is a plane.", "The hop is one jump: bounces after it are not part of the target."],
+    )

@@ -1,0 +1,77 @@
+"""What the reports of the ball in grains say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.report import Report, Table, digits, failures, share
+
+OUTCOMES = ("depth", "rebound")
+SMALL = "The bed has a few hundred grains in a narrow drum; a wide one was not tried."
+
+
+def derivatives(found: Mapping[str, Any]) -> Report:
+    """Of derivatives of a path and of the mean."""
+    until = found["right_until_s"]
+    widest = max(until, key=float)
+    failed = {k: v for k, v in found["failed"].items() if v}
+    return Report(
+        question="How long does the derivative of one path through grains describe the motion of the ball?",
+        answer=[
+            f"Over a change of {100 * float(widest):g} % it agrees with differences to 10 % until "
+            + ", ".join(f"{digits(1e3 * t, 2)} ms ({name})" for name, t in until[widest].items())
+            + ".",
+            f"Reverse and forward mode differ by {digits(found['reverse_from_forward'], 2)} at most.",
+        ],
+        concerns=failures({"the throw": found["status"]})
+        + [f"{v} throws of the {k} gradient failed and are left out." for k, v in failed.items()],
+        tables=[
+            Table(
+                "time up to which the derivative agrees, s",
+                [{"change": k, **row} for k, row in until.items()],
+            ),
+            *(
+                Table(
+                    f"gradient of the mean speed by ln {name}, m/s",
+                    [{"time": t, **row} for t, row in rows.items()],
+                )
+                for name, rows in found["error_of_the_mean"].items()
+            ),
+        ],
+        limits=[
+            SMALL,
+            "Past its horizon few paths dominate the mean of derivatives, and its error bar is too small.",
+        ],
+    )
+
+
+def surrogate(found: Mapping[str, Any]) -> Report:
+    """Of the grains from rebounds."""
+    unknowns = {k: v for k, v in found.items() if isinstance(v, Mapping) and "verdict" in v}
+    return Report(
+        question="Which properties of the grains do the depth and the rebound of a ball tell, through a response "
+        "surface?",
+        answer=[
+            "; ".join(
+                f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])} "
+                f"({row['verdict']})"
+                for name, row in unknowns.items()
+            )
+            + ".",
+        ],
+        concerns=[f"{found['failed']} of the throws that make the surface failed."] if found["failed"] else [],
+        tables=[
+            Table("unknowns", [{"": name, **row} for name, row in unknowns.items()]),
+            Table(
+                "the surface",
+                [
+                    {
+                        "": k,
+                        "error": found["error"][k],
+                        "share of the spread": share(found["error_over_spread"][k]),
+                    }
+                    for k in OUTCOMES
+                ],
+            ),
+        ],
+        limits=[SMALL, "The throws that are fitted come from the model that made the surface."],
+    )

@@ -1,0 +1,170 @@
+"""What a report says besides its numbers and pictures, and tables that are made of any summary."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from difsim import Status
+
+LONGEST = 6  # numbers of a list that are written out in one cell
+UNITS = {  # endings of keys, longest first
+    "_m_per_s": "m/s",
+    "_kg_m2": "kg m²",
+    "_rad_s": "rad/s",
+    "_kg_m3": "kg/m³",
+    "_m_s2": "m/s²",
+    "_N_m_s": "N m s",
+    "_m_s": "m/s",
+    "_N_s": "N s",
+    "_cm2": "cm²",
+    "_deg": "°",
+    "_rad": "rad",
+    "_mJ": "mJ",
+    "_Pa": "Pa",
+    "_kg": "kg",
+    "_px": "px",
+    "_m2": "m²",
+    "_J": "J",
+    "_N": "N",
+    "_m": "m",
+    "_s": "s",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    **Arguments:** `title`; `rows`, each a mapping of the columns' headings to what stands there (a number, a text, a
+    list of numbers, or None for an empty cell), the first column being the row's own heading; `note`, below it.
+    """
+
+    title: str
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The words of a report, and the tables that matter. All of it may be left out.
+
+    **Arguments:** `question` that the study asks; `answer`, paragraphs, the first of which says the result;
+    `concerns`, reasons to doubt this very result (a search that looks stuck, a run that failed); `tables`; `limits`,
+    what the result does not say; `captions` of the figures by name, which also stand in for pictures that cannot be
+    seen.
+    """
+
+    question: str = ""
+    answer: Sequence[str] = ()
+    concerns: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    limits: Sequence[str] = ()
+    captions: Mapping[str, str] = field(default_factory=dict)
+
+
+def tables_of(summary: Mapping[str, Any], title: str = "numbers") -> list[Table]:
+    """Every number of a summary in tables: a mapping of single numbers is one, and so is one of like mappings."""
+    single = {k: v for k, v in summary.items() if _is_cell(v)}
+    tables = [Table(title, [{"": label(k), "value": v} for k, v in single.items()])] if single else []
+    several = {k: v for k, v in summary.items() if k not in single}
+    if len(several) > 1 and _are_alike(several.values()):
+        return [*tables, Table(title, [{"": k, **_labelled(v)} for k, v in several.items()])]
+    for key, value in several.items():
+        path = label(key) if title == "numbers" else f"{title}: {label(key)}"
+        tables += tables_of(value, path) if isinstance(value, Mapping) else [Table(path, list(_rows(value)))]
+    return tables
+
+
+def label(key: Any) -> str:
+    """A key of a summary as a heading: words, and the unit after a comma."""
+    text = str(key)
+    for ending, unit in UNITS.items():
+        if text.endswith(ending) and len(text) > len(ending):
+            return f"{text.removesuffix(ending).replace('_', ' ')}, {unit}"
+    return text.replace("_", " ")
+
+
+def shown(value: Any) -> str:
+    """What stands in a cell: four digits of a number, yes or no, a dash for what is not known."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "; ".join(f"{label(k)} {shown(v)}" for k, v in value.items())
+    if isinstance(value, Sequence):
+        if len(value) > LONGEST and all(isinstance(v, int | float) for v in value):
+            return f"{len(value)} numbers, {shown(min(value))} to {shown(max(value))}"
+        return ", ".join(map(shown, value))
+    return _number(value)
+
+
+def digits(value: float | None, count: int = 3) -> str:
+    """A number in a sentence with so many digits; a dash for what is not known."""
+    return "–" if value is None else _number(float(f"{value:.{count}g}"))
+
+
+def share(value: float | None) -> str:
+    """A share in a sentence, in per cent."""
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def grid(
+    title: str, corner: str, columns: Sequence[Any], rows: Mapping[Any, Sequence[Any]], note: str = ""
+) -> Table:
+    """A table of one number by two quantities: `rows` by their headings, each as long as `columns`."""
+    named = [shown(name) for name in columns]
+    return Table(title, [{corner: k} | dict(zip(named, v, strict=True)) for k, v in rows.items()], note)
+
+
+def failures(statuses: Mapping[str, str]) -> list[str]:
+    """A concern for each run whose status, the name of a `Status`, is not OK: what happened, and the remedy."""
+    return [f"{run}: {Status[name]}" for run, name in statuses.items() if name != "OK"]
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return "–"
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e6):
+        return f"{int(value)}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.4g}".partition("e")
+    text = f"{mantissa} × 10^{int(exponent)}" if exponent else mantissa
+    return text.replace("-", "−")
+
+
+def _is_cell(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return False
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return not any(isinstance(v, Mapping) or _is_list(v) for v in value)
+    return True
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _are_alike(values: Any) -> bool:
+    """Whether all are mappings with the same keys and single numbers."""
+    values = list(values)
+    return all(
+        isinstance(v, Mapping) and v.keys() == values[0].keys() and all(map(_is_cell, v.values())) for v in values
+    )
+
+
+def _labelled(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {label(k): v for k, v in row.items()}
+
+
+def _rows(values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Of a list of mappings, or of lists."""
+    for i, value in enumerate(values):
+        if isinstance(value, Mapping):
+            yield {"": i + 1} | _labelled(value)
+        else:
+            yield {"": i + 1} | (
+                {str(k + 1): v for k, v in enumerate(value)} if _is_list(value) else {"value": value}
+            )
