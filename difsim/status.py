@@ -40,6 +40,7 @@ class Status(IntEnum):
     BLOCKED = 106
     FAILED = 107
     STALLED = 108
+    NOISE = 109
 
     @property
     def message(self) -> str:
@@ -54,7 +55,7 @@ class Status(IntEnum):
     @property
     def is_converged(self) -> bool:
         """Whether a search ended at a minimum."""
-        return self in (Status.GRADIENT, Status.MISFIT, Status.STEP)
+        return self in (Status.GRADIENT, Status.MISFIT, Status.STEP, Status.NOISE)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.message}" + (f": {self.remedy}" if self.remedy else "")
@@ -134,7 +135,10 @@ _TEXTS = {
     Status.MISFIT: ("neither the model nor the simulator promises a lower misfit", ""),
     Status.STEP: ("the steps vanished", ""),
     Status.TARGET: ("the misfit fell below the target", ""),
-    Status.LIMIT: ("the iterations or generations were used up", "allow more (`Stops(iterations=...)`)"),
+    Status.LIMIT: (
+        "the iterations or generations were used up",
+        "allow more (`Stops(iterations=...)`, `steps` of `descend`)",
+    ),
     Status.BLOCKED: (
         "the steps shrank against failing simulations",
         "look at the status of the simulations near the best parameters, or narrow the prior",
@@ -143,6 +147,7 @@ _TEXTS = {
         "no simulation at the start is valid",
         "look at the status of the simulation there, or give another start",
     ),
+    Status.NOISE: ("the gradient is zero within its noise", "take more seeds or longer windows to resolve more"),
     Status.STALLED: ("evolution found no better member for many generations", "allow more, or take gradients"),
 }
 

@@ -5,6 +5,7 @@ Laws of errors are in `noise`.
 """
 
 from .branch import branch_and_bound as branch_and_bound
+from .descent import descend as descend
 from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .identifiability import profile as profile
