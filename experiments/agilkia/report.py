@@ -20,6 +20,7 @@ from inversion import Discrete, Gaussian, Log
 from inversion.branch import Node
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 from inversion.programs import Programs
+from inversion.stuck import STUCK, stuck_leaves, stuck_values
 
 AXES = ("x", "y", "z")
 PER_PARAMETER = ("value", "lo95", "hi95", "prior_lo", "prior_hi", "profile_value")
@@ -96,13 +97,14 @@ def _expand(name: str, value: Any) -> list[tuple[str, float]]:
 
 def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
     """value, lo95, hi95 (None where open), unit, verdict of every unknown."""
-    rows, near = {}, compatible_values(answer.leaves)
+    rows, near, stuck = {}, compatible_values(answer.leaves), stuck_leaves(answer.leaves)
     for name, q in answer.problem.parameters.items():
         value = answer.fit.values[name]
         if isinstance(q, Discrete):
             kept = near.get(name, ())
             verdict = (FIXED, ONE_SIDED, NOT_FIXED)[(len(kept) > 1) + (len(kept) == len(q.labels))]
-            lo, hi = (min(kept), max(kept)) if verdict != NOT_FIXED else (None, None)
+            verdict = STUCK if name in stuck else verdict
+            lo, hi = (min(kept), max(kept)) if verdict in (FIXED, ONE_SIDED) else (None, None)
         else:
             verdict = answer.identifiability.verdicts[name]
             lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
@@ -150,6 +152,8 @@ def summarise(
 ) -> dict[str, Any]:
     """The content of summary.json."""
     identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.is_converged
+    # Half a unit of chi-squared: no data could tell the two apart.
+    agrees = bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5))
     return {
         "data_set": data.name,
         "scenario": "ab"[round(answer.fit.values["scenario"])]
@@ -177,14 +181,23 @@ def summarise(
         "branch": {
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
-            "verdict": tree.verdict,
+            "verdict": tree.verdict if agrees else "the enumeration of all leaves disagrees",
             "bound_gap": tree.bound_gap,
             "bound_violations": tree.violations,
             "worst_violation": tree.worst_violation,
             "incumbent_misfit": tree.incumbent.misfit,
             "enumeration_misfit": min(leaf.misfit for leaf in answer.leaves),
-            # Half a unit of chi-squared: no data could tell the two apart.
-            "agrees_with_enumeration": bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5)),
+            "agrees_with_enumeration": agrees,
+        },
+        "stuck": {
+            "leaves": {k: list(v) for k, v in stuck_leaves(answer.leaves).items()},
+            "profiles": {
+                k: list(v) for k, p in answer.profiles.items() if (v := stuck_values(p.grid.tolist(), p.misfit))
+            },
+        },
+        "correlations": {
+            a: dict(zip(identified.labels, row, strict=True))
+            for a, row in zip(identified.labels, identified.correlations.tolist(), strict=True)
         },
     }
 
@@ -283,7 +296,9 @@ def table(summary: dict[str, Any]) -> str:
     lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED) else f"{ends[0]} ... {ends[1]}"
+        interval = (
+            "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED, STUCK) else f"{ends[0]} ... {ends[1]}"
+        )
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
