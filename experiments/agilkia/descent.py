@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -137,6 +138,15 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "status": ((), Status(max(int(s.status) for s in (found.solution, down, back, again))).name, ""),
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
+    }
+
+
+def numbers(result: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Every single number of each world, and how its flights ended."""
+    single = [name for name, variable in result.items() if variable.dims == ("world",)]
+    return {
+        str(world): {str(name): result[name].sel(world=world).item() for name in single}
+        for world in result["world"].values
     }
 
 
