@@ -9,6 +9,7 @@ import pytest
 from difsim import Courant, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import RollingTorque
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
 from difsim.dem.state import PairMemory
 from difsim.shape import Plane
@@ -64,7 +65,7 @@ def test_none_is_the_material_of_the_grains():
             {"wall_laws": (None,), "clump_laws": (STEEL,)},
         )
     )
-    pairs = PairMemory(jnp.array([0, 0]), jnp.array([1, 4]), None)  # sphere 4 is the clump's
+    pairs = PairMemory(jnp.array([0, 0]), jnp.array([1, 4]), TangentialHistory.none(2))  # sphere 4 is the clump's
     for model, body, wall in ((beside, [0, 0], (1,)), (steel, [0, 1], (0,))):
         which = model._which(pairs)
         np.testing.assert_array_equal(which[0], body)

@@ -245,7 +245,7 @@ class Grains(AbstractParticles):
         """A sphere that is in another or in a wall by more than half of the smaller radius."""
         return jnp.arange(self.positions(motion.state).shape[1]) == motion.rates.too_deep
 
-    def energy(self, t: Scalar, state: GrainsState) -> dict[str, Scalar]:
+    def energy(self, t, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
 
         Along a contact that slides the spring is let out until it and the damper are at the bound of friction
