@@ -41,7 +41,7 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     radius = np.asarray(grains.radius)
     before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
-    energy = {k: float(v) for k, v in grains.energy(last).items()}
+    energy = {k: float(v) for k, v in grains.energy(run.times[-1], last).items()}
     fall = float(grains.mass @ (run.states.position[0, 2] - run.states.position[-1, 2])) * GRAVITY
     result = xr.Dataset(
         {
