@@ -146,7 +146,10 @@ class AbstractCoordinates(eqx.Module):
         return self._each(lambda q, x: q.fold(x), x)
 
     def unfold(self, s: Float[Array, " n"], margin: float = START) -> Float[Array, " n"]:
-        """An unbounded x of s, kept a `margin` in s from the bounds, from which a search can start; 0 is exact."""
+        """An unbounded x of s, from which a search can start.
+
+        **Arguments:** `s` [n]; `margin` in s that is kept from bounds; 0 gives the exact x. **Returns:** x [n].
+        """
         return self._each(lambda q, s: q.unfold(s, margin), s)
 
     def quantile(self, u: Float[Array, " n"]) -> Float[Array, " n"]:

@@ -13,7 +13,7 @@ from .programs import Programs, in_threads
 
 
 class Cube:
-    """What a sampler sees of a problem: k numbers between 0 and 1, and the log-likelihood of the data there.
+    """A problem as samplers see it: k numbers between 0 and 1, and the log-likelihood of the data there.
 
     The coordinates are the free and the undecided discrete unknowns, in order. A discrete one selects the values in
     equal shares. Simulations are those of the problem's fits, by the same compiled program.

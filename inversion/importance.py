@@ -18,7 +18,8 @@ TINY = 1e-6  # of the largest weight: particles with less are no centres
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
 STAYS = 0.8  # probability that a kernel keeps a discrete value of its particle
 BANDWIDTHS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-GOOD, GENERATIONS = 0.25, 3  # effective share of draws with which kernels are kept; the most that are tried
+# Kernels are kept whose draws have this effective share, or not this many times that of the kernels before.
+GOOD, GAIN, GENERATIONS = 0.25, 1.5, 4
 
 
 class Kernels:
@@ -44,7 +45,10 @@ class Kernels:
         self.cube = cube
 
     def sample(self, rng: np.random.Generator, count: int) -> Float[np.ndarray, "count k"]:
-        """Independent draws of the mixture."""
+        """Independent draws of the mixture.
+
+        **Arguments:** `rng`; `count`. **Returns:** points [count, k].
+        """
         rows = rng.choice(len(self.centres), size=count, p=self.weights)
         u = rng.random((count, len(self.smooth) + len(self.choices)))
         from_prior = rng.random(count) < self.prior
@@ -96,11 +100,11 @@ def _uniform(z: np.ndarray) -> np.ndarray:
 class Importance:
     """Independent draws from kernels at the particles of a tempered run, weighted by importance.
 
-    Kernels whose draws have an effective share below 0.25 are placed anew at the weighted draws, up to two times. The
-    width of the kernels is the one that promises the largest share, estimated with one half of the particles as
-    centres and the other half as draws of the posterior, so without a simulation. Weights are smoothed by a Pareto
-    tail, whose shape k-hat says whether they can be trusted. Where it is above 0.7, the chains of the tempered run go
-    on instead.
+    Kernels whose draws have an effective share below 0.25 are placed anew at the weighted draws, as long as that
+    helps. The width of the kernels is the one that promises the largest share, estimated with one half of the
+    particles as centres and the other half as draws of the posterior, so without a simulation. Weights are smoothed
+    by a Pareto tail, whose shape k-hat says whether they can be trusted. Where it is above 0.7, the chains of the
+    tempered run go on instead.
 
     **Arguments:** `tempered`: the run that finds the posterior; `generation`: draws of the first kernels; `prior`:
     share of draws from the prior itself, which bounds all weights.
@@ -142,12 +146,14 @@ class Importance:
                 return stored(checkpoint, f"importance-{generation}-{part}", compute)
 
             kernels = self._placed(cube, start.u, start.log_likelihood, start.weights)
+            before = 0.0
             for generation in range(1, GENERATIONS + 1):
                 found = drawn(kernels, generation, 0, self.generation)
                 share = _effective(found["log_ratio"]) / self.generation
                 bar.update(round(share * self.generation) - bar.n)
-                if share >= GOOD or generation == GENERATIONS:
+                if share >= GOOD or share < GAIN * before or generation == GENERATIONS:
                     break
+                before = share
                 weights = np.exp(found["log_ratio"] - found["log_ratio"].max())
                 # Two halves of independent draws, as of chains.
                 kernels = self._placed(cube, found["u"][None], found["log_likelihood"][None], weights[None])

@@ -74,7 +74,10 @@ class AbstractUnknown(AbstractParameter):
 
     @abc.abstractmethod
     def unfold(self, s: Numbers, margin: float = START) -> Numbers:
-        """An unbounded x of s, kept a `margin` in s from the bounds, where `fold` is stationary; 0 is exact."""
+        """An unbounded x of s, kept away from the bounds, where `fold` is stationary.
+
+        **Arguments:** `s`; `margin` in s that is kept; 0 gives the exact x. **Returns:** x.
+        """
 
     @abc.abstractmethod
     def quantile(self, u: Numbers) -> Numbers:

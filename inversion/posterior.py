@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
+from tqdm import tqdm
 
 from difsim.session import COMPILE_SOONER
 
@@ -26,8 +27,11 @@ DRIFT = 4.0  # standard errors, of the largest of some ten means
 
 
 class Leaf(NamedTuple):
-    """One combination of discrete values: its probability with its standard error, and the log evidence of the data
-    if it is the true one; -infinity where no draw has fallen into it."""
+    """One combination of discrete values.
+
+    `probability` with its standard `error`; `log_evidence` of the data if this combination is the true one, -infinity
+    where no draw has fallen into it.
+    """
 
     assignment: dict[str, float]
     probability: float
@@ -208,8 +212,6 @@ class Posterior:
         **Arguments:** `function`: dict of all parameters -> pytree of arrays, traceable (it is compiled once); `key`;
         `count` of draws; `progress`: show a bar. **Returns:** the pytree with a leading axis [count], as numpy.
         """
-        from tqdm import tqdm
-
         rows = self.resample(key, count)
         program = eqx.filter_jit(function, compiler_options=COMPILE_SOONER)
         dtype = self.problem.held.dtype
@@ -226,7 +228,7 @@ class Posterior:
         return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
 
     def to_xarray(self) -> Any:  # xarray.DataTree
-        """Groups with the names and dimensions of ArviZ: posterior, sample_stats, prior and observed_data, and `leaves`.
+        """Groups with the names and dimensions of ArviZ: posterior, sample_stats, prior, observed_data, and leaves.
 
         Weighted draws are one chain, with their weights in `sample_stats`; `posterior` has the attributes of the
         sample (log evidence, effective size, k-hat, method), and `leaves` the probabilities of discrete choices.

@@ -107,7 +107,10 @@ class Tempered:
         checkpoint: Checkpoint | None,
         progress: bool,
     ) -> Draws:
-        """The draws of chains that go on from a population, which `start` itself is a part of."""
+        """The draws of chains that go on from a population, which they include.
+
+        **Arguments:** `start`, the population; the others as `draws`. **Returns:** Draws.
+        """
         found, part = start, 0
         pool = start.u.reshape(-1, start.u.shape[-1])
         with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
@@ -197,6 +200,10 @@ def smallest_size(draws: Draws, cube: Cube) -> float:
 
 
 def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
+    """The arrays of a part of the work, from the checkpoint if there is one that has them.
+
+    **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.
+    """
     return compute() if checkpoint is None else checkpoint.get_or(key, compute)
 
 
