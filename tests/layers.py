@@ -23,7 +23,7 @@ LAYERS = [
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 ONLY_IN = {"trimesh": "difsim.mesh", "diffrax": "difsim.stepping"}
 # Heavy and of the host alone: imported where they are used, so that `import difsim` stays short.
-HEAVY = ("trimesh", "igl", "scipy", "xarray", "pandas", "fast_simplification", "matplotlib")
+HEAVY = ("trimesh", "igl", "scipy", "xarray", "pandas", "fast_simplification", "matplotlib", "blackjax")
 PEERS = "experiments.benchmarks"  # which measure beside other libraries
 PACKAGES = ("difsim", "inversion", "experiments")
 
