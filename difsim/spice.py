@@ -51,7 +51,7 @@ def radii(body: str) -> Float[np.ndarray, "3"]:
 def orientation(
     frame: str, time: float, reference: str = "J2000"
 ) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
-    """How a body-fixed frame is turned, and how fast.
+    """The attitude and the spin of a body-fixed frame.
 
     **Arguments:** `frame`, such as "IAU_PHOBOS"; `time` s; `reference`, a frame.
     **Returns:** the matrix that takes components in `reference` to components in `frame`, whose last row is the pole;
@@ -65,10 +65,10 @@ def orientation(
 def relative_state(
     target: str, observer: str, frame: str, time: float
 ) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
-    """Position m and velocity m/s of `target` from `observer` in `frame`, without light time.
+    """The position and velocity of one body from another, without light time.
 
-    In a rotating frame the velocity is that in the frame, as `Flight` takes it.
-
+    **Arguments:** `target` and `observer`, names or numbers; `frame`; `time` s. **Returns:** position [3] m and
+    velocity [3] m/s in `frame`: in a rotating frame that in the frame, as `Flight` takes it.
     **Raises:** `ValueError` where no kernel has them.
     """
     found, _ = _ask("spkezr", target, time, frame, "NONE", observer)
