@@ -1,5 +1,6 @@
 """Bodies: rigid bodies, landers and stones."""
 
+from difsim.body.description import Description, read_description
 from difsim.body.hull import Hull
 from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
@@ -8,6 +9,7 @@ from difsim.body.stone import Stone
 __all__ = [
     "AbstractLandingGear",
     "CentralDamper",
+    "Description",
     "Flywheel",
     "Hull",
     "Lander",
@@ -15,4 +17,5 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
+    "read_description",
 ]

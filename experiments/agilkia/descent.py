@@ -11,6 +11,7 @@ import xarray as xr
 from difsim import Adaptive, AtContact, Solution, Status, simulate, transition, units
 from difsim.dynamics import Backward, Flight, FlightState
 from experiments.agilkia.worlds import World
+from experiments.geometry import line
 from experiments.variables import described
 
 FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours
@@ -88,7 +89,11 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
 def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
     """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
     return {
-        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in rows]), {"units": unit})
+        name: (
+            ("world", *dims),
+            np.stack([np.asarray(row[name][1]) for row in rows]),
+            {"units": unit} | (line() if dims == ("share", "axis") else {}),
+        )
         for name, (dims, _, unit) in rows[0].items()
     }
 

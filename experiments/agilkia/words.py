@@ -37,11 +37,14 @@ def inversion(found: Mapping[str, Any]) -> Report:
     """Of the ground from the touchdown."""
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
-    bounded = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("bounded")]
+    bounded = [
+        f"{name.replace('_', ' ')} ({_interval(row)} {row['unit']})"
+        for name, row in parameters.items()
+        if row["verdict"].startswith("bounded")
+    ]
     answer = [
         f"The data fix {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
-        f"The best touchdown (scenario {found['scenario']}) has a misfit of {digits(found['misfit'])}; "
-        f"{found['verdict']}.",
+        f"The best touchdown is one of scenario {found['scenario']}. Its search {found['verdict']}.",
     ]
     if bounded:
         answer.insert(1, f"They bound {_join(bounded)} on one side.")
@@ -98,7 +101,10 @@ def inversion(found: Mapping[str, Any]) -> Report:
             ),
             Table(
                 "correlations (friction and grain modulus relaxed)",
-                [{"": a.replace("_", " "), **row} for a, row in found["correlations"].items()],
+                [
+                    {"": a.replace("_", " ")} | {b.replace("_", " "): _rounded(c) for b, c in row.items()}
+                    for a, row in found["correlations"].items()
+                ],
             ),
         ],
         limits=[
@@ -165,6 +171,10 @@ def grains(found: Mapping[str, Any]) -> Report:
             "Floor and walls of a bed resist too.",
         ],
     )
+
+
+def _rounded(correlation: float | None) -> float | None:
+    return None if correlation is None else round(correlation, 2)
 
 
 def _values(name: str, values: list[float]) -> str:
