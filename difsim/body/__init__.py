@@ -1,6 +1,6 @@
 """Bodies: rigid bodies, landers and stones."""
 
-from difsim.body.description import Description, read_description
+from difsim.body.description import read_description
 from difsim.body.hull import Hull
 from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
@@ -9,7 +9,6 @@ from difsim.body.stone import Stone
 __all__ = [
     "AbstractLandingGear",
     "CentralDamper",
-    "Description",
     "Flywheel",
     "Hull",
     "Lander",

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.body.rigid import RigidBody
-from difsim.mesh import TriMesh, box, cylinder, ellipsoid_mesh
+from difsim.mesh import TriMesh, box, cylinder
+from difsim.mesh.solids import ellipsoid_mesh
 
 
 class Description(NamedTuple):

@@ -7,14 +7,13 @@ from difsim.mesh.decimation import simplify
 from difsim.mesh.files import load, read
 from difsim.mesh.mending import repair
 from difsim.mesh.sample import surface_points
-from difsim.mesh.solids import box, cylinder, ellipsoid_mesh
+from difsim.mesh.solids import box, cylinder
 from difsim.mesh.surface import TriMesh
 
 __all__ = [
     "TriMesh",
     "box",
     "cylinder",
-    "ellipsoid_mesh",
     "load",
     "read",
     "repair",
