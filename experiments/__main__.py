@@ -11,7 +11,9 @@ import tyro
 
 import experiments
 from experiments.data_files import CopyData
+from experiments.export import Export
 from experiments.harness import find_studies
+from experiments.view import View
 
 
 def main() -> None:
@@ -19,7 +21,7 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"difsim {importlib.metadata.version('difsim')}")
         return
-    commands = find_studies(experiments) | {"data": CopyData}
+    commands = find_studies(experiments) | {"data": CopyData, "export": Export, "view": View}
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
         options.run()

@@ -19,7 +19,7 @@ import pkgutil
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ from matplotlib.figure import Figure
 
 from experiments.page import caption_of, page
 from experiments.records import hashes, provenance, write_json
-from experiments.report import Report
+from experiments.report import Report, remedies
 from experiments.style import STYLE
 from experiments.variables import described
 
@@ -142,9 +142,15 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
     print(found.text or text)
     if files:
         numbers = {k: v for k, v in json.loads(text or "{}").items() if k in found.summary}
-        told = page(title, lead, found.report(numbers), numbers, about, pictures, files)
+        report = found.report(numbers)
+        told = "\n".join(report.concerns)
+        # What a status means stands once: in a concern of the study, or by itself.
+        concerns = [*report.concerns, *(each for each in remedies(numbers) if each not in told)]
+        if concerns:
+            print("\nlook twice:", *(f"* {each}" for each in concerns), sep="\n")
         path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
-        path.write_text(told, encoding="utf-8")
+        report = replace(report, concerns=concerns)
+        path.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
         print(f"\nthe report is {path}")
 
 

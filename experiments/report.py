@@ -7,6 +7,8 @@ from typing import Any
 
 from difsim import Status
 
+WELL = (Status.OK, Status.TARGET, Status.RUNNING)  # a search that goes on is no end
+FAULTS = {status.name for status in Status if not status.is_converged and status not in WELL}
 LONGEST = 6  # numbers of a list that are written out in one cell
 UNITS = {  # endings of keys, longest first
     "_m_per_s": "m/s",
@@ -123,6 +125,25 @@ def grid(
 def failures(statuses: Mapping[str, str]) -> list[str]:
     """A concern for each run whose status, the name of a `Status`, is not OK: what happened, and the remedy."""
     return [f"{run}: {Status[name]}" for run, name in statuses.items() if name != "OK"]
+
+
+def remedies(summary: Any) -> list[str]:
+    """For each status that a summary names, anywhere, and that is a fault: the event and the remedy."""
+    found: dict[str, None] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, each in value.items():
+                look(key)
+                look(each)
+        elif isinstance(value, str):
+            found.update({value: None} if value in FAULTS else {})
+        elif _is_list(value):
+            for each in value:
+                look(each)
+
+    look(summary)
+    return [str(Status[name]) for name in found]
 
 
 def _number(value: float) -> str:

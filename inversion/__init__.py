@@ -1,6 +1,7 @@
 """inversion: gradient-based inversion of forward models, independent of their physics.
 
-Classes of results, such as `leastsq.Fit` and `branch.Tree`, are in the modules of the functions that return them.
+Classes of results, such as `leastsq.Fit`, `branch.Tree` and `posterior.Posterior`, are in modules of their own or in
+those of the functions that return them.
 Laws of errors are in `noise`.
 """
 
@@ -10,6 +11,7 @@ from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .identifiability import profile as profile
 from .identifiability import profiles as profiles
+from .importance import Importance as Importance
 from .leastsq import fit as fit
 from .marquardt import Stops as Stops
 from .observe import Observation as Observation
@@ -21,9 +23,11 @@ from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
 from .problem import Problem as Problem
 from .response import response_surface as response_surface
+from .sampling import sample as sample
 from .series import Series as Series
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import smoothed_gradient as smoothed_gradient
 from .sweeps import Checkpoint as Checkpoint
 from .sweeps import map_batched as map_batched
 from .sweeps import sweep as sweep
+from .tempered import Tempered as Tempered

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .parameters import AbstractParameter, AbstractUnknown, Discrete, Fixed
+from .parameters import START, AbstractParameter, AbstractUnknown, Discrete, Fixed
 
 
 def strip_weak_types(tree: Any) -> Any:
@@ -145,13 +145,21 @@ class AbstractCoordinates(eqx.Module):
         """The prior-scaled s at the unbounded x."""
         return self._each(lambda q, x: q.fold(x), x)
 
-    def unfold(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
-        """An unbounded x near s from which a search can start."""
-        return self._each(lambda q, s: q.unfold(s), s)
+    def unfold(self, s: Float[Array, " n"], margin: float = START) -> Float[Array, " n"]:
+        """An unbounded x of s, from which a search can start.
+
+        **Arguments:** `s` [n]; `margin` in s that is kept from bounds; 0 gives the exact x. **Returns:** x [n].
+        """
+        return self._each(lambda q, s: q.unfold(s, margin), s)
 
     def quantile(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
         """The prior-scaled s of prior probabilities u: uniform u in the unit cube sample the prior."""
         return self._each(lambda q, u: q.quantile(u), u)
+
+    def drawn(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The prior-scaled s of prior probabilities u, with undecided Discrete parameters at one of their values."""
+        chosen = self._each(lambda q, u: q.chosen(u) if isinstance(q, Discrete) else u, u)
+        return jnp.where(jnp.isnan(self.held) & ~self.free_mask, chosen, self.quantile(u))
 
     def physical(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
         """The physical values of all unknowns, with held values unchanged."""

@@ -20,6 +20,9 @@ from difsim.typing import as_float, number
 
 Numbers = Shaped[Array, "..."]
 
+# Keeps ds/dx of a start at a tenth of its largest value, so that a search can leave the bound on which it starts.
+START = 0.0025
+
 
 def _require_finite(what: str, value: Array) -> None:
     if not np.isfinite(value).all():
@@ -70,8 +73,11 @@ class AbstractUnknown(AbstractParameter):
         """The prior-scaled s at the unbounded x."""
 
     @abc.abstractmethod
-    def unfold(self, s: Numbers) -> Numbers:
-        """An unbounded x near s as the start of a search, away from the bounds, where `fold` is stationary."""
+    def unfold(self, s: Numbers, margin: float = START) -> Numbers:
+        """An unbounded x of s, kept away from the bounds, where `fold` is stationary.
+
+        **Arguments:** `s`; `margin` in s that is kept; 0 gives the exact x. **Returns:** x.
+        """
 
     @abc.abstractmethod
     def quantile(self, u: Numbers) -> Numbers:
@@ -102,9 +108,8 @@ class AbstractInterval(AbstractUnknown):
     def fold(self, x: Numbers) -> Numbers:
         return 0.5 * (1.0 + jnp.sin(x))
 
-    def unfold(self, s: Numbers) -> Numbers:
-        # 0.995 keeps ds/dx at a tenth of its largest value, so that a warm start on a bound can leave it.
-        return jnp.arcsin(jnp.clip(2.0 * s - 1.0, -0.995, 0.995))
+    def unfold(self, s: Numbers, margin: float = START) -> Numbers:
+        return jnp.arcsin(jnp.clip(2.0 * s - 1.0, 2.0 * margin - 1.0, 1.0 - 2.0 * margin))
 
     def quantile(self, u: Numbers) -> Numbers:
         return u
@@ -243,7 +248,7 @@ class Gaussian(AbstractUnknown):
     def fold(self, x: Numbers) -> Numbers:
         return x
 
-    def unfold(self, s: Numbers) -> Numbers:
+    def unfold(self, s: Numbers, margin: float = START) -> Numbers:
         return s
 
     def quantile(self, u: Numbers) -> Numbers:
@@ -322,6 +327,11 @@ class Discrete(AbstractInterval):
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
+
+    def chosen(self, u: Numbers) -> Numbers:
+        """The s of the value that the prior probability u selects, all values being equally likely."""
+        count = self.values.size
+        return self.hull.scaled(self.values[jnp.clip((u * count).astype(int), 0, count - 1)])
 
     def relaxed(self) -> AbstractInterval:
         """The continuous parameter over the hull of the values."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 # From the bottom up. A part may import from the rows above its own in this list, never from its own row.
 LAYERS = [
-    ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session"),
+    ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session", "difsim.spice"),
     ("difsim.safe", "difsim.runge_kutta"),
     ("difsim.rotation", "difsim.mesh", "difsim.spline"),
     ("difsim.shape", "difsim.gravity", "difsim.camera", "difsim.particles"),
@@ -23,7 +23,8 @@ LAYERS = [
 HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 ONLY_IN = {"trimesh": "difsim.mesh", "diffrax": "difsim.stepping"}
 # Heavy and of the host alone: imported where they are used, so that `import difsim` stays short.
-HEAVY = ("trimesh", "igl", "scipy", "xarray", "pandas", "fast_simplification", "matplotlib")
+HEAVY = ("trimesh", "igl", "scipy", "xarray", "pandas", "fast_simplification", "matplotlib", "blackjax")
+HEAVY += ("pyvista", "PIL", "mujoco", "spiceypy")  # of the extras
 PEERS = "experiments.benchmarks"  # which measure beside other libraries
 PACKAGES = ("difsim", "inversion", "experiments")
 

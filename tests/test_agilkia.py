@@ -23,7 +23,7 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
-from inversion import Observation, Observations, Problem
+from inversion import Fixed, Observation, Observations, Problem
 from tests.helpers import assert_described
 
 PHILAE = DATA / "philae.toml"
@@ -110,18 +110,18 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
         ("radius_m = 0.2  ", "radius_m = 0.0  ", "[obstacle] radius_m = 0.0 must be positive"),
         ("thickness_m = [0.25, 1.0]", "thickness_m = [1.0, 0.25]", "is not below upper"),
         ("thickness_m = [0.25, 1.0]", "thickness_m = [0.0, 1.0]", "thickness_m = [0.0, 1.0] must be positive"),
-        ("thickness_m = [0.25, 1.0]", "thickness_m = [0.25, 0.5, 1.0]", "must be 2 numbers"),
+        ("thickness_m = [0.25, 1.0]", "thickness_m = [0.25, 0.5, 1.0]", "must be one number or 2 numbers"),
         ("grain_diameter_m = [1.0e-4", "grain_diameter_m = [-1.0e-4", "must be positive"),
         ("grain_density_kg_per_m3 = [500.0", "grain_density_kg_per_m3 = [-500.0", "must be positive"),
         ("grain_modulus_Pa = [1.0e7", "grain_modulus_Pa = [0.0", "must be positive"),
         ("friction = [0.2, 0.6, 1.0]", "friction = [0.0, 0.6]", "friction = [0.0, 0.6] must be positive"),
-        ("tilt_sigma_deg = 2.0", "tilt_sigma_deg = 0.0", "must be positive"),
+        ("tilt_sigma_deg = 2.0", "tilt_sigma_deg = -1.0", "must be 0 or more"),
         ("porosity = 0.75", "porosity = 1.0", "[regolith] porosity = 1.0 must be between 0 and 1"),
         ("porosity = 0.75", "porosity = 0.0", "[regolith] porosity = 0.0 must be between 0 and 1"),
         ("surface_energy_J_per_m2 = 0.02", "surface_energy_J_per_m2 = -0.02", "must be 0 or more"),
         ("leg_mass_kg = 1.0", "leg_mass_kg = -1.0", "must be positive"),
         ('scenario = ["a", "b"]', 'scenario = ["a", "c"]', "'a' and 'b' only"),
-        ('scenario = ["a", "b"]', "scenario = [0, 1]", "a list of texts"),
+        ('scenario = ["a", "b"]', "scenario = [0, 1]", "a text or a list"),
     ],
 )
 def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
@@ -219,6 +219,37 @@ def test_the_paper_objective_is_its_formula():
     assert at(observed) == pytest.approx(0.0, abs=1e-15)
     assert at(observed * jnp.sqrt(1.1)) == pytest.approx(0.1)
     assert at([-0.3, 0.0, -0.1]) == pytest.approx(2.0)
+
+
+def test_a_known_number_is_no_unknown(tmp_path):
+    text = PHILAE.read_text(encoding="utf-8")
+    for key, known in {
+        "thickness_m": "0.3",
+        "grain_modulus_Pa": "1e8",
+        "friction": "[0.6]",
+        "scenario": '"a"',
+        "edge_offset_m": "0.05",
+        "tilt_sigma_deg": "0",
+        "heading_deg": "90",
+    }.items():
+        text, count = re.subn(rf"^{key} = .*$", f"{key} = {known}", text, flags=re.M)
+        assert count == 1, key
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    found = unknowns(read_lander(path))
+    known = {name: float(q.value) for name, q in found.items() if isinstance(q, Fixed)}
+    assert found.keys() - known.keys() == {"grain_diameter", "grain_density"}
+    assert known.pop("heading") == pytest.approx(np.pi / 2)
+    assert known == {
+        **{"thickness": 0.3, "grain_modulus": 1e8, "friction": 0.6},
+        **{"scenario": 0.0, "edge_offset": 0.05, "tilt_x": 0.0, "tilt_y": 0.0},
+    }
+    posed = problem(read_lander(path), read_observations(DATA / "philae_paper.toml"))
+    assert posed.names == ("grain_diameter", "grain_density") and posed.discrete == ()
+    # An edge that is known is checked as one within a range is.
+    path.write_text(text.replace("edge_offset_m = 0.05", "edge_offset_m = 0.5"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"puts the edge 1.55 to 1.55 m"):
+        read_lander(path)
 
 
 def test_the_examples_are_complete():

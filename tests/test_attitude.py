@@ -103,7 +103,14 @@ def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
 def test_a_run_of_particles_refuses_it():
     law = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
     clump = Clump(RigidBody(1.0, np.eye(3)), [[0.0, 0.0, 0.0]], [0.1])
-    model = Grains(law, np.full(1, 0.01), 1000.0, walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),), clumps=(clump,))
+    model = Grains(
+        law,
+        np.full(1, 0.01),
+        1000.0,
+        walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),),
+        clumps=(clump,),
+        clump_laws=(None,),
+    )
     good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
     bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
     for run in (lambda: initialise(model, bad), lambda: simulate(model, bad, [0.0, 1e-3], solver=FixedSteps(100))):

@@ -1,4 +1,4 @@
-"""Rigid bodies of pebbles: a free top, what a collision keeps, one pebble as a grain, weight, derivatives."""
+"""Rigid bodies of sub-spheres: a free top, what a collision keeps, one sub-sphere as a grain, weight, derivatives."""
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ R, RHO = 5e-3, 2500.0
 MASS = 4 / 3 * np.pi * RHO * R**3
 LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-# Three pebbles that overlap, of an asymmetric body.
+# Three sub-spheres that overlap, of an asymmetric body.
 CLUMP = Clump(
     RigidBody(5 * MASS, 5 * MASS * R**2 * np.array([[1.0, 0.1, 0.0], [0.1, 1.5, 0.2], [0.0, 0.2, 2.0]])),
     R * np.array([[-1.0, 0.0, 0.2], [0.3, 0.2, 0.0], [1.1, -0.3, 0.1]]),
@@ -30,7 +30,7 @@ def flying(x, v, attitude=(1.0, 0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
 
 
 # It runs into two grains, which lie side by side, while a third is out of reach.
-AMONG = Grains(LAW, R * np.array([1.0, 0.8, 1.0]), RHO, clumps=(CLUMP,))
+AMONG = Grains(LAW, R * np.array([1.0, 0.8, 1.0]), RHO, clumps=(CLUMP,), clump_laws=(None,))
 HIT = AMONG.at_rest(
     jnp.asarray(R * np.array([[0.0, 1.6, 9.0], [0.1, 1.1, 9.0], [0.0, 0.2, 9.0]])),
     (flying((0.2 * R, 0.1 * R, 2.48 * R), (0.05, 0.0, -0.6), TURNED, (5.0, -3.0, 8.0)),),
@@ -50,7 +50,7 @@ def momenta(model, state):
     return linear, angular
 
 
-energy = eqx.filter_jit(Grains.energy)
+energy = eqx.filter_jit(lambda model, state: model.energy(0.0, state))
 
 
 def total(model, state):
@@ -110,7 +110,7 @@ def stepped(model, progress, steps):
 
 
 @pytest.mark.slow
-def test_one_pebble_is_a_grain():
+def test_one_sub_sphere_is_a_grain():
     """Against another grain and a wall at once, obliquely, spinning."""
     x = np.array([[0.0, 1.9 * R], [0.0, 0.3 * R], [1.001 * R, 1.5 * R]])
     v = np.array([[0.1, 0.0], [0.0, 0.1], [-0.3, 0.0]])
@@ -123,7 +123,7 @@ def test_one_pebble_is_a_grain():
     )
     seen = stepped(two, initialise(two, state), jnp.asarray(150))
     sub_sphere = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
-    one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (sub_sphere,))
+    one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (sub_sphere,), clump_laws=(None,))
     turned = jnp.asarray(TURNED)
     at = flying(x[:, 0], v[:, 0], TURNED, rotation.inverse_rotate(turned, jnp.asarray(spin)))
     state = eqx.tree_at(lambda s: s.velocity, one.at_rest(jnp.asarray(x[:, 1:]), (at,)), jnp.asarray(v[:, 1:]))
@@ -134,12 +134,21 @@ def test_one_pebble_is_a_grain():
     assert np.abs(np.asarray(seen.velocity) - v).max(axis=0).min() > 1e-2
 
 
-def test_pebbles_carry_a_body_together():
+def test_sub_spheres_carry_a_body_together():
     """Four feet bear a quarter each: δ = (m g/(4 k))^(2/3); two at one place are twice as stiff as one."""
     feet = R * np.array([[2.0, 1, -1], [-2, 1, -1], [2, -1, -1], [-2, -1, -1]])
     body, k = RigidBody(10 * MASS, 90 * MASS * R**2 * np.eye(3)), float(4 / 3 * LAW.effective_modulus * R**0.5)
     for centre in (feet, feet[[0, 0, 3, 3]]):
-        model = Grains(LAW, np.array([R]), RHO, (0.0, 0.0, -9.81), (FLOOR,), (Clump(body, centre, np.full(4, R)),))
+        model = Grains(
+            LAW,
+            np.array([R]),
+            RHO,
+            (0.0, 0.0, -9.81),
+            (FLOOR,),
+            (Clump(body, centre, np.full(4, R)),),
+            (),
+            (None,),
+        )
         depth = (10 * MASS * 9.81 / 4 / k) ** (2 / 3)
         state = model.at_rest(R * jnp.array([[9.0], [9], [9]]), (flying((0, 0, 2 * R - depth), (0, 0, 0)),))
         load = initialise(model, state).motion.rates.clumps[0]
@@ -167,7 +176,7 @@ def test_rebound_by_restitution_forward_and_by_differences():
     np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-6 * np.abs(slope).max())
 
 
-def test_low_inertia_makes_an_outer_pebble_light():
+def test_low_inertia_makes_an_outer_sub_sphere_light():
     heavy = Clump(RigidBody(1.0, 1e-2 * np.eye(3)), [[0.2, 0.1, 0.0], [-0.2, 0.0, 0.1]], [0.05, 0.05])
     for clump in (heavy, CLUMP):
         m, inverse = float(clump.body.mass), np.linalg.inv(clump.body.inertia)
@@ -191,7 +200,7 @@ def test_a_clump_that_is_not_finite_stops_the_run():
 def test_from_a_mesh_and_bad_input():
     corners = R * np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4.0]])
     clump = Clump.from_mesh(TriMesh(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])), 0.3, 0.4)
-    # The corner that the three right angles make is a radius and more from each pebble, about the centre of mass.
+    # The corner that the three right angles make is a radius and more from each sub-sphere, about the centre of mass.
     assert (np.asarray(clump.centre) - np.asarray(clump.radius)[:, None] >= -R - 1e-12).all()
     assert float(jnp.trace(clump.body.inertia)) == pytest.approx(0.3 * 6 * 3 * (4 * R) ** 2 / 80)
     with pytest.raises(ValueError, match="give one for each"):
@@ -231,18 +240,20 @@ def test_states_of_others_are_refused():
     with pytest.raises(ValueError, match="position has shape"):
         AMONG.at_rest(jnp.zeros((3, 4)), HIT.clumps)
     with pytest.raises(ValueError, match=r"position of a state has shape \(3, 3\): give \[3, 4\]"):
-        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,)).joined(alone.at_rest(jnp.zeros((3, 3))), HIT.clumps)
+        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,), clump_laws=(None,)).joined(
+            alone.at_rest(jnp.zeros((3, 3))), HIT.clumps
+        )
     with pytest.raises(ValueError, match="0 walls and 1 clumps"):
         AMONG.joined(HIT, HIT.clumps)
     with pytest.raises(ValueError, match="0 walls and 0 clumps: give one with these grains' 1 walls"):
         Grains(LAW, AMONG.radius, RHO, walls=(FLOOR,)).joined(alone.at_rest(jnp.zeros((3, 3))), ())
     lost = eqx.tree_at(lambda g: g.clumps[0].centre, AMONG, CLUMP.centre.at[1, 2].set(jnp.nan))
-    with pytest.raises(ValueError, match="pebbles of a Clump are at no finite place"):
+    with pytest.raises(ValueError, match="sub-spheres of a Clump are at no finite place"):
         lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)
 
 
 def test_a_fence_is_felt_by_grains_alone():
-    model = Grains(LAW, np.full(1, R), RHO, walls=(GrainWall(FLOOR),), clumps=(CLUMP,))
+    model = Grains(LAW, np.full(1, R), RHO, walls=(GrainWall(FLOOR),), clumps=(CLUMP,), clump_laws=(None,))
     clump = flying((9 * R, 0.0, 1.5 * R), (0.0, 0.0, -1.0), TURNED)
     state = model.at_rest(jnp.array([[0.0], [0.0], [1.01 * R]]), (clump,))
     state = eqx.tree_at(lambda s: s.velocity, state, jnp.array([[0.0], [0.0], [-0.3]]))

@@ -12,6 +12,7 @@ from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import write
 
 EXAMPLE = Path(__file__).parent.parent / "data" / "cobbles"
+README = EXAMPLE.parents[1] / "experiments" / "cobbles" / "README.md"
 MESHES = [EXAMPLE / "stone.obj"] * 2
 HEADER = "time_s,camera,body,marker,u_px,v_px\n"
 GOOD = "0.0,A,a,1,500.0,400.0\n0.0,A,b,1,500.0,400.0\n1.1,A,a,1,500.0,400.0\n1.1,A,b,1,500.0,400.0\n"
@@ -134,6 +135,8 @@ def test_the_example_gives_its_truth(tmp_path):
     write(tmp_path, told, {})
     found = told.summary
     assert abs(found["energy_ratio"] - 0.85194) < 3 * found["energy_ratio_sigma"] < 0.02
+    readme = " ".join(README.read_text(encoding="utf-8").split())
+    assert f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f} for a truth of 0.8519" in readme
     for state in found["states"]:
         if state["arc"] == 1:
             true = np.array(TRUE[state["body"], 0])

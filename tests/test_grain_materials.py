@@ -9,7 +9,9 @@ import pytest
 from difsim import Courant, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import RollingTorque
+from difsim.contact.friction import TangentialHistory
 from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
+from difsim.dem.state import PairMemory
 from difsim.shape import Plane
 
 R, RHO = 5e-3, 2500.0
@@ -44,14 +46,30 @@ def test_each_contact_has_the_material_of_its_pair():
 
 
 def test_several_laws_of_the_same_numbers_are_as_one():
-    alone, first, end = after()
+    alone, first, end = after(clump_laws=(None,))
     several, second, other = after(wall_laws=(SOIL,), clump_laws=(SOIL,))
     np.testing.assert_allclose(other.velocity, end.velocity, rtol=0, atol=1e-11)
     early = [jax.tree.map(lambda x: jnp.asarray(x[1]), run.states) for run in (first, second)]
-    one, two = (model.energy(state) for model, state in zip((alone, several), early, strict=True))
+    one, two = (model.energy(0.0, state) for model, state in zip((alone, several), early, strict=True))
     assert one["elastic"] > 0.01 * one["kinetic"]  # in the midst of an impact
     for name, energy in one.items():
         np.testing.assert_allclose(two[name], energy, rtol=1e-8, atol=1e-18, err_msg=name)
+
+
+def test_none_is_the_material_of_the_grains():
+    """Beside a wall of its own the clump keeps the law of the grains, and beside a clump of steel the wall does."""
+    beside, steel = (
+        Grains(SOIL, np.full(4, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)
+        for laws in (
+            {"wall_laws": (FLOOR_LAW,), "clump_laws": (None,)},
+            {"wall_laws": (None,), "clump_laws": (STEEL,)},
+        )
+    )
+    pairs = PairMemory(jnp.array([0, 0]), jnp.array([1, 4]), TangentialHistory.none(2))  # sphere 4 is the clump's
+    for model, body, wall in ((beside, [0, 0], (1,)), (steel, [0, 1], (0,))):
+        which = model._which(pairs)
+        np.testing.assert_array_equal(which[0], body)
+        assert which[1] == wall
 
 
 def test_two_materials_act_as_one_of_the_same_effective_moduli():
@@ -69,9 +87,10 @@ def test_two_materials_act_as_one_of_the_same_effective_moduli():
     ("laws", "says"),
     [
         ({"clump_laws": (STEEL, STEEL)}, "2 clump_laws for 1 clumps"),
-        ({"wall_laws": (STEEL, STEEL)}, "2 wall_laws for 1 walls"),
+        ({}, "0 clump_laws for 1 clumps: give the law of each clump's contacts, or None"),
+        ({"wall_laws": (STEEL, STEEL), "clump_laws": (None,)}, "2 wall_laws for 1 walls"),
         ({"wall_laws": STEEL}, "give a tuple"),
-        ({"wall_laws": (LinearSprings(1e3, 1.0, 0.5, 0.5),)}, "of the class of law"),
+        ({"wall_laws": (LinearSprings(1e3, 1.0, 0.5, 0.5),), "clump_laws": (None,)}, "of the class of law"),
         ({"clump_laws": (HertzMindlin(1e7, 0.2, 0.5, 0.5, (RollingTorque(1e-4, 1.0),)),)}, "of the same classes"),
     ],
 )

@@ -29,7 +29,7 @@ def moving(model, position, velocity, spin=None):
 @eqx.filter_jit
 def energies(model, states):
     """At each of the times of a run."""
-    return jax.vmap(model.energy)(jax.tree.map(jnp.asarray, states))
+    return jax.vmap(model.energy, in_axes=(None, 0))(0.0, jax.tree.map(jnp.asarray, states))
 
 
 def law(**changes):
@@ -107,7 +107,7 @@ def gas(of, n=4, seed=0):
 
 
 def total(model, state):
-    return sum(float(v) for v in model.energy(state).values())
+    return sum(float(v) for v in model.energy(0.0, state).values())
 
 
 @pytest.mark.slow

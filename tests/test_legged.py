@@ -228,7 +228,9 @@ def test_what_is_refused(change, says):
 
 def test_the_state_of_one_body_is_none_of_a_lander():
     with pytest.raises(ValueError, match="RigidState is no state of a LeggedClump"):
-        Grains(LAW, np.array([0.04]), 600.0, clumps=(SMALL,)).at_rest(jnp.zeros((3, 1)), (moving(SMALL).body,))
+        Grains(LAW, np.array([0.04]), 600.0, clumps=(SMALL,), clump_laws=(None,)).at_rest(
+            jnp.zeros((3, 1)), (moving(SMALL).body,)
+        )
 
 
 def test_legs_that_weigh_too_much_are_refused(lander):
@@ -240,7 +242,7 @@ def test_among_grains_momenta_are_kept_and_parts_do_not_meet():
     # A leg comes down on two grains; where legs and body overlap nothing pushes.
     near = eqx.tree_at(lambda c: c.seat, SMALL, SMALL.seat.at[:, 2].set(-0.4))
     clump = eqx.tree_at(lambda c: c.body.radius, near, jnp.array([1.22]))
-    grains = Grains(LAW, np.array([0.04, 0.05]), 600.0, clumps=(clump,))
+    grains = Grains(LAW, np.array([0.04, 0.05]), 600.0, clumps=(clump,), clump_laws=(None,))
     lander = moving(clump, (0.0, 0.0, -1.0), (0.0, 0.0, 0.2))
     spheres = clump.spheres(lander)
     apart = np.linalg.norm(spheres.position[:, 1:] - spheres.position[:, :1], axis=0)

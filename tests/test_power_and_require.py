@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import MaxImpacts, Status, safe, simulate
+from difsim import MaxImpacts, Status, rotation, safe, simulate
+from difsim.body import RigidBody
 from difsim.contact import Hooke, Newton
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
@@ -64,6 +65,27 @@ def test_a_wrong_value_put_into_a_model_is_found_wherever_it_is():
     with pytest.raises(ValueError, match=r"restitution"):
         is_valid(wrong)
     assert jax.jit(is_valid)(model), "a refusal leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("moments", "off", "valid"),
+    [
+        ((1.0, 1.0, 1.5), 0.0, True),
+        ((1.0, 1.0, 2.0), 0.0, True),  # a disc
+        ((1.0, 1.0, 2.001), 0.0, False),
+        ((-1.0, 2.0, 2.0), 0.0, False),
+        ((1.0, 1.0, 1.5), 1e-4, False),  # not symmetric
+        ((1.0, 1.0, jnp.nan), 0.0, False),
+    ],
+)
+def test_an_inertia_that_no_body_has_is_found_inside_jit(moments, off, valid):
+    turn = rotation.to_matrix(rotation.from_rotation_vector(jnp.array([0.3, -0.5, 0.2])))
+
+    @jax.jit
+    def found(moments, off):
+        return is_valid([RigidBody(1.0, turn @ jnp.diag(moments) @ turn.T + off * jnp.eye(3, k=1))])
+
+    assert found(jnp.array(moments), off) == valid
 
 
 def test_a_vector_where_a_law_has_one_number_is_refused():

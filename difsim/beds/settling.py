@@ -97,5 +97,5 @@ def _stilled(model: Grains, progress: Progress) -> Progress:
 @eqx.filter_jit
 def _unrest(model: Grains, state: GrainsState, size: Scalar) -> Scalar:
     """The kinetic energy of translation and rotation over M |g| d."""
-    energy = model.energy(state)
+    energy = model.energy(jnp.zeros_like(size), state)
     return (energy["kinetic"] + energy["rotation"]) / (jnp.sum(model.mass) * -model.gravity[2] * size)

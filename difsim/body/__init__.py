@@ -1,5 +1,6 @@
 """Bodies: rigid bodies, landers and stones."""
 
+from difsim.body.description import read_description
 from difsim.body.hull import Hull
 from difsim.body.lander import AbstractLandingGear, CentralDamper, Flywheel, Lander, MaxwellLegs
 from difsim.body.rigid import RigidBody, RigidState
@@ -15,4 +16,5 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Stone",
+    "read_description",
 ]

@@ -184,7 +184,7 @@ class Lander(eqx.Module):
     contact).
 
     **Raises** `ValueError` for one or two legs, for none without a hull, shapes that do not match, a radius or
-    stiffness that is not positive, soles that overlap or stand on one line, feet that are not below their hips, the
+    stiffness that is not positive, footpads that overlap or stand on one line, feet that are not below their hips, the
     hull and the centre of mass.
     """
 

@@ -1,6 +1,6 @@
-"""The reduced law of a sole in a layered regolith: every unknown of paper 000 acts smoothly.
+"""The reduced law of a footpad in a layered regolith: every unknown of paper 000 acts smoothly.
 
-The ground under a sole is an elastic spring (porous grain skeleton) in series with a plastic slider that
+The ground under a footpad is an elastic spring (porous grain skeleton) in series with a plastic slider that
 yields at a strength F_y(z) and flows at a rate set by viscous and inertial resistance:
 
     N = k_e (total penetration - z),      c₁ ż + c₂ ż² = ⟨N - F_y(z)⟩,      ż ≥ 0.
@@ -34,7 +34,7 @@ from difsim.typing import Scalar, Vec3, require, scalar
 
 
 class Regolith(eqx.Module):
-    """A layer of grains on a rigid floor, seen by one sole.
+    """A layer of grains on a rigid floor, seen by one footpad.
 
     **Arguments** (all scalars, SI units): `thickness` h_c m, `grain_diameter` D_p m, `grain_density` ρ_p
     kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
@@ -107,9 +107,9 @@ class Regolith(eqx.Module):
         return 2 * radius * self.grain_modulus * (1 - self.porosity) / (1 - self.poisson**2)
 
     def bearing_pressure(self, z: Scalar, radius: Scalar) -> Scalar:
-        """The quasi-static bearing pressure under a sole, which diverges towards the floor.
+        """The quasi-static bearing pressure under a footpad, which diverges towards the floor.
 
-        **Arguments:** `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** the pressure, Pa.
+        **Arguments:** `z`, the plastic penetration, m; `radius` of the footpad, m. **Returns:** the pressure, Pa.
         """
         μ = self.friction
         N_q = jnp.exp(jnp.pi * μ) * (jnp.sqrt(1 + μ**2) + μ) ** 2
@@ -123,9 +123,9 @@ class Regolith(eqx.Module):
         return self.bearing_factor * q * (1 + radius / clearance)
 
     def resistance(self, z: Scalar, radius: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """The coefficients of the resistance F_y + c₁ ż + c₂ ż² to a sole.
+        """The coefficients of the resistance F_y + c₁ ż + c₂ ż² to a footpad.
 
-        **Arguments:** `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** F_y, N; c₁, N s/m; and
+        **Arguments:** `z`, the plastic penetration, m; `radius` of the footpad, m. **Returns:** F_y, N; c₁, N s/m; and
         c₂, N s²/m².
         """
         area = jnp.pi * radius**2
@@ -137,22 +137,22 @@ class Regolith(eqx.Module):
     def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
         """The rate ż ≥ 0 of the plastic penetration under a normal force.
 
-        **Arguments:** `force`, N; `z`, the plastic penetration, m; `radius` of the sole, m. **Returns:** ż, m/s.
+        **Arguments:** `force`, N; `z`, the plastic penetration, m; `radius` of the footpad, m. **Returns:** ż, m/s.
         """
         strength, c1, c2 = self.resistance(z, radius)
-        # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a sole in flight must not creep.
+        # Smooth ⟨N - F_y⟩ that is exactly 0 at N = 0: a footpad in flight must not creep.
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
     def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
-        """The tangential force on a sole that slips.
+        """The tangential force on a footpad that slips.
 
         **Arguments:** `force`, the normal force, N; `z`, the plastic penetration, m; `slip` [3], the slip velocity,
-        m/s; `radius` of the sole, m. **Returns:** the force [3], N.
+        m/s; `radius` of the footpad, m. **Returns:** the force [3], N.
         """
         μ = self.friction
         sqrt_passive = jnp.sqrt(1 + μ**2) + μ
         ploughing = 2 * radius * z * 2 * self.cohesion * sqrt_passive
-        # The soil in front is felt only while the sole is pressed into it.
+        # The soil in front is felt only while the footpad is pressed into it.
         pressed = force / (force + self.yield_width)
         return -(μ * force + ploughing * pressed) * slip_direction(slip, self.slip_speed)

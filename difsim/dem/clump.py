@@ -27,22 +27,22 @@ class Load(eqx.Module):
 
 
 class AbstractClump(eqx.Module):
-    """Pebbles that do not meet each other, and what moves with them.
+    """Sub-spheres that do not meet each other, and what moves with them.
 
-    A state and a load of it are Modules of its own; `radius` [p] m, of its pebbles.
+    A state and a load of it are Modules of its own; `radius` [p] m, of its sub-spheres.
     """
 
     radius: eqx.AbstractVar[Float[Array, " p"]]
 
     @abstractmethod
     def spheres(self, state: Any) -> Grain:
-        """The pebbles in the frame, each with the mass that stands behind it."""
+        """The sub-spheres in the frame, each with the mass that stands behind it."""
 
     @abstractmethod
     def load(self, state: Any, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3) -> Any:
-        """The load of the forces on the pebbles and of the weight.
+        """The load of the forces on the sub-spheres and of the weight.
 
-        **Arguments:** `state`; `force` [3, p] on the pebbles, N; `moment` [3, p] about their centres, N m;
+        **Arguments:** `state`; `force` [3, p] on the sub-spheres, N; `moment` [3, p] about their centres, N m;
         `gravity` [3], m/s². **Returns:** the load.
         """
 
@@ -78,22 +78,22 @@ class AbstractClump(eqx.Module):
     @property
     @abstractmethod
     def share(self) -> Scalar:
-        """The least effective mass of one pebble, kg, if `CROWD` of them touch at once."""
+        """The least effective mass of one sub-sphere, kg, if `CROWD` of them touch at once."""
 
 
 class Clump(AbstractClump):
-    """A rigid body made of pebbles, overlapping spheres: what touches a pebble pushes the body.
+    """A rigid body made of sub-spheres, overlapping spheres: what touches a sub-sphere pushes the body.
 
-    Where pebbles overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
+    Where sub-spheres overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
     that of as many contacts beside each other, and impacts are the more damped; the bound of friction, μ times
     the sum of the pushes, is the same. The mass that a damper goes by is the body's, as for an impact at its
     centre: at a rim, walls give back a little less than `restitution`.
 
     Its state is a `RigidState`.
 
-    **Arguments:** `body`; `centre` [p, 3] m, of the pebbles from the centre of mass, in the body frame; `radius`
+    **Arguments:** `body`; `centre` [p, 3] m, of the sub-spheres from the centre of mass, in the body frame; `radius`
     [p] m; `wheels` [3] N m s, angular momentum of wheels inside, in the body frame, which stays.
-    **Raises:** ValueError for shapes that do not match, no pebble, or a radius that is not positive.
+    **Raises:** ValueError for shapes that do not match, no sub-sphere, or a radius that is not positive.
     """
 
     tag = "clump"
@@ -186,7 +186,7 @@ class Clump(AbstractClump):
     @property
     def share(self) -> Scalar:
         crowded = self.body.mass / max(1.0, self.radius.size / CROWD)
-        # One pebble alone, far from the centre of mass, may have less.
+        # One sub-sphere alone, far from the centre of mass, may have less.
         return jnp.minimum(crowded, 1 / jnp.max(jax.vmap(self.mobility)(self.centre)))
 
     def mobility(self, point: Vec3) -> Scalar:
@@ -203,16 +203,18 @@ class Clump(AbstractClump):
 
 
 def check_state(clump: AbstractClump, state: Any) -> None:
-    """Raise ValueError for a state that is none of the clump's, or with which pebbles are not where they seem."""
+    """Raise ValueError for a state that is none of the clump's, or with which sub-spheres are not where they seem."""
     name = type(clump).__name__
     try:
         places = _places(clump, state)
     except (AttributeError, TypeError) as error:  # a state may be any object: only the clump knows its own
         raise ValueError(f"Grains: {type(state).__name__} is no state of a {name}") from error
-    require(jnp.isfinite(places), f"Grains: pebbles of a {name} are at no finite place: look at it and its state")
+    require(
+        jnp.isfinite(places), f"Grains: sub-spheres of a {name} are at no finite place: look at it and its state"
+    )
     for at in jax.tree.leaves(state, is_leaf=lambda x: isinstance(x, RigidState)):
         if isinstance(at, RigidState):
-            # The first step makes it one of length 1: the pebbles would jump.
+            # The first step makes it one of length 1: the sub-spheres would jump.
             unit = jnp.abs(safe.norm(at.attitude) - 1) < 1e-5
             require(unit, f"Grains: attitude = {at.attitude} is no unit quaternion: divide it by its length")
 

@@ -29,8 +29,8 @@ def _walls(given: Any) -> tuple[AbstractSDF, ...]:
     return all_of("Grains: walls", given, AbstractSDF)
 
 
-def _laws(given: Any) -> tuple[AbstractGrainLaw, ...]:
-    return all_of("Grains: laws of walls or clumps", given, AbstractGrainLaw)
+def _laws(given: Any) -> tuple[AbstractGrainLaw | None, ...]:
+    return all_of("Grains: laws of walls or clumps", given, AbstractGrainLaw, type(None))
 
 
 def _clumps(given: Any) -> tuple[AbstractClump, ...]:
@@ -45,11 +45,11 @@ class Grains(AbstractParticles):
 
     **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
     `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `GrainWall`: grains alone do); `clumps`,
-    rigid bodies among them; `wall_laws`, the law of all contacts with each wall, and `clump_laws`, that of each
-    clump's other contacts (with two clumps, the later one's): none where all are of the grains' own material, or as
-    many as there are, of the class of `law`. **Raises:** ValueError for radii that are none, or a radius or density
-    that is not positive, gravity that is not [3] or not finite, walls, clumps or laws that are not a tuple of such,
-    laws that are too few or of several classes.
+    rigid bodies among them; `clump_laws`, the law of each clump's contacts (with two clumps, the later one's), which
+    clumps need; `wall_laws`, that of all contacts with each wall, by default of the grains' own material. A law is of
+    the class of `law`, and None for the grains' own material. **Raises:** ValueError for radii that are none, or a
+    radius or density that is not positive, gravity that is not [3] or not finite, walls, clumps or laws that are not a
+    tuple of such, laws that are too few or of several classes.
     """
 
     tag = "grains"
@@ -59,8 +59,8 @@ class Grains(AbstractParticles):
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
     walls: tuple[AbstractSDF, ...] = eqx.field(converter=_walls, default=())
     clumps: tuple[AbstractClump, ...] = eqx.field(converter=_clumps, default=())
-    wall_laws: tuple[AbstractGrainLaw, ...] = eqx.field(converter=_laws, default=())
-    clump_laws: tuple[AbstractGrainLaw, ...] = eqx.field(converter=_laws, default=())
+    wall_laws: tuple[AbstractGrainLaw | None, ...] = eqx.field(converter=_laws, default=())
+    clump_laws: tuple[AbstractGrainLaw | None, ...] = eqx.field(converter=_laws, default=())
 
     def __check_init__(self):
         several = self.radius.ndim == 1 and self.radius.size > 0
@@ -69,11 +69,16 @@ class Grains(AbstractParticles):
         require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
         require_last("Grains: gravity", self.gravity, 3)
         require_finite("Grains: gravity", self.gravity)
-        for name, laws, of in (("wall", self.wall_laws, self.walls), ("clump", self.clump_laws, self.clumps)):
-            if len(laws) not in (0, len(of)):
-                raise ValueError(
-                    f"Grains: {len(laws)} {name}_laws for {len(of)} {name}s: give one for each, or none"
-                )
+        if len(self.wall_laws) not in (0, len(self.walls)):
+            raise ValueError(
+                f"Grains: {len(self.wall_laws)} wall_laws for {len(self.walls)} walls: give one for each, or none"
+            )
+        # A body is seldom of the grains' material, so that its friction must not be theirs without a word.
+        if len(self.clump_laws) != len(self.clumps):
+            raise ValueError(
+                f"Grains: {len(self.clump_laws)} clump_laws for {len(self.clumps)} clumps: give the law of each "
+                "clump's contacts, or None for a clump of the grains' own material"
+            )
         if not same_class(self._laws):
             raise ValueError(
                 "Grains: wall_laws and clump_laws must be of the class of law, with resistances and attractions of "
@@ -99,7 +104,7 @@ class Grains(AbstractParticles):
     @property
     def _laws(self) -> tuple[AbstractGrainLaw, ...]:
         """The law of grains, of each wall and of each clump, as far as they have their own."""
-        return self.law, *self.wall_laws, *self.clump_laws
+        return self.law, *(law for law in (*self.wall_laws, *self.clump_laws) if law is not None)
 
     @property
     def _table(self) -> AbstractGrainLaw | LawTable:
@@ -109,12 +114,13 @@ class Grains(AbstractParticles):
         """The place in the table of the law of each pair, and of that of each wall; none without a table."""
         if len(self._laws) == 1:
             return None, None
-        walls = tuple(range(1, 1 + len(self.wall_laws))) or (0,) * len(self.walls)
-        sizes = [self.radius.size, *(clump.radius.size for clump in self.clumps)]
-        bodies = (
-            range(len(self.wall_laws), len(self.wall_laws) + len(sizes)) if self.clump_laws else [0] * len(sizes)
+        later = iter(range(1, len(self._laws)))
+        walls, clumps = (
+            tuple(0 if law is None else next(later) for law in laws)
+            for laws in (self.wall_laws or (None,) * len(self.walls), self.clump_laws)
         )
-        body = jnp.asarray(np.repeat([0, *bodies[1:]], sizes))
+        sizes = [self.radius.size, *(clump.radius.size for clump in self.clumps)]
+        body = jnp.asarray(np.repeat([0, *clumps], sizes))
         return jnp.maximum(body[pairs.first], body[pairs.second]), walls
 
     def at_rest(self, position: Any, clumps: Any = ()) -> GrainsState:
@@ -151,7 +157,7 @@ class Grains(AbstractParticles):
         return eqx.tree_at(lambda s: s.clumps, state, tuple(clumps))
 
     def spheres(self, state: GrainsState) -> Grain:
-        """Grains, and after them the pebbles of the clumps."""
+        """Grains, and after them the sub-spheres of the clumps."""
         grains = Grain(state.position, state.velocity, state.spin, self.radius, self.mass)
         sub_spheres = (clump.spheres(at) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), grains, *sub_spheres)
@@ -210,7 +216,7 @@ class Grains(AbstractParticles):
         """The duration s of the shortest contact that there can be.
 
         Of the smallest spheres, as deep as the deepest is now, or as fast as the fastest two would meet after a
-        fall through a radius. A clump counts as if six of its pebbles carried their share of the mass: all may
+        fall through a radius. A clump counts as if six of its sub-spheres carried their share of the mass: all may
         touch, as the neighbours of a grain do.
         """
         return jnp.min(jnp.stack([law.duration(*contact) for law, contact in self._stiffest(motion)]))
@@ -231,7 +237,7 @@ class Grains(AbstractParticles):
         return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
 
     def nonfinite(self, motion: GrainsMotion) -> Bool[Array, " m"]:
-        """The spheres that are not finite: a clump that is not shows in its pebbles."""
+        """The spheres that are not finite: a clump that is not shows in its sub-spheres."""
         spheres = self.spheres(motion.state)
         return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
 
@@ -239,12 +245,14 @@ class Grains(AbstractParticles):
         """A sphere that is in another or in a wall by more than half of the smaller radius."""
         return jnp.arange(self.positions(motion.state).shape[1]) == motion.rates.too_deep
 
-    def energy(self, state: GrainsState) -> dict[str, Scalar]:
+    def energy(self, t, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
 
         Along a contact that slides the spring is let out until it and the damper are at the bound of friction
         together, so it holds up to (c_t u)²/(2 k_t) more than friction could, and loses that as the slip ends.
         Between spheres the last three are known of states that have been in a run, which lists their pairs.
+
+        **Arguments:** `t`, s, without effect; `state`. **Returns:** the parts by name, J.
         """
         own = {
             "kinetic": 0.5 * jnp.sum(self.mass * _squares(state.velocity)),

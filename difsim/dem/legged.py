@@ -1,4 +1,4 @@
-"""A lander among grains: a body and legs of pebbles, springs between them, and the lander's gear."""
+"""A lander among grains: a body and legs of sub-spheres, springs between them, and the lander's gear."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class LeggedLoad(eqx.Module):
 
 
 class LeggedClump(AbstractClump):
-    """A body and its legs, each a rigid body of pebbles.
+    """A body and its legs, each a rigid body of sub-spheres.
 
     A leg slides along the body's axis z on its spring, which the gear is in series with: N = k (d_z - stroke),
     where d is how far the point that the leg is held at is from its seat, in the body frame. Across the axis, and
@@ -47,7 +47,7 @@ class LeggedClump(AbstractClump):
 
     **Arguments:** `body`; `legs`; `seat` [n, 3] m, in the body frame, where the legs are held while unloaded; they
     have the body's attitude then; `held` [n, 3] m, the same points from the centre of mass of each leg: where the
-    ground pushes, in the sole, or the guide gives way beside the spring; `gear`; `stiffness` k N/m of one leg
+    ground pushes, in the footpad, or the guide gives way beside the spring; `gear`; `stiffness` k N/m of one leg
     along the axis; `across` N/m, `turning` N m/rad of its guide; `damping`: the ratio of the guide's dampers to
     critical ones of a leg on a fixed body.
     **Raises:** ValueError for seats that do not match, or numbers that are not positive.
@@ -79,12 +79,12 @@ class LeggedClump(AbstractClump):
     ) -> "LeggedClump":
         """The lander of the reduced law, of the same mass, inertia, feet, leg springs and gear.
 
-        A leg is a strut from hip to foot and a sole, a disc across the axis. Its mass is distributed over its pebbles
-        by their volume, and it is held in the middle of its sole. The mass of the legs is taken from the body. The
-        flywheel keeps its angular momentum at touch-down.
+        A leg is a strut from hip to foot and a footpad, a disc across the axis. Its mass is distributed over its
+        sub-spheres by their volume, and it is held in the middle of its footpad. The mass of the legs is taken from the
+        body. The flywheel keeps its angular momentum at touch-down.
 
         **Arguments:** `lander`; `hull`: the body's surface in the body frame, m, filled to `vacancy`; `leg_mass` of
-        one leg, kg; `strut`, its radius and half the sole's thickness, m. **Returns:** the clump.
+        one leg, kg; `strut`, its radius and half the footpad's thickness, m. **Returns:** the clump.
         **Raises:** ValueError for legs that are as heavy as the lander or have more than its inertia, and as
         `fill_with_spheres`.
         """
@@ -240,8 +240,8 @@ class LeggedClump(AbstractClump):
 
 
 def _leg(hip, foot, footpad: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray, np.ndarray]:
-    """A leg, the middle of its sole in the body frame, and the same from the leg's centre of mass."""
-    # The sole's lower side is where the reduced law has the foot.
+    """A leg, the middle of its footpad in the body frame, and the same from the leg's centre of mass."""
+    # The footpad's lower side is where the reduced law has the foot.
     hip, end = np.asarray(hip), np.asarray(foot) + np.array([0.0, 0.0, strut])
     # As far apart as their radius: the strut is never thinner than 0.87 of it.
     count = int(np.ceil(np.linalg.norm(end - hip) / strut))

@@ -75,6 +75,8 @@ class CompliantPair(AbstractPairLaw):
 def _mean_force(k, c, cohesion, stretch, h, depth, rate, bonded):
     """Mean of the force N over a step in which the depth grows evenly; the share of it in contact; bonded or not.
 
+    It is the integral of `NormalForce(Hooke(k), ClippedDamping(c))`, lowered by the cohesion, in closed form.
+
     The force has a kink where it lets go, and jumps where a damper meets the surface. Taken at the middle of the
     step instead, how the steps fall on these would make the outcome a saw's teeth, and its derivatives noise.
     """

@@ -59,7 +59,8 @@ class SmoothPair(AbstractPairLaw):
 
     which is Eq 1 of the paper with k_t = f K_t and λ = C_t m̄/K_t (f = 1 for Hooke, √(R̄δ) for Hertz, of which
     `MindlinSpring` is one). The spring is incremental: it is cut to the bound, and loses force as it softens.
-    Runge-Kutta steps of order 4 from the instant of touch until the features have parted.
+    Runge-Kutta steps of order 4 from the instant of touch until the features have parted. The springs stretch within
+    the step's stages and are cut after it: `step_spring`, which does both at once, would make the step of order 1.
 
     **Arguments:** `normal`, `Calibrated(e, elastic)` or `Given(law)`; `tangential`, with μ and k_t; `lag` λ s; `step`
     s, below a twentieth of the contact's duration; `max_steps`. **Raises:** `ValueError` for a lag below 0, a step

@@ -24,9 +24,9 @@ class Touchdown(AbstractForcedModel):
     """A lander, a layer of regolith, a boulder and a gravity field.
 
     **Arguments:** `lander`; `regolith`; `boulder` or None; `gravity` an `AbstractField` in the surface frame;
-    `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its sole the regolith) or 1 (its sole stands
+    `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its footpad the regolith) or 1 (its footpad stands
     on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
-    unknown needs; `smoothing` m, the width over which the soles' contact begins.
+    unknown needs; `smoothing` m, the width over which the footpads' contact begins.
     """
 
     lander: Lander
@@ -204,7 +204,7 @@ class Touchdown(AbstractForcedModel):
             hull, reach = hull - lander.hull.normal.regularisation.reach, jnp.maximum(reach, lander.hull.radius)
         # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
         footpads = -self.footpads(state).closure - 20 * self.smoothing
-        # What this scenario does not touch is not near: in scenario 0 the sole passes beside the top.
+        # What this scenario does not touch is not near: in scenario 0 the footpad passes beside the top.
         if self.boulder is not None:
             footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
         edge, top = self.boulder_forces(state).gap

@@ -30,8 +30,8 @@ class TorqueProfile(eqx.Module):
     brake: Scalar = number()
 
     def __check_init__(self):
-        require(self.spin_up > 0, f"Burst: spin_up = {self.spin_up} s must be positive")
-        require(self.brake > 0, f"Burst: brake = {self.brake} s must be positive")
+        require(self.spin_up > 0, f"TorqueProfile: spin_up = {self.spin_up} s must be positive")
+        require(self.brake > 0, f"TorqueProfile: brake = {self.brake} s must be positive")
 
     def torque(self, t: Scalar) -> Vec3:
         """The torque u [3] N m on the wheels, `t` s after the start."""

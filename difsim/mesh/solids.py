@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from difsim.mesh.surface import TriMesh
 
 
@@ -28,6 +30,20 @@ def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
     if min(radius, height) <= 0 or sectors < 3:
         raise ValueError(f"cylinder: radius {radius} m, height {height} m, {sectors} sectors make no solid")
     return _meshed(creation.cylinder(radius, height, sections=sectors))
+
+
+def ellipsoid_mesh(semi_axes: Sequence[float], refinements: int = 3) -> TriMesh:
+    """An icosahedron, refined so often and stretched, that approximates an ellipsoid (three equal axes: a sphere).
+
+    **Arguments:** `semi_axes` [3] m, along x, y, z; `refinements`, each with four times as many faces.
+    **Returns:** the mesh. **Raises:** ValueError unless each axis is positive.
+    """
+    from trimesh import creation
+
+    if min(semi_axes) <= 0:
+        raise ValueError(f"ellipsoid_mesh: semi_axes = {semi_axes} m must be positive")
+    ball = creation.icosphere(subdivisions=refinements)
+    return TriMesh(ball.vertices * np.asarray(semi_axes, float), ball.faces)
 
 
 def _meshed(solid) -> TriMesh:

@@ -32,9 +32,29 @@ def step_size(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Ca
     return diffrax.PIDController(rtol=rtol, atol=atol, norm=norm, dtmin=jax.lax.stop_gradient(finest))
 
 
-CLOSE = (
-    1e-8  # of a step that passes a zero: how near to it a step must end, that a first-order correction is exact
-)
+# Of a step that passes a zero: how near to it a step must end, that a first-order correction is exact.
+CLOSE = 1e-8
+
+
+class AbstractWrapper(diffrax.AbstractAdaptiveStepSizeController):
+    """Wraps an adaptive `controller`, whose tolerances it shows."""
+
+    controller: eqx.AbstractVar[diffrax.AbstractAdaptiveStepSizeController]
+
+    @property
+    def rtol(self):
+        return self.controller.rtol
+
+    @property
+    def atol(self):
+        return self.controller.atol
+
+    @property
+    def norm(self):
+        return self.controller.norm
+
+    def wrap(self, direction):
+        return eqx.tree_at(lambda c: c.controller, self, self.controller.wrap(direction))
 
 
 class GuardState(eqx.Module):
@@ -51,26 +71,11 @@ class GuardState(eqx.Module):
         return jnp.where(self.contacts > 0, self.steps / jnp.maximum(self.contacts, 1), jnp.inf)
 
 
-class ContactGuard(diffrax.AbstractAdaptiveStepSizeController):
+class ContactGuard(AbstractWrapper):
     """Wraps an adaptive controller; `approach(t, y, args)` tells how near the next contact is."""
 
     controller: diffrax.AbstractAdaptiveStepSizeController
     approach: Callable[..., Approach] = eqx.field(static=True)
-
-    @property
-    def rtol(self):
-        return self.controller.rtol
-
-    @property
-    def atol(self):
-        return self.controller.atol
-
-    @property
-    def norm(self):
-        return self.controller.norm
-
-    def wrap(self, direction):
-        return ContactGuard(self.controller.wrap(direction), self.approach)
 
     def _cap(self, near: Approach) -> Array:
         gap = jnp.maximum(near.gap, 0.0)
@@ -117,7 +122,7 @@ class LandingState(eqx.Module):
     landed: Bool[Array, ""]
 
 
-class Landing(diffrax.AbstractAdaptiveStepSizeController):
+class Landing(AbstractWrapper):
     """Wraps a controller; ends the solve where `clearance(t, y, args)` falls through zero.
 
     A step that passes the zero is made again, as long as a secant says, until it ends there: so the state at the
@@ -128,21 +133,6 @@ class Landing(diffrax.AbstractAdaptiveStepSizeController):
 
     controller: diffrax.AbstractAdaptiveStepSizeController
     clearance: Callable[..., Scalar] = eqx.field(static=True)
-
-    @property
-    def rtol(self):
-        return self.controller.rtol
-
-    @property
-    def atol(self):
-        return self.controller.atol
-
-    @property
-    def norm(self):
-        return self.controller.norm
-
-    def wrap(self, direction):
-        return Landing(self.controller.wrap(direction), self.clearance)
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)

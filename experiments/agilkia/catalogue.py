@@ -15,8 +15,8 @@ from difsim import safe
 from difsim.body import AbstractLandingGear, CentralDamper, MaxwellLegs
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown import contact_indicator
-from experiments.agilkia.keys import POSITIVE, RANGE, Numbers, Text, positive
-from inversion import Bounded, Discrete, Gaussian, Log
+from experiments.agilkia.keys import NOT_NEGATIVE, POSITIVE, RANGE, Numbers, Text, positive
+from inversion import Bounded, Discrete, Fixed, Gaussian, Log
 
 BOULDER, FLIGHT, LEGS = "boulder", "flight", "legs"  # what a row needs to have a meaning
 Quantities = Mapping[str, Any]
@@ -27,9 +27,9 @@ class Unknown:
     """One unknown of the touchdown.
 
     **Arguments:** `name`; `key` in the table [unknowns] of a lander file, and what it `holds`; `prior` of the key's
-    value; `needs`, without which there is no such unknown; `enter`, from all quantities of the touchdown (the
-    fields of an `Experiment`, and the unknowns by name) and the unknown's value to the quantities that are
-    changed: unless given the quantity of the unknown's own name.
+    value, `Fixed` where that is one number, for then it is known; `needs`, without which there is no such unknown;
+    `enter`, from all quantities of the touchdown (the fields of an `Experiment`, and the unknowns by name) and the
+    unknown's value to the quantities that are changed: unless given the quantity of the unknown's own name.
     """
 
     name: str
@@ -65,27 +65,40 @@ class Gear:
     make: Callable[[Mapping[str, Any]], AbstractLandingGear]
 
 
-def _scenarios(labels: list[str]) -> Discrete:
+def _between(kind: type[Bounded] | type[Log], unit: str) -> Callable[[Any], Any]:
+    """The prior of a range, or of the number that is known."""
+    return lambda x: Fixed(x, unit) if np.ndim(x) == 0 else kind(*x, unit=unit)
+
+
+def _one_of(values: Any, unit: str, relaxed: type[Bounded] | type[Log] = Bounded) -> Fixed | Discrete:
+    values = np.atleast_1d(values).tolist()
+    return Fixed(values[0], unit) if len(values) == 1 else Discrete(values, unit=unit, relaxed=relaxed)
+
+
+def _scenarios(labels: list[str] | str) -> Fixed | Discrete:
+    labels = [labels] if isinstance(labels, str) else labels
     if not set(labels) <= {"a", "b"}:
         raise ValueError(f"[unknowns] scenario = {labels} may hold 'a' and 'b' only")
-    return Discrete([float("ab".index(s)) for s in labels], labels=labels)
+    values = [float("ab".index(s)) for s in labels]
+    return Fixed(values[0]) if len(values) == 1 else Discrete(values, labels=labels)
 
 
-def _tilt(sigma: float) -> Gaussian:
-    return Gaussian(0.0, np.radians(sigma), unit="rad")
+def _tilt(sigma: float) -> Fixed | Gaussian:
+    return Gaussian(0.0, np.radians(sigma), unit="rad") if sigma else Fixed(0.0, "rad")
 
 
+SOME, SEVERAL = positive((), (2,)), positive((), (-1,))
 UNKNOWNS = (
-    Unknown("thickness", "thickness_m", positive((2,)), lambda x: Bounded(*x, unit="m")),
-    Unknown("grain_diameter", "grain_diameter_m", positive((2,)), lambda x: Log(*x, unit="m")),
-    Unknown("grain_density", "grain_density_kg_per_m3", positive((2,)), lambda x: Bounded(*x, unit="kg/m3")),
-    Unknown("grain_modulus", "grain_modulus_Pa", positive((-1,)), lambda x: Discrete(x, unit="Pa", relaxed=Log)),
-    Unknown("friction", "friction", positive((-1,)), lambda x: Discrete(x, unit="1")),
+    Unknown("thickness", "thickness_m", SOME, _between(Bounded, "m")),
+    Unknown("grain_diameter", "grain_diameter_m", SOME, _between(Log, "m")),
+    Unknown("grain_density", "grain_density_kg_per_m3", SOME, _between(Bounded, "kg/m3")),
+    Unknown("grain_modulus", "grain_modulus_Pa", SEVERAL, lambda x: _one_of(x, "Pa", Log)),
+    Unknown("friction", "friction", SEVERAL, lambda x: _one_of(x, "1")),
     Unknown("scenario", "scenario", Text(several=True), _scenarios, BOULDER),
-    Unknown("edge_offset", "edge_offset_m", RANGE, lambda x: Bounded(*x, unit="m"), BOULDER),
-    Unknown("tilt_x", "tilt_sigma_deg", POSITIVE, _tilt),
-    Unknown("tilt_y", "tilt_sigma_deg", POSITIVE, _tilt),
-    Unknown("heading", "heading_deg", RANGE, lambda x: Bounded(*np.radians(x), unit="rad")),
+    Unknown("edge_offset", "edge_offset_m", RANGE, _between(Bounded, "m"), BOULDER),
+    Unknown("tilt_x", "tilt_sigma_deg", NOT_NEGATIVE, _tilt),
+    Unknown("tilt_y", "tilt_sigma_deg", NOT_NEGATIVE, _tilt),
+    Unknown("heading", "heading_deg", RANGE, lambda x: _between(Bounded, "rad")(np.radians(x))),
 )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ import xarray as xr
 from difsim import Adaptive, AtContact, Solution, Status, simulate, transition, units
 from difsim.dynamics import Backward, Flight, FlightState
 from experiments.agilkia.worlds import World
+from experiments.geometry import line
 from experiments.variables import described
 
 FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours
@@ -87,7 +89,11 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
 def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
     """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
     return {
-        name: (("world", *dims), np.stack([np.asarray(row[name][1]) for row in rows]), {"units": unit})
+        name: (
+            ("world", *dims),
+            np.stack([np.asarray(row[name][1]) for row in rows]),
+            {"units": unit} | (line() if dims == ("share", "axis") else {}),
+        )
         for name, (dims, _, unit) in rows[0].items()
     }
 
@@ -137,6 +143,15 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
         "status": ((), Status(max(int(s.status) for s in (found.solution, down, back, again))).name, ""),
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
+    }
+
+
+def numbers(result: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Every single number of each world, and how its flights ended."""
+    single = [name for name, variable in result.items() if variable.dims == ("world",)]
+    return {
+        str(world): {str(name): result[name].sel(world=world).item() for name in single}
+        for world in result["world"].values
     }
 
 

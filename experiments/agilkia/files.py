@@ -89,7 +89,8 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
     if leg >= min(legs, len(lander["hips_m"])):
         raise ValueError(f"{path}: [obstacle] leg = {leg} must be one of the lander's {legs} legs, counted from 0")
     hip, foot = (float(np.hypot(*lander[key][leg][:2])) for key in ("hips_m", "feet_m"))
-    nearest, furthest = (obstacle["edge_distance_m"] + offset for offset in prior["edge_offset_m"])
+    offsets = np.atleast_1d(prior["edge_offset_m"])  # one where it is known
+    nearest, furthest = (obstacle["edge_distance_m"] + float(offset) for offset in (offsets.min(), offsets.max()))
     if "a" in prior["scenario"] and not hip < nearest <= furthest < foot:
         raise ValueError(
             f"{path}: [obstacle] edge_distance_m = {obstacle['edge_distance_m']} with [unknowns] edge_offset_m = "

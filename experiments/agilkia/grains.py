@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from difsim import AtSample, Courant, initialise, simulate
-from experiments.agilkia import grains_pictures
+from experiments.agilkia import grains_pictures, words
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import build
@@ -81,7 +81,14 @@ def touch_down(
     }
     summary = about | columns | {"sequence_s": sequence(result)}
     text = table(columns, sequence(result))
-    return Found(summary, {"grains": result}, {"grains": grains_pictures.draw(result)}, text, record="grains")
+    return Found(
+        summary,
+        {"grains": result},
+        {"grains": grains_pictures.draw(result)},
+        text,
+        record="grains",
+        report=words.grains,
+    )
 
 
 def judge(known: Experiment, result: xr.Dataset) -> dict[str, Any]:

@@ -66,7 +66,9 @@ def build(known: Experiment, values: dict[str, float], sub_spheres: dict[str, An
     floor = Plane((0.0, 0.0, -bed.figures.height), UP)
     gravity = model.gravity.acceleration(start.body.position)
     # A fence: the ground goes on around a bed, and legs that lie on its rim would be held up.
-    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, (floor, GrainWall(rock), stone), (lander,))
+    walls = floor, GrainWall(rock), stone
+    # The lander counts as of the grains' material: no measurement tells a footpad's friction on this ground.
+    grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, walls, (lander,), clump_laws=(None,))
     untouched = WallMemory.none(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
     return Scene(grains, grains.joined(ground, (at_start,)), stone)

@@ -5,18 +5,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from scipy.spatial import cKDTree
 
 from difsim import Solution, rotation
 from difsim.dem import LeggedClump
 from difsim.dem.legged import LeggedState
 from difsim.dem.touching import Grain
+from difsim.shape import Posed
 from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import SITE, Experiment
+from experiments.geometry import spheres, surface
 from experiments.variables import described
 
+FRAMES = 101  # of an animation
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
 PAPER = {  # paper 000 sec. 5, Figs 14 to 17
     "peak_force_N": 35.0,
@@ -57,7 +60,8 @@ def _gap(scene: Scene, sub_spheres: Grain) -> Scalar:
 def series(scene: Scene, found: Solution) -> xr.Dataset:
     """Motion, force and energy of the lander against time, s.
 
-    And all spheres at the start, when the first leg is in the grains, when one is deepest, and at the end.
+    And all spheres at the start, when the first leg is in the grains, when one is deepest, and at the end; and at
+    FRAMES instants in single precision, with the boulder, to be looked at.
     """
     clump, looks = scene.lander, found.states
 
@@ -92,6 +96,8 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
     touches = _touches(scene, looks.position, sub_spheres)
     first = touches.any(axis=1).argmax()
     shown = np.array([0, first, depth.max(axis=1).argmax(), len(depth) - 1])
+    frames = np.unique(np.linspace(0, len(depth) - 1, FRAMES).round().astype(int))
+    corners, faces = corners_of(scene.boulder)
     columns = {
         "position": (("time", "axis"), centre, "m"),
         "velocity": (("time", "axis"), velocity, "m/s"),
@@ -110,11 +116,19 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
         "sub_sphere_radius": (("sub_sphere",), np.asarray(clump.radius), "m"),
         "grain_radius": (("grain",), np.asarray(scene.grains.radius), "m"),
         "shown_time": (("shown",), found.times[shown], "s"),
+        "lander_in_time": (("frame", "axis", "sub_sphere"), sub_spheres[frames].astype(np.float32), "m"),
+        "grains_in_time": (("frame", "axis", "grain"), looks.position[frames], "m"),
+        "frame_time": (("frame",), found.times[frames], "s"),
+        "boulder": (("vertex", "axis"), corners, "m"),
+        "boulder_faces": (("face", "corner"), faces, "1"),
     }
     result = xr.Dataset(
         {k: (dims, v, {"units": unit}) for k, (dims, v, unit) in columns.items()},
         coords={"time": ("time", found.times, {"units": "s"}), "axis": list("xyz")},
     )
+    result["lander_in_time"].attrs |= spheres("sub_sphere_radius")
+    result["grains_in_time"].attrs |= spheres("grain_radius")
+    result["boulder"].attrs |= surface("boulder_faces")
     names = {"position": "centre of mass", "momentum": "angular momentum, body frame", "spin": "spin, body frame"}
     return described(result, SITE, names=names)
 
@@ -151,6 +165,16 @@ def outline(known: Experiment, scene: Scene) -> list[float]:
     inside = np.linalg.norm(stone.rotation[:2, 1] + foot / np.linalg.norm(foot)) < 1
     begin = middle - size / np.sqrt(3) if inside else middle - size / np.sqrt(12)
     return [begin, float(corner[2]), size * np.sqrt(0.75), float(corner[2] + stone.sdf.height)]
+
+
+def corners_of(boulder: Posed) -> tuple[Float[np.ndarray, "6 3"], Int[np.ndarray, "8 3"]]:
+    """The corners of the prism, m, and its triangles."""
+    edge, height = float(boulder.sdf.edge), float(boulder.sdf.height)
+    base = np.array([[0.0, edge / 3**0.5], [-edge / 2, -edge / 12**0.5], [edge / 2, -edge / 12**0.5]])
+    corners = np.concatenate([np.column_stack([base, np.full(3, z)]) for z in (0.0, height)])
+    sides = [[[i, (i + 1) % 3, 3 + i], [(i + 1) % 3, 3 + (i + 1) % 3, 3 + i]] for i in range(3)]
+    faces = np.array([[0, 2, 1], [3, 4, 5], *(face for side in sides for face in side)])
+    return np.asarray(boulder.position) + corners @ np.asarray(boulder.rotation).T, faces
 
 
 def _lowest(lander: LeggedClump, state: LeggedState) -> Float[Array, " n"]:

@@ -48,17 +48,15 @@ def _in_words(shape: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, or a list of one or more."""
+    """A text; with `several` also a list of one or more."""
 
     several: bool = False
 
     def refuse(self, value: Any) -> str:
         """What is wrong with `value`, or nothing."""
-        texts = (isinstance(value, list) and value) if self.several else [value]
+        texts = value if self.several and isinstance(value, list) else [value]
         is_right = texts and all(isinstance(text, str) for text in texts)
-        return (
-            "" if is_right else f"has the wrong type: it must be {'a list of texts' if self.several else 'a text'}"
-        )
+        return "" if is_right else f"has the wrong type: it must be a text{' or a list' if self.several else ''}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ def positive(*shapes: tuple[int, ...]) -> Numbers:
     return Numbers(shapes or ((),), lambda x: x > 0, "positive")
 
 
-NUMBER, VECTOR, RANGE, POINTS = (Numbers((shape,)) for shape in ((), (3,), (2,), (ANY, 3)))
+NUMBER, VECTOR, POINTS = (Numbers((shape,)) for shape in ((), (3,), (ANY, 3)))
+RANGE = Numbers(((), (2,)))  # of an unknown, or the number that it is known to be
 POSITIVE, NOT_NEGATIVE = positive(), Numbers(within=lambda x: x >= 0, range="0 or more")
 INDEX = Numbers(within=lambda x: (x >= 0) & (x % 1 == 0), range="a whole number, counted from 0")
 BODY = {

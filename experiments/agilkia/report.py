@@ -13,15 +13,17 @@ from difsim.status import raise_unless_ok
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.scenario import SITE
-from experiments.agilkia.solve import PROFILED, Answer
+from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.variables import described
-from inversion import Discrete, Gaussian, Log
+from inversion import Discrete, Fixed, Gaussian, Log
 from inversion.branch import Node
 from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 from inversion.programs import Programs
+from inversion.stuck import STUCK, stuck_leaves, stuck_values
 
 AXES = ("x", "y", "z")
+GIVEN = "known: given by the lander's file"
 PER_PARAMETER = ("value", "lo95", "hi95", "prior_lo", "prior_hi", "profile_value")
 RESULT_UNITS = dict.fromkeys(PER_PARAMETER, "see unit_of") | {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
@@ -96,16 +98,20 @@ def _expand(name: str, value: Any) -> list[tuple[str, float]]:
 
 def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
     """value, lo95, hi95 (None where open), unit, verdict of every unknown."""
-    rows, near = {}, compatible_values(answer.leaves)
+    rows, near, stuck = {}, compatible_values(answer.leaves), stuck_leaves(answer.leaves)
     for name, q in answer.problem.parameters.items():
         value = answer.fit.values[name]
+        if isinstance(q, Fixed):
+            rows[name] = {"value": value, "lo95": value, "hi95": value, "unit": q.unit, "verdict": GIVEN}
+            continue
         if isinstance(q, Discrete):
             kept = near.get(name, ())
             verdict = (FIXED, ONE_SIDED, NOT_FIXED)[(len(kept) > 1) + (len(kept) == len(q.labels))]
-            lo, hi = (min(kept), max(kept)) if verdict != NOT_FIXED else (None, None)
+            verdict = STUCK if name in stuck else verdict
+            lo, hi = (min(kept), max(kept)) if verdict in (FIXED, ONE_SIDED) else (None, None)
         else:
             verdict = answer.identifiability.verdicts[name]
-            lo, hi = answer.profiles[name].interval if name in PROFILED else _linear(answer, name, value)
+            lo, hi = answer.profiles[name].interval if name in answer.profiles else _linear(answer, name, value)
             if verdict in (NOT_FIXED, LOCAL, UNENDED):
                 lo = hi = None
         if not answer.fit.explains_data:
@@ -150,6 +156,8 @@ def summarise(
 ) -> dict[str, Any]:
     """The content of summary.json."""
     identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.is_converged
+    # Half a unit of chi-squared: no data could tell the two apart.
+    agrees = bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5))
     return {
         "data_set": data.name,
         "scenario": "ab"[round(answer.fit.values["scenario"])]
@@ -177,14 +185,23 @@ def summarise(
         "branch": {
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
-            "verdict": tree.verdict,
+            "verdict": tree.verdict if agrees else "the enumeration of all leaves disagrees",
             "bound_gap": tree.bound_gap,
             "bound_violations": tree.violations,
             "worst_violation": tree.worst_violation,
             "incumbent_misfit": tree.incumbent.misfit,
             "enumeration_misfit": min(leaf.misfit for leaf in answer.leaves),
-            # Half a unit of chi-squared: no data could tell the two apart.
-            "agrees_with_enumeration": bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5)),
+            "agrees_with_enumeration": agrees,
+        },
+        "stuck": {
+            "leaves": {k: list(v) for k, v in stuck_leaves(answer.leaves).items()},
+            "profiles": {
+                k: list(v) for k, p in answer.profiles.items() if (v := stuck_values(p.grid.tolist(), p.misfit))
+            },
+        },
+        "correlations": {
+            a: dict(zip(identified.labels, row, strict=True))
+            for a, row in zip(identified.labels, identified.correlations.tolist(), strict=True)
         },
     }
 
@@ -196,7 +213,7 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
     seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
     unknown = [answer.problem.parameters[n] for n in names]
     ends = np.asarray([_prior_ends(q) for q in unknown])
-    points = len(next(iter(answer.profiles.values())).grid)
+    points = max((len(p.grid) for p in answer.profiles.values()), default=1)  # none where all of them are known
     empty = np.full(points, np.nan)
     nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
     per_parameter = {
@@ -217,7 +234,7 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
         profile_value=(("parameter", "point"), np.stack([empty if p is None else p.grid for p in profiles])),
         profile_misfit=(("parameter", "point"), np.stack([empty if p is None else p.misfit for p in profiles])),
         misfit=((), summary["misfit"]),
-        profile_best=((), min(p.best for p in answer.profiles.values())),
+        profile_best=((), min((p.best for p in answer.profiles.values()), default=summary["misfit"])),
         simulated=("observable", nan(v["simulated"] for v in seen.values())),
         observed=("observable", nan(v["observed"] for v in seen.values())),
         sigma=("observable", nan(v["sigma"] for v in seen.values())),
@@ -283,7 +300,9 @@ def table(summary: dict[str, Any]) -> str:
     lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
     for name, row in summary["parameters"].items():
         ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED) else f"{ends[0]} ... {ends[1]}"
+        interval = (
+            "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED, STUCK) else f"{ends[0]} ... {ends[1]}"
+        )
         lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""

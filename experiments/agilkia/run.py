@@ -10,7 +10,7 @@ import xarray as xr
 
 from difsim import Forward
 from difsim.session import CACHE
-from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, worlds
+from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, words, worlds
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, chain_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -100,7 +100,7 @@ def _all(options: Agilkia, out: Path) -> Found:
     summary["chain"] = {"shape": options.shape} | chain(answer.fit.values)
     result = report.dataset(answer, data, series, summary)
     text = report.table(summary) + "\n" + chain_table(summary["chain"])
-    return Found(summary, {"result": result}, pictures.draw(result), text)
+    return Found(summary, {"result": result}, pictures.draw(result), text, report=words.inversion)
 
 
 def _mark(shape: str) -> str:
@@ -115,7 +115,9 @@ def _descent(options: Agilkia, out: Path) -> Found:
     down, up = descent.descend(flown), bounce.bounce(flown)
     figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
     text = descent.table(down) + "\n\n" + bounce.table(up)
-    return Found(data={"descent": down, "bounce": up}, figures=figures, text=text)
+    summary = {"descent": descent.numbers(down), "bounce": descent.numbers(up)}
+    data = {"descent": down, "bounce": up}
+    return Found(summary, data, figures, text, record="flights", report=words.flights)
 
 
 def _pictures(options: Agilkia, out: Path) -> Found:

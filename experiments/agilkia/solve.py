@@ -117,11 +117,11 @@ def invert(
         guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
-        grids = {name: _grid(problem, name, points) for name in PROFILED}
+        grids = {name: _grid(problem, name, points) for name in PROFILED if name in problem.names}
         own = [n.values for n in leaves if held.items() <= n.assignment.items()]
         own += _scattered(relaxed, solver.seed)
         walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own, progress=progress))
-    enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in PROFILED}
+    enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in grids}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
     return Answer(
         problem=exact.hold(best.assignment),
@@ -143,7 +143,7 @@ def _order(problem: Problem) -> tuple[str, ...]:
 
 def _scenarios(problem: Problem) -> list[dict[str, float]]:
     """What is held in turn: each scenario, or nothing where there is no boulder."""
-    if "scenario" not in problem.parameters:
+    if "scenario" not in problem.names:  # no boulder, or a known scenario
         return [{}]
     return [{"scenario": value} for value in problem.parameters["scenario"].values.tolist()]
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from tqdm import tqdm
 
-from difsim import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse
+from difsim import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse, Status
 from experiments.benchmarks import gradient_touchdown
 from experiments.benchmarks.gradient_cases import (
     CLIPPED,
@@ -124,7 +124,7 @@ def _notes(solution) -> str:
     if math.isfinite(grown.growth):
         notes.append(f"growth {float(grown.growth):.2g} of {float(grown.limit):.0g}")
     if solution.status != 0:
-        notes.append(f"status {int(solution.status)}")
+        notes.append(str(Status(int(solution.status))))
     return f" ({', '.join(notes)})" if notes else ""
 
 

@@ -17,6 +17,7 @@ from experiments.cliff import words
 from experiments.cliff.collapse import CORNER
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
+from experiments.geometry import spheres
 from experiments.harness import Found
 from experiments.style import BLACK, GREY
 from experiments.variables import described
@@ -50,10 +51,11 @@ def stand(out: Path, rows: int) -> Found:
             states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
             found[mark] = {"reached_s": float(ended.times[-1])} | judge(states, spacing)
             mean, _ = jax.vmap(split, in_axes=-1)(jnp.asarray(states.stress[-1]))
+            marks = {"units": "m"} | spheres(0.5 * spacing)
             cases.append(
                 xr.Dataset(
                     {
-                        "position": (("axis", "particle"), states.position[-1], {"units": "m"}),
+                        "position": (("axis", "particle"), states.position[-1], marks),
                         "mean_stress": ("particle", np.asarray(mean), {"units": "Pa"}),
                     }
                 ).expand_dims(case=[mark])

@@ -18,6 +18,7 @@ from difsim.stepping.solvers import AbstractSolver
 from experiments.cliff import surface
 from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
+from experiments.geometry import spheres
 from experiments.variables import described
 
 TIMES = np.linspace(0.0, END, 41)
@@ -69,7 +70,7 @@ def table(
     frames = ("time", "axis", "particle")
     result = xr.Dataset(
         {
-            "position": (frames, states.position, {"units": "m"}),
+            "position": (frames, states.position, {"units": "m"} | spheres(0.5 * float(np.sqrt(area)))),
             "velocity": (frames, states.velocity, {"units": "m/s"}),
             "density": (frames[::2], states.density, {"units": "kg/m3"}),
             "heap": ("particle", heap, {"meaning": "of the largest body of touching particles"}),

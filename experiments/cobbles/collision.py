@@ -18,6 +18,7 @@ from experiments.cobbles import collision_pictures, paper, words
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
+from experiments.geometry import surface
 from experiments.harness import Found
 from experiments.variables import described
 from inversion import map_batched
@@ -77,7 +78,8 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
             [_frontal(stone(cobble, *how)) for how in finer.values()], (len(finer), len(paper.RESTITUTIONS))
         ),
     )
-    result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"units": "m"}
+    marks = surface("faces", moves="position", turns="attitude")
+    result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"units": "m"} | marks
     result["faces"] = ("face", "corner"), cobble.mesh.faces
     result["paper_energy_ratio"] = ("restitution", "inclination"), paper.ENERGY_RATIO
     result["paper_normal_ratio"] = ("restitution", "inclination"), paper.NORMAL_RATIO

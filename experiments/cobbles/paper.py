@@ -41,7 +41,7 @@ NORMAL_RATIO = np.array(  # of the normal speeds after and before
 )
 
 # Table 7: cameras. The GoPro's field of view is used for the Phantom too, whose own is not given.
-PHANTOM, GOPRO = (1920, 1080), (2704, 1520)  # pixels
+PHANTOM = (1920, 1080)  # pixels
 FIELD_OF_VIEW = (87.0, 54.0)  # deg
 
 # Wall-clock times of its runs with Chrono (text; an Intel i7-13700H): converged smooth, and hard at 1 ms.

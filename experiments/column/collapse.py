@@ -11,6 +11,7 @@ from tqdm import tqdm
 from difsim import Courant, initialise, simulate
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
+from experiments.geometry import spheres
 from experiments.variables import described
 
 ASPECTS = (0.7, 1.4, 2.8, 5.6)
@@ -41,11 +42,12 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     radius = np.asarray(grains.radius)
     before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
-    energy = {k: float(v) for k, v in grains.energy(last).items()}
+    energy = {k: float(v) for k, v in grains.energy(run.times[-1], last).items()}
     fall = float(grains.mass @ (run.states.position[0, 2] - run.states.position[-1, 2])) * GRAVITY
+    marks = {"units": "m"} | spheres("radius")
     result = xr.Dataset(
         {
-            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), {"units": "m"}),
+            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), marks),
             "radius": ("grain", radius, {"units": "m"}),
             "before": ("r", before.height, {"units": "m"}),
             "height": ("r", after.height, {"units": "m"}),

@@ -129,7 +129,7 @@ def above(
     begin = RigidState(
         (*place, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     )
-    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,))
+    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,), clump_laws=(None,))
     state = model.joined(bed.state, (begin,))
     if like is None:
         return model, initialise(model, state, skin=SKIN, slack=slack)

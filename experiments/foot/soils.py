@@ -91,6 +91,6 @@ def turned_into(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
     for _ in range(2):
         run.under(RELIEVED)
         run.on(LET)
-    motion = grains.energy(run.state)
+    motion = grains.energy(run.progress.motion.time, run.state)
     unrest = jnp.sqrt(2 * (motion["kinetic"] + motion["rotation"]) / jnp.sum(grains.mass))
     return Bed(grains, run.state, bed.figures), float(unrest)

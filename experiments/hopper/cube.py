@@ -12,6 +12,7 @@ from difsim import Adaptive, AtRest, Solution, Status, simulate
 from difsim.body import RigidState
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
+from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import cube_pictures, words
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
@@ -91,7 +92,7 @@ def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
     return xr.Dataset(
         {
             "time": _row("sample", found.times, "s"),
-            "position": (("sample", "axis"), np.asarray(body.position), {"units": "m"}),
+            "position": (("sample", "axis"), np.asarray(body.position), {"units": "m"} | line()),
             "speed": _row("sample", seen["speed"], "m/s"),
             "spin": _row("sample", seen["spin"], "rad/s"),
             "touching": ("sample", np.asarray(seen["push"]) > 0.01 * MASS * gravity),

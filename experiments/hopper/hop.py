@@ -14,6 +14,7 @@ from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar, number
+from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import track_pictures, words
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
@@ -193,7 +194,7 @@ def search(quick: bool) -> Found:
             "valid": ("momentum", ok),
             "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"units": "m"}),
             "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"units": "rad/s"}),
-            "path": (("time", "axis"), flown(thrown, flight), {"units": "m"}),
+            "path": (("time", "axis"), flown(thrown, flight), {"units": "m"} | line()),
             "misfit": ("iteration", found.history),
             "misfit_evolution": ("generation", evolved.history),
         },

@@ -4,13 +4,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from scipy.spatial import ConvexHull
 
-from difsim import Adaptive, Outside, Solution, Status, simulate
+from difsim import Adaptive, Outside, Solution, Status, rotation, simulate
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
+from experiments.geometry import line, relief, surface
 from experiments.harness import Found
 from experiments.hopper import minerva_pictures, words
-from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, released, world
+from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, prism, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
 from experiments.variables import described
 
@@ -96,26 +98,36 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
     """The track in local axes, and the ground's height under all of it and about the place of rest."""
     track = np.asarray(place.local(found.states.body.position))
     gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
+    corners, local = prism(), rotation.from_matrix(place.axes)
+    turned = jax.vmap(lambda q: rotation.multiply(local, q))(found.states.body.attitude)
     maps = {}
     middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2
     wide = 0.65 * np.ptp(track[:, :2], axis=0).max() + 5.0
     for name, centre, half in (("wide", middle, wide), ("near", track[-1, :2], 2.0)):
         axis = np.linspace(-half, half, nodes)
         east, north = np.meshgrid(centre[0] + axis, centre[1] + axis)
+        marks = relief(f"{name}_east", f"{name}_north")
         height = heights(model.surface, place, jnp.asarray(east), jnp.asarray(north), 150.0)
         maps |= {
             f"{name}_east": ((f"{name}_i", f"{name}_j"), east, {"units": "m"}),
             f"{name}_north": ((f"{name}_i", f"{name}_j"), north, {"units": "m"}),
-            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"units": "m"}),
+            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"units": "m"} | marks),
         }
     result = xr.Dataset(
         {
-            "track": (("time", "axis"), track, {"units": "m"}),
+            "track": (("time", "axis"), track, {"units": "m"} | line()),
             "speed": ("time", np.asarray(seen["speed"]), {"units": "m/s"}),
             "spin": ("time", np.asarray(seen["spin"]), {"units": "rad/s"}),
             "clearance": ("time", np.asarray(gap), {"units": "m"}),
             "attitude": (("time", "quaternion"), np.asarray(found.states.body.attitude), {"units": "1"}),
             "target": (("time", "quaternion"), np.asarray(found.states.target), {"units": "1"}),
+            "local_attitude": (("time", "quaternion"), np.asarray(turned), {"units": "1"}),
+            "vertices": (
+                ("vertex", "axis"),
+                corners,
+                {"units": "m"} | surface("faces", "track", "local_attitude"),
+            ),
+            "faces": (("face", "corner"), ConvexHull(corners).simplices),
             **maps,
         },
         coords={"time": ("time", np.asarray(found.times), {"units": "s"}), "axis": ["east", "north", "up"]},
@@ -127,5 +139,9 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
             "site": np.asarray(place.site),
         },
     )
-    names = {"track": "centre of mass", "clearance": "distance of the centre of mass from the ground"}
+    names = {
+        "local_attitude": "attitude from the body to the local axes",
+        "track": "centre of mass",
+        "clearance": "distance of the centre of mass from the ground",
+    }
     return described(result, "origin at the site; east, north, up against effective gravity", names=names)

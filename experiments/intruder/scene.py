@@ -45,7 +45,7 @@ class Drop(eqx.Module):
     parts: int = eqx.field(static=True)
 
     def __init__(self, bed: Bed, time: float, parts: int):
-        self.grains = replace(bed.grains, clumps=(ball(),))
+        self.grains = replace(bed.grains, clumps=(ball(),), clump_laws=(None,))
         middle = _above(bed.state.position, bed.grains.radius, jnp.zeros(2))
         self.begin = initialise(self.grains, self.grains.joined(bed.state, (_falling(middle, 0.0),)))
         self.steps, self.parts = round(time / DT / parts), parts

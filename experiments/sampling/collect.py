@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from difsim import Courant, Solution, simulate
 from difsim.stepping.running import failure
+from experiments.geometry import spheres
 from experiments.sampling.scene import BED, Case, Scene
+from experiments.variables import described
 
 COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest
 DUST = 0.01  # m: what of the bed is higher than that, and not in the tray, is dust
@@ -64,6 +67,20 @@ def collect(
         "settling_s": settling(place[-1, 1, dust[-1]], velocity[-1, 1, dust[-1]], case.gravity),
         "beside_the_bed": int((np.abs(place[-1, 0]) > BED[0] / 2).sum()),
     }
+
+
+def motion(scene: Scene, run: Solution) -> xr.Dataset:
+    """Where all particles of the soil and of the tool are at each time."""
+    soil = scene.bed.shape[1]
+    place, marks = run.states.position.astype(np.float32), {"units": "m"} | spheres(0.5 * scene.spacing)
+    result = xr.Dataset(
+        {
+            "soil": (("time", "axis", "grain"), place[:, :, :soil], marks),
+            "tool": (("time", "axis", "tool_particle"), place[:, :, soil:], marks),
+        },
+        coords={"time": ("time", run.times, {"units": "s"}), "axis": ["x", "y"]},
+    )
+    return described(result, "x along the bed, y up from its surface")
 
 
 def settling(height: np.ndarray, rising: np.ndarray, gravity: float) -> float:

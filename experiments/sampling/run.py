@@ -1,5 +1,6 @@
 """`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (paper 002)."""
 
+from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import Annotated, Any, Literal
 import jax
 import numpy as np
 import tyro
+import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from experiments.harness import Found, Study
 from experiments.records import write_json
 from experiments.sampling import words
-from experiments.sampling.collect import collect, orderings
+from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import sensitivity
@@ -54,7 +56,7 @@ def _cases(options: Sampling, out: Path) -> Found:
     times = _times(options.until)
     bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
 
-    def one(item: tuple[int, str]) -> tuple[dict[str, Any], dict[str, Figure]]:
+    def one(item: tuple[int, str]) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
         i, name = item
         case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
         scene = Scene.of(case, options.spacing)
@@ -63,16 +65,16 @@ def _cases(options: Sampling, out: Path) -> Found:
                 case, scene, options.softening, times, out / f"{mark}.run", lambda _: bars[name].update()
             )
         write_json(out / f"{mark}.json", found)
-        return found, {mark: draw_snapshots(name, scene, evolution)}
+        return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
 
     with ThreadPoolExecutor(len(devices)) as pool:
-        found, figures = zip(*pool.map(one, enumerate(options.cases)), strict=True)
+        found, figures, data = zip(*pool.map(one, enumerate(options.cases)), strict=True)
     for bar in bars.values():
         bar.close()
     runs = dict(zip(options.cases, found, strict=True))
-    snapshots = {mark: figure for each in figures for mark, figure in each.items()}
-    figures = snapshots | {"collected": draw_collected(runs)}
-    return Found({"orderings": orderings(runs), "runs": runs}, {}, figures, report=words.cases)
+    figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
+    data = dict(ChainMap(*data))
+    return Found({"orderings": orderings(runs), "runs": runs}, data, figures, report=words.cases)
 
 
 def _sensitivity(options: Sampling, out: Path) -> Found:

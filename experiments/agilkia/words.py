@@ -1,0 +1,195 @@
+"""What the reports on Agilkia say: each function has the summary of a stage."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.report import Report, Table, digits, failures
+
+ASSUMED = "Priors and uncertainties that are marked as assumed in the input files are ours."
+
+
+def concerns(found: Mapping[str, Any]) -> list[str]:
+    """Reasons to doubt the answer of an inversion."""
+    branch, stuck, said = found["branch"], found["stuck"], []
+    if found["status"] != "ok":
+        said.append(f"The best fit is no answer yet: {found['verdict']}.")
+    if not branch["agrees_with_enumeration"]:
+        tree, leaves = branch["incumbent_misfit"], branch["enumeration_misfit"]
+        said.append(
+            f"Branch and bound ended at a misfit of {digits(tree)}, the enumeration of all leaves at {digits(leaves)}: "
+            f"{'the first' if tree > leaves else 'the second'} is a local minimum. Search more (--starts, --keep)."
+        )
+    if branch["bound_violations"]:
+        said.append(
+            f"{branch['bound_violations']} bound(s) of the tree were violated, by up to "
+            f"{digits(branch['worst_violation'], 2)} of misfit: it may have dropped the best leaf."
+        )
+    for name, values in stuck["leaves"].items():
+        said.append(f"The best searches at {_values(name, values)} lie above both neighbours: they look stuck.")
+    for name, values in stuck["profiles"].items():
+        said.append(f"The profile has bumps at {_values(name, values)}: searches there look stuck.")
+    if found["chain"]["status"] != "ok":
+        said.append("A flight of the chain failed, or does not come down again: its numbers are left out.")
+    return said
+
+
+def inversion(found: Mapping[str, Any]) -> Report:
+    """Of the ground from the touchdown."""
+    parameters, observables = found["parameters"], found["observables"]
+    fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
+    bounded = [
+        f"{name.replace('_', ' ')} ({_interval(row)} {row['unit']})"
+        for name, row in parameters.items()
+        if row["verdict"].startswith("bounded")
+    ]
+    answer = [
+        f"The data fix {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
+        f"The best touchdown is one of scenario {found['scenario']}. Its search {found['verdict']}.",
+    ]
+    if bounded:
+        answer.insert(1, f"They bound {_join(bounded)} on one side.")
+    chain = found["chain"]
+    if chain["status"] == "ok":
+        answer.append(
+            f"From there the lander flies {digits(chain['second_contact_time'], 4)} s and comes down "
+            f"{digits(chain['second_contact_distance'])} m away."
+        )
+    against = [
+        {
+            "": name.replace("_", " "),
+            "simulated": row["simulated"],
+            "observed": row["observed"],
+            "sigma": row["sigma"],
+            "unit": row["unit"],
+            "off by, sigma": (row["simulated"] - row["observed"]) / row["sigma"] if row["sigma"] else None,
+            "fitted": row["fitted"],
+        }
+        for name, row in observables.items()
+        if row["observed"] is not None
+    ]
+    unknowns = [
+        {
+            "": name.replace("_", " "),
+            "value": row["value"],
+            "95 %": _interval(row),
+            "unit": row["unit"],
+            "verdict": row["verdict"],
+        }
+        for name, row in parameters.items()
+    ]
+    energy = {k: v for k, v in found["energy"].items() if k.endswith("_J")}
+    branch = found["branch"]
+    return Report(
+        question=f"What is the ground at Agilkia made of, by Philae's touchdown (data set {found['data_set']!r})?",
+        answer=answer,
+        concerns=concerns(found),
+        tables=[
+            Table("unknowns and their 95 % intervals", unknowns),
+            Table("data against model", against),
+            Table("energy at the end, J", [{"": k[:-2].replace("_", " "), "J": v} for k, v in energy.items()]),
+            Table(
+                "search",
+                [
+                    {"": "nodes of the tree", "value": branch["nodes_visited"]},
+                    {"": "leaves, each solved alone", "value": branch["leaves"]},
+                    {"": "misfit by branch and bound", "value": branch["incumbent_misfit"]},
+                    {"": "misfit by enumeration", "value": branch["enumeration_misfit"]},
+                    {"": "proof", "value": branch["verdict"]},
+                    {"": "simulations", "value": found["simulator_calls"]},
+                    {"": "with sensitivities", "value": found["jacobian_calls"]},
+                ],
+            ),
+            Table(
+                "correlations (friction and grain modulus relaxed)",
+                [
+                    {"": a.replace("_", " ")} | {b.replace("_", " "): _rounded(c) for b, c in row.items()}
+                    for a, row in found["correlations"].items()
+                ],
+            ),
+        ],
+        limits=[
+            "The ground is a law of a footpad, not grains; its own error is not in the intervals.",
+            "All searches are local, with random starts: a better minimum cannot be excluded.",
+            "Forces are reported and not fitted: the accounts of them contradict the speeds and the depth.",
+            ASSUMED,
+        ],
+        captions={"touchdown": "The best touchdown: motion, forces, penetration and energy against time"},
+    )
+
+
+def flights(found: Mapping[str, Any]) -> Report:
+    """Of descent and bounce in several worlds."""
+    down, up = found["descent"], found["bounce"]
+    ended = {f"descent, {k}": v["status"] for k, v in down.items()} | {
+        f"bounce, {k}": v["status"] for k, v in up.items()
+    }
+    answer = [
+        f"In the world {world!r} it lands {digits(row['landing_off'])} m from the touchdown after "
+        f"{digits(row['landing_time'], 5)} s."
+        for world, row in down.items()
+        if row["status"] == "OK"
+    ]
+    return Report(
+        question="Where does Philae land and bounce to, by gravity fields and shapes of different fidelity?",
+        answer=answer,
+        concerns=failures(ended),
+        tables=[
+            Table("descent", [{"world": k, **_spaced(v)} for k, v in down.items()]),
+            Table("bounce", [{"world": k, **_spaced(v)} for k, v in up.items()]),
+        ],
+        limits=["The state at separation is synthetic: it was shot from the touchdown.", ASSUMED],
+    )
+
+
+def grains(found: Mapping[str, Any]) -> Report:
+    """Of the touchdown on beds of grains."""
+    columns = {k: found[k] for k in ("paper", "grains", "reduced")}
+    ours, theirs = found["grains"], found["paper"]
+    keys = dict.fromkeys(key for column in columns.values() for key in column)
+    return Report(
+        question="What does Philae's touchdown look like on grains, at the optimum of the paper?",
+        answer=[
+            f"It gets {digits(100 * ours['deepest_sole_m'], 2)} cm deep, and keeps "
+            f"{digits(ours['energy_after_J'], 2)} of {digits(ours['energy_before_J'])} J "
+            f"(the paper: {theirs['energy_after_J']} J).",
+            f"The greatest force is {digits(ours['peak_force_N'])} N (the paper: {theirs['peak_force_N']} N).",
+        ],
+        concerns=[] if ours["left"] else ["The lander had not left the ground at the end of the run."],
+        tables=[
+            Table(
+                "this run beside the paper and the reduced law",
+                [{"": k.replace("_", " "), **{n: c.get(k) for n, c in columns.items()}} for k in keys],
+            ),
+            Table(
+                "first touch, and the deepest or last, s",
+                [{"": k, "from, to": v} for k, v in found["sequence_s"].items()],
+            ),
+        ],
+        limits=[
+            f"Grains of {digits(100 * found['diameter_m'])} cm stand for those of 0.14 mm.",
+            "One bed and one heading are one sample: the direction of the rebound is not reproducible.",
+            "Floor and walls of a bed resist too.",
+        ],
+    )
+
+
+def _rounded(correlation: float | None) -> float | None:
+    return None if correlation is None else round(correlation, 2)
+
+
+def _values(name: str, values: list[float]) -> str:
+    return f"{name.replace('_', ' ')} {', '.join(digits(v) for v in values)}"
+
+
+def _join(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if row["lo95"] is None and row["hi95"] is None:
+        return ""
+    return " to ".join("open" if end is None else digits(end) for end in (row["lo95"], row["hi95"]))
+
+
+def _spaced(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k.replace("_", " "): v for k, v in row.items()}

@@ -1,0 +1,186 @@
+"""What of a result can be seen: paths, surfaces that move, and spheres, each as points in time.
+
+A study marks the variables of its dataset, and everything else follows from the marks, in the file as well:
+
+    result["track"].attrs |= line()
+    result["position"].attrs |= spheres("radius")
+    result["vertices"].attrs |= surface("faces", moves="position", turns="attitude")
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int
+
+from experiments.variables import AXES
+
+MARK = "geometry"
+TURNED = ("part", "quaternion")  # dimensions of an attitude, scalar first
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that can be seen.
+
+    **Arguments:** `name`; `points` [T, n, 3] m at `times` [T] s (one where it does not move); `faces` [m, 3] of a
+    surface; `is_line` where the points are one path; `data`: numbers of the points [n] by name, the `radius` m of
+    spheres among them.
+    """
+
+    name: str
+    times: Float[np.ndarray, " T"]
+    points: Float[np.ndarray, "T n 3"]
+    faces: Int[np.ndarray, "m 3"] | None = None
+    is_line: bool = False
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def line() -> dict[str, str]:
+    """The mark of a vector in time that is drawn as a line."""
+    return {MARK: "line"}
+
+
+def spheres(radius: str | float) -> dict[str, str | float]:
+    """The mark of the centres of spheres; `radius`, the variable that has their radii, or the one of all, m."""
+    return {MARK: "spheres", "radius": radius}
+
+
+def surface(faces: str, moves: str = "", turns: str = "") -> dict[str, str]:
+    """The mark of the vertices of a surface; `faces`, the variable of its triangles; `moves` and `turns`, those of the
+    position and the attitude that it has as a body."""
+    return {MARK: "surface", "faces": faces} | {k: v for k, v in (("moves", moves), ("turns", turns)) if v}
+
+
+def relief(x: str, y: str) -> dict[str, str]:
+    """The mark of heights over a grid whose horizontal coordinates are the variables `x` and `y`."""
+    return {MARK: "relief", "x": x, "y": y}
+
+
+def read(path: Path) -> dict[str, xr.Dataset]:
+    """The datasets of a result by name: a NetCDF file, or all of those in a folder.
+
+    **Raises:** `ValueError` where there is none.
+    """
+    files = sorted(path.rglob("*.nc")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise ValueError(f"{path} has no result: give a NetCDF file, or the folder that a run has written")
+    found = {}
+    for file in files:
+        name = file.stem if file.parent in (path, path.parent) else f"{file.parent.name}_{file.stem}"
+        tree = xr.open_datatree(file, engine="h5netcdf").load()
+        for node in tree.subtree:
+            if node.data_vars or node.coords:
+                group = node.path.strip("/").replace("/", "_")
+                found[f"{name}_{group}" if group else name] = node.to_dataset()
+    return found
+
+
+def parts(data: xr.Dataset) -> list[Part]:
+    """Everything that is marked in a dataset."""
+    makers = {"line": _lines, "spheres": _spheres, "surface": _surfaces, "relief": _reliefs}
+    return [
+        part
+        for name, variable in data.items()
+        if variable.attrs.get(MARK) in makers
+        for part in makers[variable.attrs[MARK]](data, str(name))
+    ]
+
+
+def _lines(data: xr.Dataset, name: str) -> Iterator[Part]:
+    for label, one in _each(data[name], 1):
+        points = _in_space(one)[None]
+        known = np.isfinite(points[0]).all(axis=1)
+        times = _times(data, one.dims[0], points.shape[1])
+        yield Part(label, np.zeros(1), points[:, known], is_line=True, data={"time": times[known]})
+
+
+def _spheres(data: xr.Dataset, name: str) -> Iterator[Part]:
+    variable = data[name]
+    time = next((dim for dim in variable.dims if "time" in str(dim) or dim in ("frame", "shown")), None)
+    radius = variable.attrs["radius"]
+    radius = data[radius].values if isinstance(radius, str) else np.full(variable.shape[-1], float(radius))
+    for label, one in _each(variable, 2 if time else 1):
+        points = _in_space(one if time else one.expand_dims("one"))
+        times = _times(data, time, len(points)) if time else np.zeros(1)
+        yield Part(label, times, points, data={"radius": radius})
+
+
+def _surfaces(data: xr.Dataset, name: str) -> Iterator[Part]:
+    marks = data[name].attrs
+    vertices, faces = _in_space(data[name]), data[marks["faces"]].values.astype(int)
+    if "moves" not in marks:
+        yield Part(name, np.zeros(1), vertices[None], faces)
+        return
+    places = dict(_each(data[marks["moves"]], 1))
+    turns = dict(_each(data[marks["turns"]], 1)) if "turns" in marks else {}
+    for (label, place), turn in zip(places.items(), turns.values() or [None] * len(places), strict=True):
+        at = _in_space(place)
+        turned = (
+            _rotated(turn.values, vertices)
+            if turn is not None
+            else np.broadcast_to(vertices, (len(at), *vertices.shape))
+        )
+        yield Part(
+            f"{name}{label.removeprefix(marks['moves'])}",
+            _times(data, place.dims[0], len(at)),
+            at[:, None] + turned,
+            faces,
+        )
+
+
+def _reliefs(data: xr.Dataset, name: str) -> Iterator[Part]:
+    marks = data[name].attrs
+    x, y, z = (data[key].values for key in (marks["x"], marks["y"], name))
+    rows, columns = z.shape
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    faces = np.concatenate(
+        [
+            np.stack([corner, corner + 1, corner + columns + 1], 1),
+            np.stack([corner, corner + columns + 1, corner + columns], 1),
+        ]
+    )
+    points = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+    known = np.isfinite(points).all(axis=1)
+    yield Part(name, np.zeros(1), np.nan_to_num(points)[None], faces[known[faces].all(axis=1)])
+
+
+def _each(variable: xr.DataArray, own: int) -> Iterator[tuple[str, xr.DataArray]]:
+    """The variable for each index of the dimensions that are not its `own`: time or count, besides the components."""
+    components = [dim for dim in variable.dims if dim in (*AXES, *TURNED)]
+    free = [dim for dim in variable.dims if dim not in components]
+    others = free[: len(free) - own]
+    for at in product(*(range(variable.sizes[dim]) for dim in others)):
+        index = dict(zip(others, at, strict=True))
+        named = [str(variable[d].values[i]) if d in variable.coords else str(i) for d, i in index.items()]
+        yield (
+            "_".join([str(variable.name), *named]),
+            variable.isel(index).transpose(*free[len(others) :], *components),
+        )
+
+
+def _in_space(variable: xr.DataArray) -> Float[np.ndarray, "*n 3"]:
+    """The components along the last axis; a plane has z = 0."""
+    component = next(dim for dim in variable.dims if dim in AXES)
+    values = variable.transpose(..., component).values.astype(float)
+    missing = 3 - values.shape[-1]
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
+
+
+def _times(data: xr.Dataset, dim: Any, count: int) -> Float[np.ndarray, " T"]:
+    """Of a dimension: its coordinate, the variable that has its name as a prefix, or the index."""
+    for name in (dim, f"{dim}_time", "time"):
+        if name in data.variables and data[name].shape == (count,) and data[name].dtype.kind in "fi":
+            return data[name].values.astype(float)
+    return np.arange(count, dtype=float)
+
+
+def _rotated(attitudes: np.ndarray, vertices: np.ndarray) -> np.ndarray:
+    """Vertices [n, 3] of a body in the frame, for unit quaternions [T, 4]: [T, n, 3]."""
+    w, v = attitudes[:, None, :1], attitudes[:, None, 1:]
+    twice = 2 * np.cross(v, vertices[None])
+    return vertices[None] + w * twice + np.cross(v, twice)

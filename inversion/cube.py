@@ -1,0 +1,99 @@
+"""The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .outcome import Calls
+from .parameters import Discrete
+from .problem import Problem
+from .programs import Programs, in_threads
+
+
+class Cube:
+    """A problem as samplers see it: k numbers between 0 and 1, and the log-likelihood of the data there.
+
+    The coordinates are the free and the undecided discrete unknowns, in order. A discrete one selects the values in
+    equal shares. Simulations are those of the problem's fits, by the same compiled program.
+
+    **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores; a
+    number for so many at once in one compiled call, quicker for closed forms and slower for adaptive solutions.
+    **Raises:** ValueError when all unknowns are held.
+    """
+
+    def __init__(self, problem: Problem, batch_size: int | None = None):
+        self.problem, self.batch_size = problem, batch_size
+        self.relaxed = problem.relax()
+        self.programs = Programs(self.relaxed)
+        self.active = np.flatnonzero(np.asarray(self.relaxed.free_mask))
+        self.calls = Calls()
+        if not self.active.size:
+            raise ValueError("sample: every unknown is held: nothing to draw")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the coordinates."""
+        labels = self.problem.labels
+        return tuple(labels[i] for i in self.active)
+
+    @property
+    def choices(self) -> dict[int, int]:
+        """The numbers of values of the coordinates that are discrete."""
+        undecided = ~np.asarray(self.problem.free_mask)[self.active]
+        found = {k: self.problem.component(label) for k, label in enumerate(self.labels) if undecided[k]}
+        return {k: q.values.size for k, q in found.items() if isinstance(q, Discrete)}
+
+    def selected(self, u: Float[np.ndarray, "rows k"]) -> dict[int, np.ndarray]:
+        """The numbers [rows] of the selected values of each discrete coordinate."""
+        return {k: np.clip((u[:, k] * count).astype(int), 0, count - 1) for k, count in self.choices.items()}
+
+    def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
+        """The physical values [rows, n] of all unknowns."""
+        return np.asarray(_physical(self.problem, self.relaxed, self._all(u)))
+
+    def log_likelihood(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
+        """The log-likelihood [rows] of the data, -infinity where the simulation failed."""
+        x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
+        if self.batch_size is None:
+            found = in_threads(lambda row: float(self.programs.simulate(jnp.asarray(row)).log_likelihood), x)
+        else:
+            starts = range(0, len(x), self.batch_size)
+            # Repeat the last row to fill up the last batch: one shape, one compilation.
+            rows = (x[np.minimum(np.arange(i, i + self.batch_size), len(x) - 1)] for i in starts)
+            found = np.concatenate([_batch(self.relaxed, part) for part in rows])[: len(x)]
+        found = np.asarray(found, float)
+        self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
+        return found
+
+    def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
+        """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
+
+        def one(row):
+            p = self.relaxed.values(jnp.asarray(row))
+            scores = self.problem.data.scores(self.programs.simulate(jnp.asarray(row)).predictions, p)
+            return float(jnp.sum(scores**2))
+
+        return np.asarray(in_threads(one, np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))))
+
+    def _all(self, u: np.ndarray) -> Array:
+        rows = np.full((len(u), self.problem.size), 0.5)
+        rows[:, self.active] = u
+        return jnp.asarray(rows, self.problem.held.dtype)
+
+
+@eqx.filter_jit
+def _physical(problem, relaxed, u):
+    return jax.vmap(lambda row: relaxed.physical(problem.drawn(row)))(u)
+
+
+@eqx.filter_jit
+def _unfolded(problem, relaxed, u):
+    # Without a margin: the simulation is that of the drawn point.
+    return jax.vmap(lambda row: relaxed.unfold(problem.drawn(row), 0.0))(u)
+
+
+@eqx.filter_jit
+def _batch(problem, x):
+    return jax.vmap(lambda row: problem.log_likelihood(problem.fold(row)))(x)

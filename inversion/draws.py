@@ -1,0 +1,63 @@
+"""Draws of a posterior as a sampler leaves them: points of the unit cube with weights, and how good they are."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Points of the unit cube with weights, in `chains` that are independent of each other.
+
+    `u` [steps, chains, k]; `log_likelihood` and `weights` [steps, chains], the latter with a sum of 1; `prior`
+    [rows, k]: draws of the prior; `log_evidence` with its standard `error`; `k_hat`: the shape of the tail of
+    importance weights, None without them; `method`: the sampler in words.
+    """
+
+    u: Float[np.ndarray, "steps chains k"]
+    log_likelihood: Float[np.ndarray, "steps chains"]
+    weights: Float[np.ndarray, "steps chains"]
+    prior: Float[np.ndarray, "rows k"]
+    log_evidence: float
+    error: float
+    k_hat: float | None
+    method: str
+
+    def mean(self, values: Float[np.ndarray, "steps chains"]) -> tuple[float, float]:
+        """The weighted mean of values of the draws, and its standard error from the spread over the chains."""
+        mean = float(np.sum(self.weights * values))
+        parts = np.sum(self.weights * (values - mean), axis=0)
+        return mean, float(np.sqrt(np.sum(parts**2)))
+
+    def effective_size(self, values: Float[np.ndarray, "steps chains"]) -> float:
+        """The number of independent draws whose mean of these values would have the same error."""
+        mean, error = self.mean(values)
+        variance = float(np.sum(self.weights * (values - mean) ** 2))
+        return variance / error**2 if error > 0 else float(np.sum(self.weights) ** 2 / np.sum(self.weights**2))
+
+    def drift(self, values: Float[np.ndarray, "steps chains"]) -> float:
+        """The change of the mean from the first to the second half of the chains, in its standard errors."""
+        half = len(values) // 2
+        if half == 0:
+            return 0.0
+        change = values[:half].mean(axis=0) - values[-half:].mean(axis=0)
+        error = change.std(ddof=1) / np.sqrt(change.size)
+        return float(abs(change.mean()) / error) if error > 0 else 0.0
+
+
+def resampled(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:
+    """Indices of equally weighted draws, in order, by systematic resampling.
+
+    **Arguments:** `key`; `weights` [rows], with a sum of 1; `count`. **Returns:** indices [count].
+    """
+    return np.asarray(_systematic(key, weights, count))
+
+
+@partial(jax.jit, static_argnums=2)
+def _systematic(key, weights, count):
+    from blackjax.smc import resampling
+
+    return resampling.systematic(key, weights, count)

@@ -1,0 +1,349 @@
+"""A posterior: draws with weights, the evidence, the probabilities of discrete choices, and how good all that is."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Shaped
+from tqdm import tqdm
+
+from difsim.session import COMPILE_SOONER
+
+from .cube import Cube
+from .draws import Draws, resampled
+from .importance import K_HAT
+from .outcome import Calls
+from .problem import Problem
+from .programs import in_threads
+
+FEWEST = 100.0  # effective draws: fewer say nothing about the ends of an interval of 95 %
+DRIFT = 4.0  # standard errors, of the largest of some ten means
+
+
+class Leaf(NamedTuple):
+    """One combination of discrete values.
+
+    `probability` with its standard `error`; `log_evidence` of the data if this combination is the true one, -infinity
+    where no draw has fallen into it.
+    """
+
+    assignment: dict[str, float]
+    probability: float
+    error: float
+    log_evidence: float
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Weighted draws of the unknowns of a problem given its data; arrays of numpy, in physical units.
+
+    `draws`: unknown -> values [draws], an array's numbers by their labels, such as `field[3]`; `prior`: the same of
+    draws of the prior [rows]; `leaves`: all combinations of
+    undecided discrete values, the most probable first; `calls`: simulations of this call (stored ones are not
+    repeated); `p_value`: the probability that new data miss the model by more than these, over the posterior (Gelman,
+    Meng and Stern 1996); `sampled`: the draws as the sampler left them.
+
+    `print(posterior)` shows the answer. Intervals are refused where the diagnostics fail, see `fault`.
+    """
+
+    problem: Problem
+    draws: dict[str, np.ndarray]
+    prior: dict[str, np.ndarray]
+    leaves: tuple[Leaf, ...]
+    calls: Calls
+    p_value: float
+    sampled: Draws
+
+    @property
+    def weights(self) -> Float[np.ndarray, " draws"]:
+        """The weights of the draws, with a sum of 1."""
+        return self.sampled.weights.ravel()
+
+    @property
+    def log_likelihood(self) -> Float[np.ndarray, " draws"]:
+        return self.sampled.log_likelihood.ravel()
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the mean likelihood over the prior."""
+        return self.sampled.log_evidence
+
+    @property
+    def log_evidence_error(self) -> float:
+        """The standard error of the log evidence."""
+        return self.sampled.error
+
+    @property
+    def k_hat(self) -> float | None:
+        """The shape of the tail of the importance weights; None for chains."""
+        return self.sampled.k_hat
+
+    def estimate(self, values: Shaped[np.ndarray, " draws"]) -> tuple[float, float]:
+        """The posterior mean of a quantity, and its standard error.
+
+        **Arguments:** `values` of it at each of the `draws`. **Returns:** mean and error.
+        """
+        return self.sampled.mean(np.reshape(values, self.sampled.weights.shape).astype(float))
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """Unknown -> the number of independent draws whose mean would have the same error."""
+        shape = self.sampled.weights.shape
+        return {k: self.sampled.effective_size(v.reshape(shape)) for k, v in self.draws.items() if np.ptp(v) > 0.0}
+
+    @property
+    def drift(self) -> float:
+        """The largest change of a mean along the chains, in its standard errors; 0 for independent draws."""
+        return max(self.sampled.drift(v.reshape(self.sampled.weights.shape)) for v in self.draws.values())
+
+    @property
+    def effective_size(self) -> float:
+        """The number of independent draws that these are worth, for the mean of the unknown that has the fewest."""
+        return min(self.sizes.values(), default=0.0)
+
+    @property
+    def fault(self) -> str | None:
+        """Why no interval is given, and the remedy; None where the diagnostics pass."""
+        if self.k_hat is not None and self.k_hat > K_HAT:
+            return f"the importance weights cannot be trusted, k-hat {self.k_hat:.2f} > {K_HAT}: use Tempered()"
+        if not self.effective_size >= FEWEST:
+            return (
+                f"an effective size of {self.effective_size:.0f} < {FEWEST:.0f}: "
+                "ask for a larger effective_size, or raise the limit of simulations"
+            )
+        if self.drift > DRIFT:
+            return f"the chains have not settled, drift {self.drift:.1f} > {DRIFT}: use more particles or steps"
+        return None
+
+    @property
+    def explains_data(self) -> bool:
+        """True if the misfit may be due to chance, with a `p_value` of 1e-3 or more."""
+        return self.p_value >= 1e-3
+
+    @property
+    def ok(self) -> bool:
+        """Whether the diagnostics pass and the model explains the data."""
+        return self.fault is None and self.explains_data
+
+    @property
+    def verdict(self) -> str:
+        """The quality of the sample, and the agreement with the data, in words."""
+        sample = "the sample is good" if self.fault is None else f"NO intervals: {self.fault}"
+        size = f"effective size {self.effective_size:.0f} of {self.weights.size} draws"
+        size += "" if self.k_hat is None else f", k-hat {self.k_hat:.2f}"
+        model = "the model explains the data" if self.explains_data else "the model does NOT explain the data"
+        return f"{sample}, {size}; {model}, p = {self.p_value:.2g}"
+
+    def interval(self, name: str, probability: float = 0.95) -> tuple[float, float]:
+        """The interval that holds this probability, with equal parts below and above.
+
+        **Arguments:** `name` of an unknown; `probability`. **Returns:** its two ends.
+        **Raises:** ValueError for an unknown name, a probability out of range, or diagnostics that fail.
+        """
+        if not 0.0 < probability < 1.0:
+            raise ValueError(f"interval: a probability of {probability} must be between 0 and 1")
+        if self.fault is not None:
+            raise ValueError(f"no interval: {self.fault}")
+        low, high = self.quantile(name, [0.5 - 0.5 * probability, 0.5 + 0.5 * probability])
+        return float(low), float(high)
+
+    def quantile(self, name: str, share: Any) -> Float[np.ndarray, "..."]:
+        """The values below which shares of the posterior lie.
+
+        **Arguments:** `name` of an unknown; `share` [...]. **Returns:** values [...] in its unit.
+        **Raises:** ValueError for an unknown name.
+        """
+        values = self._values(name)
+        order = np.argsort(values)
+        below = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
+        return np.asarray(np.interp(share, below, values[order]))
+
+    @property
+    def median(self) -> dict[str, float]:
+        """The median of each unknown; of a discrete one its most probable value."""
+        found = {name: float(self.quantile(name, 0.5)) for name in self.draws if name not in self.probabilities}
+        likely = {k: max(p, key=lambda value: p[value][0]) for k, p in self.probabilities.items()}
+        return {name: (found | likely)[name] for name in self.draws}
+
+    @property
+    def mean(self) -> dict[str, float]:
+        return {name: float(self.weights @ values) for name, values in self.draws.items()}
+
+    @property
+    def sigma(self) -> dict[str, float]:
+        """The standard deviations of the unknowns."""
+        mean = self.mean
+        return {k: float(np.sqrt(self.weights @ (v - mean[k]) ** 2)) for k, v in self.draws.items()}
+
+    @property
+    def probabilities(self) -> dict[str, dict[float, tuple[float, float]]]:
+        """Discrete unknown -> value -> its probability and standard error."""
+        names = self.leaves[0].assignment if self.leaves else {}
+        return {name: self._marginal(name) for name in names}
+
+    def _marginal(self, name: str) -> dict[float, tuple[float, float]]:
+        values = np.asarray(self.problem.parameters[name].values)
+        nearest = np.argmin(np.abs(self.draws[name][:, None] - values), axis=1)
+        return {v: _probability(self.sampled, nearest == i) for i, v in enumerate(values.tolist())}
+
+    def resample(self, key: Array, count: int) -> dict[str, np.ndarray]:
+        """Equally weighted draws of all parameters, held and fixed ones included.
+
+        **Arguments:** `key`; `count`. **Returns:** parameter -> values [count, ...].
+        """
+        order = jax.random.permutation(jax.random.fold_in(key, 1), count)
+        rows = resampled(key, self.weights, count)[np.asarray(order)]
+        p = np.repeat(np.asarray(self.problem.held)[None], count, axis=0)
+        for label, values in self.draws.items():
+            p[:, self.problem.index(label)] = values[rows]
+        return {k: np.asarray(v) for k, v in jax.vmap(self.problem.named)(jnp.asarray(p)).items()}
+
+    def predict(
+        self, function: Callable[[dict[str, Array]], Any], *, key: Array, count: int = 200, progress: bool = False
+    ) -> Any:
+        """Predictions of a function for draws of the posterior, in as many threads as there are cores.
+
+        **Arguments:** `function`: dict of all parameters -> pytree of arrays, traceable (it is compiled once); `key`;
+        `count` of draws; `progress`: show a bar. **Returns:** the pytree with a leading axis [count], as numpy.
+        """
+        rows = self.resample(key, count)
+        program = eqx.filter_jit(function, compiler_options=COMPILE_SOONER)
+        dtype = self.problem.held.dtype
+        cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
+        first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
+        with tqdm(total=count, initial=1, disable=not progress, desc="predictions") as bar:
+
+            def one(case):
+                found = jax.tree.map(np.asarray, program(case))
+                bar.update()
+                return found
+
+            found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+
+    def to_xarray(self) -> Any:  # xarray.DataTree
+        """Groups with the names and dimensions of ArviZ: posterior, sample_stats, prior, observed_data, and leaves.
+
+        Weighted draws are one chain, with their weights in `sample_stats`; `posterior` has the attributes of the
+        sample (log evidence, effective size, k-hat, method), and `leaves` the probabilities of discrete choices.
+        """
+        import xarray as xr
+
+        units = {name: {"unit": self.problem.component(name).unit} for name in self.draws}
+
+        def group(values: Mapping[str, np.ndarray], attrs: dict[str, Any] | None = None):
+            table = {k: (("chain", "draw"), v[None], units.get(k, {})) for k, v in values.items()}
+            return xr.Dataset(table, attrs=attrs)
+
+        attrs = {
+            "log_evidence": self.log_evidence,
+            "log_evidence_error": self.log_evidence_error,
+            "effective_size": self.effective_size,
+            "k_hat": np.nan if self.k_hat is None else self.k_hat,
+            "drift": self.drift,
+            "p_value": self.p_value,
+            "method": self.sampled.method,
+            "verdict": self.verdict,
+        }
+        data = self.problem.data
+        groups = {
+            "posterior": group(self.draws, attrs),
+            "sample_stats": group({"weight": self.weights, "lp": self.log_likelihood}),
+            "prior": group(self.prior),
+            "observed_data": xr.Dataset(
+                {
+                    k: ([f"{k}_{i}" for i in range(data[k].value.ndim)], np.asarray(data[k].value))
+                    for k in data.names
+                }
+            ),
+        }
+        if self.leaves:
+            table = {name: [leaf.assignment[name] for leaf in self.leaves] for name in self.leaves[0].assignment}
+            for name in ("probability", "error", "log_evidence"):
+                table[name] = [getattr(leaf, name) for leaf in self.leaves]
+            groups["leaves"] = xr.Dataset({k: ("leaf", np.asarray(v)) for k, v in table.items()})
+        return xr.DataTree.from_dict(groups)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.draws)
+        lines = [f"posterior: {self.verdict}"]
+        for name in self.draws:
+            unit = self.problem.component(name).unit
+            if name in self.probabilities:
+                labels = self.problem.parameters[name].labels
+                parts = zip(labels, self._marginal(name).values(), strict=True)
+                shares = ", ".join(f"{label} {_share(*p)}" for label, p in parts)
+                lines.append(f"  {name:{width}s}  probability of {shares}".rstrip())
+            elif self.fault is None:
+                narrow, wide = self.interval(name, 0.68), self.interval(name, 0.95)
+                lines.append(
+                    f"  {name:{width}s}  {self.median[name]:.4g}   68 %: {narrow[0]:.4g} ... {narrow[1]:.4g}"
+                    f"   95 %: {wide[0]:.4g} ... {wide[1]:.4g} {unit}".rstrip()
+                )
+            else:
+                lines.append(f"  {name:{width}s}  no interval")
+        lines.append(
+            f"  log evidence {self.log_evidence:.3f} +- {self.log_evidence_error:.2g}; {self.sampled.method}"
+        )
+        return "\n".join(lines)
+
+    def _values(self, name: str) -> np.ndarray:
+        if name not in self.draws:
+            raise ValueError(f"no unknown {name!r} was sampled: there are {list(self.draws)}")
+        return self.draws[name]
+
+
+def _probability(sampled: Draws, here: np.ndarray) -> tuple[float, float]:
+    """The share of the posterior that lies here, and its error; for no draw at all what 95 % would exclude, 3 / n."""
+    here = here.reshape(sampled.weights.shape).astype(float)
+    if here.any():
+        return sampled.mean(here)
+    return 0.0, min(1.0, 3.0 * float(np.sum(sampled.weights**2)))
+
+
+def _share(probability: float, error: float) -> str:
+    return f"{probability:.3f} +- {error:.3f}" if probability > 0.0 else f"below {error:.2g}"
+
+
+def reported(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
+    """The posterior of draws in the unit cube of a problem's prior."""
+    u = sampled.u.reshape(-1, sampled.u.shape[-1])
+    selected, labels = cube.selected(u), cube.labels
+    leaves = []
+    for values in itertools.product(*map(range, cube.choices.values())) if cube.choices else ():
+        here = np.all([selected[k] == value for k, value in zip(selected, values, strict=True)], axis=0)
+        probability, error = _probability(sampled, here)
+        share = probability * math.prod(cube.choices.values())  # by that of the prior
+        evidence = sampled.log_evidence + float(np.log(share)) if share > 0.0 else -np.inf
+        chosen = zip((labels[k] for k in selected), values, strict=True)
+        found = {name: float(problem.parameters[name].values[value]) for name, value in chosen}
+        leaves.append(Leaf(found, probability, error, evidence))
+    by_name = lambda u: dict(zip(labels, cube.physical(u)[:, cube.active].T, strict=True))  # noqa: E731
+    return Posterior(
+        problem=problem,
+        draws=by_name(u),
+        prior=by_name(sampled.prior),
+        leaves=tuple(sorted(leaves, key=lambda leaf: -leaf.probability)),
+        calls=cube.calls,
+        p_value=_p_value(problem, cube, sampled),
+        sampled=sampled,
+    )
+
+
+def _p_value(problem: Problem, cube: Cube, sampled: Draws, count: int = 50) -> float:
+    """The mean probability of chi-squared beyond the sum of squares of the data's scores at draws."""
+    from scipy.special import gammaincc
+
+    weights = sampled.weights.ravel()
+    if problem.data.is_sum_of_squares:
+        squares = np.maximum(-2.0 * sampled.log_likelihood.ravel(), 0.0)
+        return float(np.sum(weights * gammaincc(0.5 * problem.data.size, 0.5 * squares)))
+    rows = resampled(jax.random.PRNGKey(0), weights, count)
+    squares = cube.squared_scores(sampled.u.reshape(-1, sampled.u.shape[-1])[rows])
+    return float(np.mean(gammaincc(0.5 * problem.data.size, 0.5 * squares)))

@@ -1,0 +1,43 @@
+"""Posteriors: `sample`, the one entry point to all samplers."""
+
+from jaxtyping import Array
+
+from .cube import Cube
+from .importance import Importance
+from .posterior import Posterior, reported
+from .problem import Problem
+from .sweeps import Checkpoint
+from .tempered import Tempered
+
+
+def sample(
+    problem: Problem,
+    *,
+    key: Array,
+    method: Tempered | Importance | None = None,
+    effective_size: int = 1000,
+    limit: int = 200_000,
+    batch_size: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = False,
+) -> Posterior:
+    """The posterior of a problem: draws with weights, evidence, and the probabilities of its discrete choices.
+
+    It works on values alone. Undecided Discrete unknowns are drawn with the others, all their values being equally
+    likely before; unknowns that are held stay. A failed simulation has the likelihood zero.
+
+    **Arguments:** `problem`; `key`; `method`: `Importance()` by default, or `Tempered()` where importance weights
+    cannot be trusted; `effective_size`: independent draws that the result is worth, so that the error of a mean is
+    a standard deviation / sqrt(effective_size) and that of a probability at most 0.5 / sqrt(effective_size);
+    `limit`: the number of simulations after which it ends without that; `batch_size`: None for simulations one by
+    one in as many threads as there are cores, or as many at once in one compiled call, quicker for closed forms;
+    `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars.
+    **Returns:** Posterior; `print` it, and check `posterior.ok`.
+    **Raises:** ValueError when every unknown is held, or the size is below 2; RuntimeError when fewer than two of
+    the first draws of the prior could be simulated.
+    """
+    if effective_size < 2:
+        raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
+    cube = Cube(problem, batch_size)
+    method = Importance() if method is None else method
+    return reported(problem, cube, method.draws(cube, key, effective_size, limit, checkpoint, progress))

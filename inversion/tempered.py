@@ -1,0 +1,247 @@
+"""Adaptive tempered sequential Monte Carlo in the unit cube of the prior, on values alone.
+
+Temperatures, resampling and Metropolis steps are blackjax's. Simulations are run in threads between its compiled
+parts: inside of them they would be compiled once more, and a batch would wait for its slowest member at every step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from tqdm import tqdm
+
+from .cube import Cube
+from .draws import Draws, resampled
+from .sweeps import Checkpoint
+
+Piece = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Tempered:
+    """Adaptive tempered sequential Monte Carlo without waste, and chains of the same moves after it.
+
+    Particles start in the prior. Each stage raises the power of the likelihood until the weights are worth a `share`
+    of the particles, resamples particles / steps of them, and keeps all `steps` states of the chain of each. A move
+    adds the difference of two particles to a third, reflected at the faces of the unit cube, and is accepted by the
+    rule of Metropolis. Undecided discrete unknowns move with the others.
+
+    **Arguments:** `particles`; `steps` of a chain at each stage; `share`.
+    **Raises:** ValueError for settings out of range.
+    **Source:** Del Moral, Doucet and Jasra (2006); Dau and Chopin (2022), without waste; ter Braak (2006), the moves.
+    """
+
+    particles: int = 1600
+    steps: int = 8
+    share: float = 0.5
+
+    def __post_init__(self):
+        if not (0.0 < self.share < 1.0 and self.steps >= 2 and self.particles >= 8 * self.steps):
+            raise ValueError(
+                f"Tempered: give 0 < share < 1 and particles >= 8 steps >= 16, not share {self.share}, "
+                f"particles {self.particles}, steps {self.steps}"
+            )
+
+    @property
+    def chains(self) -> int:
+        return self.particles // self.steps
+
+    def population(self, cube: Cube, key: Array, checkpoint: Checkpoint | None, progress: bool) -> Draws:
+        """Draws at the end of the tempering: the last states of all chains, and the evidence.
+
+        **Arguments:** `cube`; `key`; `checkpoint`: keeps finished stages; `progress`: show a bar.
+        **Returns:** Draws. **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
+        """
+        first = stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))
+        piece, stage = first, 0
+        with tqdm(disable=not progress, desc="tempering", total=1.0, bar_format=BAR) as bar:
+            while piece["temperature"] < 1.0:
+                stage += 1
+                compute = partial(self._stage, cube, jax.random.fold_in(key, stage), piece)
+                after = stored(checkpoint, f"tempering-{stage}", compute)
+                bar.update(float(after["temperature"] - piece["temperature"]))
+                piece = after
+        return Draws(
+            u=piece["u"],
+            log_likelihood=piece["log_likelihood"],
+            weights=np.full(piece["log_likelihood"].shape, 1.0 / piece["log_likelihood"].size),
+            prior=first["u"][0],
+            log_evidence=float(piece["log_evidence"]),
+            error=float(np.sqrt(piece["variance"])),
+            k_hat=None,
+            method=f"tempered sequential Monte Carlo ({stage} stages)",
+        )
+
+    def draws(
+        self,
+        cube: Cube,
+        key: Array,
+        effective_size: int,
+        limit: int,
+        checkpoint: Checkpoint | None = None,
+        progress: bool = False,
+    ) -> Draws:
+        """Draws whose means of all unknowns are those of so many independent ones, by chains after the tempering.
+
+        **Arguments:** `cube`; `key`; `effective_size`; `limit` of simulations; `checkpoint`: keeps finished parts;
+        `progress`: show a bar.
+        **Returns:** Draws. **Raises:** RuntimeError as `population`.
+        """
+        tempering, going_on = jax.random.split(key)
+        return self.extended(
+            self.population(cube, tempering, checkpoint, progress),
+            cube, going_on, effective_size, limit, checkpoint, progress,
+        )  # fmt: skip
+
+    def extended(
+        self,
+        start: Draws,
+        cube: Cube,
+        key: Array,
+        effective_size: int,
+        limit: int,
+        checkpoint: Checkpoint | None,
+        progress: bool,
+    ) -> Draws:
+        """The draws of chains that go on from a population, which they include.
+
+        **Arguments:** `start`, the population; the others as `draws`. **Returns:** Draws.
+        """
+        found, part = start, 0
+        pool = start.u.reshape(-1, start.u.shape[-1])
+        with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
+            while (size := smallest_size(found, cube)) < effective_size and cube.calls.forward < limit:
+                bar.update(min(round(size), effective_size) - bar.n)
+                part += 1
+                compute = partial(
+                    self._moved, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
+                    1.0, 4 * self.steps,
+                )  # fmt: skip
+                new = stored(checkpoint, f"chains-{part}", compute)
+                u = np.concatenate([found.u, new["u"]])
+                values = np.concatenate([found.log_likelihood, new["log_likelihood"]])
+                weights = np.full(values.shape, 1.0 / values.size)
+                found = Draws(
+                    u, values, weights, start.prior, start.log_evidence, start.error, None,
+                    f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
+                )  # fmt: skip
+            bar.update(min(round(size), effective_size) - bar.n)
+        return found
+
+    def _prior(self, cube: Cube, key: Array) -> Piece:
+        """Draws of the prior, at temperature 0."""
+        u = np.asarray(jax.random.uniform(key, (self.chains * self.steps, cube.active.size)))
+        values = cube.log_likelihood(u)
+        if np.sum(np.isfinite(values)) < 2:
+            raise RuntimeError(
+                f"sample: {np.sum(np.isfinite(values))} of {values.size} simulations of draws of the prior were "
+                "valid, and two are needed: narrow the priors, or look at problem.evaluate at one point"
+            )
+        zero = np.zeros(())
+        # One step of as many chains: draws of the prior are independent.
+        return {"u": u[None], "log_likelihood": values[None], "temperature": zero, "log_evidence": zero} | {
+            "variance": zero
+        }
+
+    def _stage(self, cube: Cube, key: Array, piece: Piece) -> Piece:
+        """The particles at the next temperature."""
+        resample, move = jax.random.split(key)
+        u, values = piece["u"].reshape(-1, cube.active.size), jnp.asarray(piece["log_likelihood"].ravel())
+        left, share = 1.0 - float(piece["temperature"]), self.share * float(np.isfinite(values).mean())
+        raised = min(float(_raised(values, share, left)), left)
+        weights = np.exp(raised * (piece["log_likelihood"] - values.max()))
+        gained = np.log(weights.mean()) + raised * float(values.max())
+        parts = weights.mean(axis=0)  # of each chain; the chains of a stage are independent
+        variance = parts.var(ddof=1) / parts.size / parts.mean() ** 2
+
+        # Systematic resampling is sorted: every so many of its rows are a systematic resampling of so many fewer.
+        chosen = resampled(resample, weights.ravel() / weights.sum(), len(u))
+        starts = chosen[:: len(u) // self.chains][: self.chains]
+        temperature = 1.0 if raised >= left else float(piece["temperature"]) + raised
+        begin = {"u": u[starts], "log_likelihood": np.asarray(values)[starts]}
+        new = self._moved(cube, move, begin["u"], begin["log_likelihood"], u[chosen], temperature, self.steps - 1)
+        return {name: np.concatenate([begin[name][None], new[name]]) for name in begin} | {
+            "temperature": np.asarray(temperature),
+            "log_evidence": piece["log_evidence"] + gained,
+            "variance": piece["variance"] + variance,
+        }
+
+    def _moved(
+        self, cube: Cube, key: Array, u: np.ndarray, values: np.ndarray, pool: np.ndarray, power: float, steps: int
+    ) -> Piece:
+        """The states [steps, chains] of chains after each of so many moves."""
+        states = []
+        for step in range(steps):
+            propose, accept = jax.random.split(jax.random.fold_in(key, step))
+            proposed = np.asarray(_proposed(jax.random.split(propose, len(u)), u, pool))
+            there = cube.log_likelihood(proposed)
+            keys = jax.random.split(accept, len(u))
+            u, values = (np.asarray(x) for x in _accepted(keys, power, (u, values), (proposed, there)))
+            states.append((u, values))
+        return {"u": np.stack([s[0] for s in states]), "log_likelihood": np.stack([s[1] for s in states])}
+
+
+BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
+
+
+def smallest_size(draws: Draws, cube: Cube) -> float:
+    """The smallest effective size of the mean of any unknown, discrete ones by their values' numbers."""
+    selected = cube.selected(draws.u.reshape(-1, draws.u.shape[-1]))
+    columns = [
+        selected[k].reshape(draws.weights.shape) if k in selected else draws.u[..., k]
+        for k in range(draws.u.shape[-1])
+    ]
+    # An unknown with one value in all draws has no error to be measured by.
+    return min((draws.effective_size(x.astype(float)) for x in columns if np.ptp(x) > 0), default=0.0)
+
+
+def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
+    """The arrays of a part of the work, from the checkpoint if there is one that has them.
+
+    **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.
+    """
+    return compute() if checkpoint is None else checkpoint.get_or(key, compute)
+
+
+@jax.jit
+def _raised(log_likelihood, share, left):
+    """The change of temperature, at most `left`, after which the weights have an effective share."""
+    from blackjax.smc import ess, solver
+
+    return ess.ess_solver(lambda values: values, log_likelihood, share, left, solver.dichotomy)
+
+
+@jax.jit
+def _proposed(keys, u, pool):
+    """Each point plus a multiple of the difference of two of the pool, in some of its coordinates, reflected."""
+
+    def one(key, u):
+        picks, whole, size, many, which, noise = jax.random.split(key, 6)
+        a, b = pool[jax.random.randint(picks, (2,), 0, len(pool))]
+        # Now and then the whole difference, which leads from one mode into another.
+        usual = 2.38 / jnp.sqrt(2 * u.size) * jnp.exp(0.5 * jax.random.normal(size))
+        factor = jnp.where(jax.random.uniform(whole) < 0.1, 1.0, usual)
+        chosen = jax.random.uniform(which, u.shape) < jax.random.choice(many, jnp.array([0.3, 0.6, 1.0]))
+        there = u + jnp.where(chosen, factor * (a - b) + 1e-4 * jax.random.normal(noise, u.shape), 0.0)
+        return 1.0 - jnp.abs(1.0 - jnp.abs(there) % 2.0)
+
+    return jax.vmap(one)(keys, u)
+
+
+@jax.jit
+def _accepted(keys, power, here, there):
+    """The states after blackjax's step of Metropolis with a symmetric proposal, simulated already."""
+    from blackjax.mcmc import random_walk
+
+    kernel = random_walk.build_rmh()
+
+    def one(key, here, there):
+        state = random_walk.RWState(here, power * here[1])
+        new, _ = kernel(key, state, lambda position: power * position[1], lambda key, position: there)
+        return new.position
+
+    return jax.vmap(one)(keys, here, there)

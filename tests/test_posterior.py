@@ -1,0 +1,311 @@
+"""Posteriors: exact ones come back, what cannot be trusted is refused, and a killed run goes on."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import toys
+from test_usage import bounce
+
+from inversion import (
+    Bounded,
+    Checkpoint,
+    Discrete,
+    Fixed,
+    Gaussian,
+    Importance,
+    Log,
+    Observation,
+    Observations,
+    Problem,
+    Tempered,
+    sample,
+)
+
+QUICK = Importance(Tempered(800, 8), generation=800)
+METHODS = {"importance": QUICK, "tempered": Tempered(800, 8)}
+
+
+def posterior(problem, method=QUICK, seed=0, **options):
+    return sample(problem, key=jax.random.PRNGKey(seed), method=method, batch_size=200, **options)
+
+
+PRIOR = {"a": Gaussian(0.0, 1.0), "b": Gaussian(1.0, 2.0)}
+
+
+def exact():
+    """Mean, covariance and log evidence of `toys.linear` with these Gaussian priors."""
+    mean, covariance, noise = np.array([0.0, 1.0]), np.diag([1.0, 4.0]), np.diag(toys.SIGMA**2)
+    spread = toys.DESIGN @ covariance @ toys.DESIGN.T + noise
+    gain = covariance @ toys.DESIGN.T @ np.linalg.inv(spread)
+    off = toys.MEASURED - toys.DESIGN @ mean
+    ratio = np.linalg.slogdet(noise)[1] - np.linalg.slogdet(spread)[1]
+    evidence = -0.5 * off @ np.linalg.solve(spread, off) + 0.5 * ratio
+    return mean + gain @ off, covariance - gain @ toys.DESIGN @ covariance, evidence
+
+
+def test_gaussian_posterior_is_exact():
+    mean, covariance, evidence = exact()
+    found = posterior(toys.linear(**PRIOR), effective_size=40_000)
+    draws, sigma = np.stack([found.draws["a"], found.draws["b"]]), np.sqrt(np.diag(covariance))
+    off = draws - (draws @ found.weights)[:, None]
+    np.testing.assert_allclose(draws @ found.weights, mean, atol=0.01 * sigma.min())
+    np.testing.assert_allclose((found.weights * off) @ off.T, covariance, atol=0.02 * sigma.min() ** 2)
+    assert abs(found.log_evidence - evidence) < 0.01  # 1 % of the evidence
+    assert found.ok and found.k_hat < 0.5 and found.effective_size > 30_000
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_are_those_that_repetitions_show(method):
+    mean, _, evidence = exact()
+    found = [posterior(toys.linear(**PRIOR), METHODS[method], seed, effective_size=300) for seed in range(8)]
+    off = [(p.estimate(p.draws["a"])[0] - mean[0]) / p.estimate(p.draws["a"])[1] for p in found]
+    assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8
+    off = [(p.log_evidence - evidence) / p.log_evidence_error for p in found]
+    assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8
+
+
+def branched(p):
+    return {"y": jnp.where(p["x"] < 0.0, -3.0 * p["x"], p["x"])}, toys.always()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_modes_have_their_weights(method):
+    # y = 2 at x = -2/3 and x = 2, where its slopes are -3 and 1: weights of 1/4 and 3/4.
+    data = Observations({"y": Observation(2.0, 0.1)})
+    found = posterior(Problem({"x": Bounded(-4.0, 4.0)}, branched, data), METHODS[method], effective_size=2000)
+    share, error = found.estimate(found.draws["x"] < 0.0)
+    assert abs(share - 0.25) < 0.02 and error < 0.02
+    # The integral of the likelihood over the prior, which has the density 1/8.
+    assert abs(found.log_evidence - np.log(0.1 * np.sqrt(2 * np.pi) * (4 / 3) / 8)) < 4 * found.log_evidence_error
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_flat_likelihood_returns_the_prior(method):
+    from scipy.stats import kstest
+
+    unknowns = {
+        "x": Bounded(2.0, 4.0),
+        "y": Log(1.0, 1e4),
+        "z": Gaussian(1.0, 3.0),
+        "w": Discrete((1.0, 2.0, 4.0)),
+    }
+    data = Observations({"s": Observation(0.0, 1e9)})
+    found = posterior(Problem(unknowns, added, data), METHODS[method], effective_size=2000)
+    rows = found.resample(jax.random.PRNGKey(1), 1000)
+    assert kstest((rows["x"] - 2.0) / 2.0, "uniform").pvalue > 0.01
+    assert kstest(np.log10(rows["y"]) / 4.0, "uniform").pvalue > 0.01
+    assert kstest((rows["z"] - 1.0) / 3.0, "norm").pvalue > 0.01
+    for probability, error in found.probabilities["w"].values():
+        assert abs(probability - 1 / 3) < 4 * error < 0.06
+    assert abs(found.log_evidence) < 4 * found.log_evidence_error + 1e-6
+
+
+def added(p):
+    return {"s": p["x"] + p["y"] + p["z"] + p["w"]}, toys.always()
+
+
+def chosen(p):
+    return {"y": p["x"] + p["shift"]}, toys.always()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_leaves_have_their_evidence(method):
+    data = Observations({"y": Observation(0.0, 1.0)})
+    unknowns = {"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}
+    found = posterior(Problem(unknowns, chosen, data), METHODS[method], effective_size=4000)
+    evidence = -0.25 * np.array([0.0, 1.0, 9.0]) - 0.5 * np.log(2.0)  # y ~ N(shift, 2), by the density at its peak
+    shares = np.exp(evidence) / np.exp(evidence).sum()
+    for shift, value, share in zip((0.0, 1.0, 3.0), evidence, shares, strict=True):
+        (leaf,) = (leaf for leaf in found.leaves if leaf.assignment == {"shift": shift})
+        assert abs(leaf.probability - share) < 4 * leaf.error < 0.06
+        assert abs(leaf.log_evidence - value) < 4 * found.log_evidence_error + 4 * leaf.error / share
+
+
+def test_held_unknowns_stay():
+    problem = toys.mixed()[0].hold({"E": 1e8, "c": 0.6, "h": 0.5})
+    found = posterior(problem)
+    assert set(found.draws) == {"m", "s"} and found.median["s"] == 2.0
+    assert abs(found.mean["m"] - 1.2) < 0.05
+    rows = found.resample(jax.random.PRNGKey(0), 3)
+    assert (rows["E"] == 1e8).all() and set(rows) == set(problem.parameters)
+
+
+def field(p):
+    return {"y": jnp.cumsum(p["step"]) + p["offset"]}, toys.always()
+
+
+def test_arrays_have_one_label_for_each_number():
+    unknowns = {"step": Gaussian(0.0, 1.0, shape=(3,)), "offset": Bounded(-1.0, 1.0)}
+    data = Observations({"y": Observation(np.array([1.0, 2.0, 3.0]), 0.5)})
+    problem = Problem(unknowns, field, data)
+    found = posterior(problem.hold({"step[1]": 1.0}))
+    assert set(found.draws) == {"step[0]", "step[2]", "offset"}
+    rows = found.resample(jax.random.PRNGKey(0), 5)
+    assert rows["step"].shape == (5, 3) and (rows["step"][:, 1] == 1.0).all()
+    assert found.interval("step[2]")[0] < 1.0 < found.interval("step[2]")[1]
+
+
+def test_threads_and_batches_agree():
+    problem = toys.linear(**PRIOR)
+    small = Importance(Tempered(160, 8), generation=100)
+    one = sample(problem, key=jax.random.PRNGKey(0), method=small, effective_size=100)
+    other = sample(problem, key=jax.random.PRNGKey(0), method=small, effective_size=100, batch_size=64)
+    np.testing.assert_allclose(one.draws["a"], other.draws["a"], rtol=1e-6)
+    assert one.calls == other.calls
+
+
+def test_failed_simulations_have_no_weight():
+    found = posterior(toys.truncated(), effective_size=2000)  # nothing beyond 1, prior to 4, datum 0.8 +- 0.1
+    assert found.draws["p"][found.weights > 0.0].max() <= 1.0 and found.calls.failed > 0
+    assert abs(found.quantile("p", 0.5) - 0.797) < 0.01 and found.interval("p", 0.95)[1] < 0.99
+
+
+def test_tails_that_no_weights_can_carry_are_given_to_chains():
+    # A thin ring in three dimensions, which no few kernels cover.
+    unknowns = {name: Bounded(-1.0, 1.0) for name in "xyz"}
+    data = Observations({"r": Observation(np.array([0.8, 0.0]), 0.01)})
+    found = posterior(Problem(unknowns, ring, data), effective_size=200)
+    assert found.k_hat is None or found.k_hat <= 0.7
+    radius = np.hypot(found.draws["x"], found.draws["y"])
+    assert abs(found.weights @ radius - 0.8) < 0.01
+
+
+def ring(p):
+    return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, toys.always()
+
+
+def test_predictions_are_of_the_draws():
+    found = posterior(toys.linear(**PRIOR), effective_size=2000)
+    predicted = found.predict(lambda p: toys.line(p)[0]["y"], key=jax.random.PRNGKey(0), count=400)
+    mean, covariance, _ = exact()
+    assert predicted.shape == (400, 3)
+    sigma = np.sqrt(np.diag(toys.DESIGN @ covariance @ toys.DESIGN.T))
+    np.testing.assert_allclose(predicted.mean(axis=0), toys.DESIGN @ mean, atol=0.2 * sigma.min())
+
+
+def test_result_has_the_groups_of_arviz(tmp_path):
+    found = posterior(toys.mixed()[0])
+    tree = found.to_xarray()
+    assert {"posterior", "prior", "sample_stats", "observed_data", "leaves"} <= set(tree.children)
+    assert tree["posterior"]["h"].dims == ("chain", "draw") and tree["posterior"].attrs["log_evidence"] < 0.0
+    assert tree["sample_stats"]["weight"].sum() == pytest.approx(1.0)
+    tree.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
+    assert tree["leaves"].sizes["leaf"] == 18
+
+
+def test_killed_run_goes_on(tmp_path):
+    checkpoint = Checkpoint(tmp_path, "linear")
+    problem, small = toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100)
+    whole = posterior(problem, small, effective_size=400)
+    part = posterior(problem, small, effective_size=150, checkpoint=checkpoint)
+    again = posterior(problem, small, effective_size=150, checkpoint=checkpoint)
+    assert again.calls.forward == 0 and again.log_evidence == part.log_evidence
+    more = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
+    assert 0 < more.calls.forward < whole.calls.forward and more.effective_size > part.effective_size
+
+
+def test_no_interval_without_good_draws():
+    found = posterior(toys.linear(**PRIOR), Tempered(160, 8), effective_size=10)
+    few = replace(found, sampled=replace(found.sampled, k_hat=0.9))
+    with pytest.raises(ValueError, match="k-hat"):
+        few.interval("a")
+    assert "no interval" in str(few) and "k-hat 0.90" in str(few) and "nan" not in str(few)
+    few = posterior(toys.mixed()[0], Tempered(160, 8), effective_size=10, limit=200)
+    if few.fault is not None:
+        with pytest.raises(ValueError, match="effective size"):
+            few.interval("h")
+    with pytest.raises(ValueError, match="no unknown 'q'"):
+        found.quantile("q", 0.5)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        found.interval("a", 95.0)
+
+
+def failing(p):
+    return {"y": p["p"]}, jnp.array(False)
+
+
+def test_no_valid_simulation_is_an_error():
+    problem = Problem({"p": Bounded(0.0, 1.0)}, failing, Observations({"y": Observation(0.5, 0.1)}))
+    with pytest.raises(RuntimeError, match="0 of 800 simulations of draws of the prior were valid"):
+        posterior(problem)
+
+
+def test_prior_that_excludes_the_data_is_stated():
+    data = Observations({"y": Observation(np.full(3, 30.0), 0.1)})
+    found = posterior(Problem({"a": Bounded(0.0, 1.0), "b": Bounded(0.0, 1.0)}, toys.line, data))
+    assert not found.explains_data and not found.ok and "does NOT explain" in str(found)
+    assert "nan" not in str(found).lower()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Tempered(10, 8), "particles"),
+        (lambda: Tempered(share=1.0), "share"),
+        (lambda: Importance(prior=0.0), "prior"),
+        (lambda: posterior(toys.linear(), effective_size=1), "no distribution"),
+        (lambda: posterior(toys.linear().hold({"a": 0.0, "b": 0.0})), "every unknown is held"),
+    ],
+)
+def test_refused(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+def ball(truth, key):
+    """The ball of the README with data of known truth."""
+    parameters = {
+        "height": Gaussian(1.0, 0.01, unit="m"),
+        "restitution": Bounded(0.0, 1.0),
+        "stiffness": Discrete((1e4, 1.3e4, 1.7e4), unit="N/m", relaxed=Log),
+        "mass": Fixed(0.5, unit="kg"),
+        "gravity": Fixed(9.81, unit="m/s2"),
+    }
+    made, _ = bounce(truth | {"mass": 0.5, "gravity": 9.81})
+    noise = dict(zip(made, jax.random.normal(key, (2,)), strict=True))
+    sigma = {"rebound": 0.5, "contact": 3e-3}
+    data = {k: Observation(made[k] + sigma[k] * noise[k], sigma[k]) for k in made}
+    return Problem(parameters, bounce, Observations(data))
+
+
+def ranks(repetitions, of=99):
+    """Ranks of the truth among draws of the posterior, which are uniform if priors and posteriors are consistent."""
+    rows = {"height": [], "restitution": [], "stiffness": []}
+    method = Importance(Tempered(400, 8), generation=400)
+    for i in range(repetitions):
+        keys = jax.random.split(jax.random.PRNGKey(i), 4)
+        truth = {
+            "height": 1.0 + 0.01 * jax.random.normal(keys[0]),
+            "restitution": jax.random.uniform(keys[1]),
+            "stiffness": jax.random.choice(keys[2], jnp.array([1e4, 1.3e4, 1.7e4])),
+        }
+        found = posterior(ball(truth, keys[3]), method, seed=i, effective_size=300)
+        draws, rng = found.resample(keys[0], of), np.random.default_rng(i)
+        for name in rows:
+            below, equal = (
+                (draws[name] < truth[name] * (1 - 1e-6)),
+                np.isclose(draws[name], truth[name], rtol=1e-6),
+            )
+            # Equal values are in random order.
+            rows[name].append(below.sum() + rng.integers(equal.sum() + 1))
+    return rows
+
+
+def require_uniform(rows, bins, of=99):
+    from scipy.stats import chisquare
+
+    for name, found in rows.items():
+        counts = np.histogram(found, bins=bins, range=(0, of + 1))[0]
+        assert chisquare(counts).pvalue > 0.01, (name, counts)
+
+
+def test_ranks_of_the_truth_are_uniform():
+    require_uniform(ranks(20), bins=4)
+
+
+@pytest.mark.slow
+def test_simulation_based_calibration_of_the_ball():
+    require_uniform(ranks(200), bins=10)

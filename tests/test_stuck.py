@@ -1,0 +1,68 @@
+"""Searches that look stuck are named, and the screen says what the summary of the Agilkia study says."""
+
+import numpy as np
+import pytest
+
+from experiments.agilkia import words
+from experiments.report import remedies
+from inversion.branch import Node
+from inversion.outcome import Calls
+from inversion.stuck import stuck_leaves, stuck_values
+
+
+@pytest.mark.parametrize(
+    "misfit,expected",
+    [
+        ([9.0, 23.0, 9.0], (2.0,)),
+        ([9.0, 12.0, 9.0], ()),  # within what chance does
+        ([1.0, 9.0, 23.0], ()),  # a parabola
+        ([1.0, 23.0, 23.0, 1.0], (2.0, 3.0)),
+        ([1.0, np.inf, 1.0], (2.0,)),
+        ([np.inf, np.inf, 1.0], ()),
+    ],
+)
+def test_a_value_between_better_ones_is_stuck(misfit, expected):
+    assert stuck_values([1.0, 2.0, 3.0, 4.0][: len(misfit)], misfit) == expected
+
+
+def test_leaves_are_judged_by_the_best_at_each_value():
+    rows = [
+        (0.2, 0.0, 9.1),
+        (0.2, 1.0, 30.0),
+        (0.6, 0.0, 23.0),
+        (0.6, 1.0, 40.0),
+        (1.0, 0.0, 9.4),
+        (1.0, 1.0, 11.0),
+    ]
+    leaves = [
+        Node({"friction": f, "scenario": s}, misfit, misfit, {}, None, "leaf", Calls()) for f, s, misfit in rows
+    ]
+    assert stuck_leaves(leaves) == {"friction": (0.6,)}
+
+
+def summary(**changes):
+    branch = {"agrees_with_enumeration": True, "bound_violations": 0, "worst_violation": 0.0}
+    branch |= {"incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
+    found = {"status": "ok", "verdict": "", "branch": branch, "stuck": {"leaves": {}, "profiles": {}}}
+    found["chain"] = {"status": "ok"}
+    for key, value in changes.items():
+        found[key] = found[key] | value if isinstance(value, dict) else value
+    return found
+
+
+def test_what_casts_doubt_is_said():
+    assert words.concerns(summary()) == []
+    apart = {"agrees_with_enumeration": False, "incumbent_misfit": 14.9}
+    (said,) = words.concerns(summary(branch=apart))
+    assert "misfit of 14.9" in said and "at 9.1: the first is a local minimum" in said
+    (said,) = words.concerns(summary(branch={"bound_violations": 2, "worst_violation": 0.28}))
+    assert "2 bound(s) of the tree were violated, by up to 0.28" in said
+    said = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}, "profiles": {"thickness": [0.3, 0.4]}}))
+    assert "friction 0.6 lie above both neighbours" in said[0] and "thickness 0.3, 0.4" in said[1]
+    assert "no answer yet: misses" in words.concerns(summary(status="misses the data", verdict="misses"))[0]
+
+
+def test_a_status_comes_with_its_remedy():
+    said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
+    assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
+    assert all(each.count(": ") == 2 for each in said)  # name, event, remedy
