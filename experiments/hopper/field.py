@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int
 
@@ -42,6 +43,7 @@ HERE = GRAVITY["phobos"]
 DEPTH, SLIP = 4e-3, 2e-3  # m, of an impact at 0.02 m/s; m/s, below which friction fades
 FRICTION, RESTITUTION = 0.5, 0.3
 REACH = 2.2  # m, as far as all balls come
+WINDOW = 10  # steps
 
 
 class HeightField(AbstractSDF):
@@ -111,7 +113,14 @@ def recover(out: Path, quick: bool, seed: int = 0) -> Found:
     store = Checkpoint(out / "field.checkpoint", [np.asarray(made["tracks"]), noise])
     begun = time.process_time()
     found = descend(
-        problem, key=jax.random.key(seed), steps=100 if quick else 300, window=25, checkpoint=store, progress=True
+        problem,
+        key=jax.random.key(seed),
+        optimiser=optax.lbfgs(),
+        steps=20 if quick else 100,
+        window=WINDOW,
+        tolerance=0.1,  # of a misfit: no difference between two grounds
+        checkpoint=store,
+        progress=True,
     )
     spent = time.process_time() - begun
     s = problem.scaled(found.values)
