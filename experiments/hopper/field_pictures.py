@@ -28,7 +28,7 @@ def draw(result: xr.Dataset) -> Figure:
         axes[0, 0].plot(track[:, 0], track[:, 1], color="black", lw=0.6)
     axes[0, 2].semilogy(np.arange(1, result.sizes["window"] + 1), result["misfit"], color=BLUE)
     axes[0, 2].axhline(result["tracks"].size, color=GREY, lw=0.8)
-    axes[0, 2].set(xlabel="window of 10 steps", title="Mean misfit; the line is one per datum")
+    axes[0, 2].set(xlabel="window of 10 steps", title="Mean misfit; line: the data")
     middle = true.shape[0] // 2
     x = result["x"].values
     axes[1, 2].plot(x, true[middle], color="black", label="true")
