@@ -32,7 +32,10 @@ def run(source: Path, folder: Path) -> nbformat.NotebookNode:
 
 def kept(source: Path) -> nbformat.NotebookNode:
     """The run of a notebook, from the store where nothing has changed since."""
-    sources = [source, *(p for name in ("difsim", "inversion", "experiments") for p in (ROOT / name).rglob("*.py"))]
+    sources = [
+        source,
+        *(p for name in ("difsim", "inversion", "experiments") for p in (ROOT / name).rglob("*.py")),
+    ]
     mark = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()[:16]
     folder = KEPT / f"{source.stem}-{mark}"
     done = folder / f"{source.stem}.ipynb"

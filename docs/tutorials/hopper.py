@@ -58,7 +58,6 @@ from difsim.contact import (
     StickSlip,
     SurfaceContact,
     Vertices,
-    box_corners,
 )
 from difsim.dynamics import Hopper
 from difsim.gravity import Polyhedron
@@ -77,7 +76,7 @@ inertia = (
 
 def hopper(restitution, friction):
     contact = SurfaceContact(
-        Vertices(box_corners(edges)),
+        Vertices.box(edges),
         NormalForce.from_restitution(restitution, Hooke(20.0), 1e-3, mass=mass),  # 20 N/m
         AtEffectivePoint(StickSlip(friction, friction, 1e-3)),
         (RollingForceAndTorque(5e-3, 1e-3),),

@@ -28,14 +28,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from difsim import FixedSteps, Unrolled, initialise, simulate
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Fixed, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 
 spacing = 0.005  # m
 grid = np.stack(np.meshgrid(np.arange(-3, 60), np.arange(-3, 12), indexing="ij")).reshape(2, -1)
 x, y = grid
 block, wall = (x >= 0) & (x < 20) & (y >= 0), (y < 0) | ((x < 0) & (y >= 0))
 position = jnp.asarray(spacing * (np.concatenate([grid[:, block], grid[:, wall]], axis=1) + 0.5))
-tool = Tool(np.arange(block.sum(), position.shape[1]), position[:, block.sum() :], Fixed())
+tool = Tool(np.arange(block.sum(), position.shape[1]), position[:, block.sum() :])
 
 
 def sand(friction_deg):
@@ -65,7 +65,7 @@ print(f"the front is at {float(run.states.position[-1, 0, : block.sum()].max()):
 # smoother than the place of the first one, and compare with a finite difference over one degree.
 
 # %%
-steps = FixedSteps(400)
+steps = FixedSteps(800)
 begin = initialise(model, model.at_rest(position), slack=2.0)
 
 

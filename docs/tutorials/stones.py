@@ -42,6 +42,7 @@ from experiments.data_files import CopyData
 
 CopyData(to=Path("data")).run()
 folder = Path("data/cobbles")
+np.set_printoptions(suppress=True)
 
 print((folder / "tracks.csv").read_text()[:200])
 cams = json.loads((folder / "cams.json").read_text())
