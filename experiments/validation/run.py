@@ -9,7 +9,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from experiments.harness import Found, Study
-from experiments.validation import bodies, contact, derivatives, gravity, pages, soil
+from experiments.validation import bodies, contact, derivatives, gravity, pages, soil, words
 from experiments.validation.cases import Case, Cases, Convergence
 
 SUBJECTS: dict[str, Cases] = {
@@ -49,7 +49,8 @@ def _analytic(options: Validation, out: Path) -> Found:
     rows = [case for make in tqdm(chosen.values(), desc="validation") for case in make()]
     found = judge(rows)
     text = "\n".join(f"{row['verdict']:4s}  {row['subject']}: {row['case']}" for row in found["table"])
-    return Found(found, text=f"{text}\n{found['passed']} of {found['cases']} cases pass")
+    last = f"{found['passed']} of {found['cases']} cases pass"
+    return Found(found, text=f"{text}\n{last}", report=words.analytic)
 
 
 def _pages(options: Validation, out: Path) -> Found:
