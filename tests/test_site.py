@@ -26,6 +26,8 @@ def public_names():
     """What a user imports: the names that each package hands on, and what the single modules of difsim define."""
     parts = [difsim, inversion]
     parts += [importlib.import_module(f"difsim.{each.name}") for each in pkgutil.iter_modules(difsim.__path__)]
+    inside = [each.name for each in pkgutil.iter_modules(inversion.__path__) if each.ispkg]
+    parts += [importlib.import_module(f"inversion.{name}") for name in inside]
     for part in parts:
         tree = ast.parse(Path(part.__file__).read_text(encoding="utf-8"))
         imported = [a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names]
