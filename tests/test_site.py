@@ -98,7 +98,7 @@ def test_every_public_name_has_an_entry(site):
 
 
 @pytest.mark.slow
-def test_pages_load_nothing_from_elsewhere_and_what_they_load_is_there(site):
+def test_pages_load_only_what_is_in_the_site(site):
     for path in site.rglob("*.html"):
         for target in Page(path).loaded:
             assert not re.match(r"(https?:)?//", target), (path.name, target)

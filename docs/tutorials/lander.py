@@ -27,7 +27,7 @@
 # | `[lander]` | all of it |
 # | `[gear]` | `kind = "central"` (one damper with a stop) or `"maxwell"` (one damper in each leg) |
 # | `[site]` | `normal`, `velocity_m_per_s`, and `gravity_m_per_s2` (without it, the gravity of comet 67P is used) |
-# | `[unknowns]` | the ranges; two numbers are a uniform range, several values a discrete choice, one number a known value |
+# | `[unknowns]` | the ranges: two numbers are a range, several values a discrete choice, one number is known |
 # | `[regolith]` | the porosity |
 #
 # `[obstacle]` and `[sub_spheres]` are for a boulder and for beds of grains. They are left out here.

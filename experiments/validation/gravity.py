@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import dynamics, simulate
+from difsim import Adaptive, dynamics, simulate
 from difsim.gravity import Ellipsoid, Mascons, PointMass, Polyhedron
 from difsim.mesh import TriMesh, box
 from difsim.shape import Sphere
@@ -81,7 +81,7 @@ def _jacobi() -> float:
     model = dynamics.Flight(PointMass(666.2, (0.0, 0.0, 0.0)), (0.0, 0.0, 1.4e-4), Sphere((0.0, 0.0, 0.0), 2000.0))
     start = dynamics.FlightState((6000.0, 0.0, 500.0), (0.02, -0.5, 0.1))
     times = jnp.linspace(0.0, 20_000.0, 21)
-    run = simulate(model, start, times)
+    run = simulate(model, start, times, solver=Adaptive(1e-12, 1e-12, order=8))  # as all flights of hours
     r, v = run.states.position, run.states.velocity
     swept = jnp.cross(model.omega, r)
     constant = 0.5 * jnp.sum(v**2 - swept**2, axis=1) - jax.vmap(model.gravity.potential)(r)

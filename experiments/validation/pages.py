@@ -1,6 +1,7 @@
 """The pages `validation.md` and `papers.md` of the documentation, from the studies' summaries: no number is typed."""
 
 import json
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,11 @@ def number(x: Any) -> str:
     return str(x) if not isinstance(x, float) else f"{x:.10g}" if abs(x) >= 1e-3 else f"{x:.2g}"
 
 
+def paragraph(text: str) -> str:
+    """Running text in lines of at most 118 characters."""
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table in Markdown."""
     head = list(head)
@@ -51,9 +57,11 @@ def validation(results: Path) -> str:
         raise ValueError(f"{path} is of a run with --quick: run `difsim validation` first")
     text = [
         HEAD + "# Validation\n",
-        f"{found['passed']} of {found['cases']} cases pass. They were run on {found['date']} with difsim "
-        f"{found['version']} ({found['machine']}) by `difsim validation`. Tolerances were fixed before the run. "
-        "A case that fails stays in the table.\n",
+        paragraph(
+            f"{found['passed']} of {found['cases']} cases pass. They were run on {found['date']} with difsim "
+            f"{found['version']} ({found['machine']}) by `difsim validation`. Tolerances were fixed before the run. "
+            "A case that fails stays in the table."
+        ),
     ]
     plain = [row for row in found["table"] if "tolerance" in row]
     for subject in dict.fromkeys(row["subject"] for row in plain):
@@ -80,9 +88,12 @@ def validation(results: Path) -> str:
         )
     text.append("## Convergence\n")
     text.append(
-        "These cases have three resolutions, each twice as fine as the one before. As in ASME V&V 20, the numerical "
-        "uncertainty is the grid convergence index of the finest one, with a factor of safety of 1.25. A case passes "
-        "where the exact value lies within that uncertainty, and the order is within 0.2 of the expected one.\n"
+        paragraph(
+            "These cases have three resolutions, each twice as fine as the one before. As in ASME V&V 20, the "
+            "numerical uncertainty is the grid convergence index of the finest one, with a factor of safety of 1.25. "
+            "A case passes where the exact value lies within that uncertainty, and the order is within 0.2 of the "
+            "expected one."
+        )
     )
     text.append(
         table(
@@ -124,8 +135,10 @@ def papers(results: Path) -> str:
     """The page of the four papers, as far as there are results of the studies."""
     text = [
         HEAD + "# The papers\n",
-        "This page sets the numbers of the four papers beside those of the studies. Each section names the command "
-        "whose result it shows. A difference is not hidden: the study's page says why it is there.\n",
+        paragraph(
+            "This page sets the numbers of the four papers beside those of the studies. Each section names the command "
+            "whose result it shows. A difference is not hidden: the study's page says why it is there."
+        ),
     ]
     for title, command, place, rows, study in SECTIONS:
         text.append(f"## {title}\n")
