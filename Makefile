@@ -36,5 +36,5 @@ clean:
 	@touch $@
 
 .venv/.docs: .venv/.built
-	$(BIN)/pip install -q -c constraints.txt -e ".[docs]"
+	$(BIN)/pip install -q -c constraints.txt -e ".[docs,view,import,spice]"  # the tests of an extra that is not there skip
 	@touch $@
