@@ -27,7 +27,7 @@ docs: .venv/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site .tutorials .pytest_cache .ruff_cache .hypothesis
 
 .venv/.built: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(None if sys.version_info >= (3, 11) else "difsim needs Python 3.11 or newer, but $(PYTHON) is " + v + ". Name a newer one: make PYTHON=python3.12 ...")'
@@ -36,5 +36,5 @@ clean:
 	@touch $@
 
 .venv/.docs: .venv/.built
-	$(BIN)/pip install -q -c constraints.txt -e ".[docs]"
+	$(BIN)/pip install -q -c constraints.txt -e ".[docs,view,import,spice]"  # the tests of an extra that is not there skip
 	@touch $@

@@ -11,7 +11,10 @@ import pytest
 import xarray as xr
 
 from difsim.shape import Posed, Prism
+from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.grains_series import corners_of
+from experiments.agilkia.outline import outline
+from experiments.agilkia.scenario import experiment
 from experiments.export import Export, chosen, export_csv, export_vtk
 from experiments.geometry import line, parts, read, relief, spheres, surface
 from experiments.view import View
@@ -141,3 +144,11 @@ def test_the_boulders_corners_are_on_its_surface():
     outward = np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0])
     volume = np.einsum("ij,ij->", sides[:, 0] - corners.mean(axis=0), outward) / 6
     assert volume == pytest.approx(0.5 * 3**0.5 / 4)
+
+
+def test_a_landers_outline_reaches_its_feet():
+    known = experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
+    vertices, faces = outline(known.lander)
+    assert faces.max() == len(vertices) - 1 and len(faces) == 12 + 3
+    np.testing.assert_allclose(vertices[10::3], known.lander.feet)
+    np.testing.assert_allclose(np.ptp(vertices[:8], axis=0), known.lander.hull.size)

@@ -18,6 +18,7 @@ PLACES = STUDIES | {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
+CODE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -47,4 +48,5 @@ def on_page_markdown(markdown: str, page: Page, **kwargs) -> str:
             f"{picture}[{text}]({posixpath.relpath(place, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
         )
 
-    return LINK.sub(moved, markdown)
+    parts = CODE.split(markdown)  # text and code alternate
+    return "".join(part if i % 2 else LINK.sub(moved, part) for i, part in enumerate(parts))

@@ -12,9 +12,11 @@ from difsim import Solution, safe
 from difsim.status import raise_unless_ok
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
+from experiments.agilkia.outline import outline
 from experiments.agilkia.scenario import SITE
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
+from experiments.geometry import surface
 from experiments.variables import described
 from inversion import Discrete, Fixed, Gaussian, Log
 from inversion.branch import Node
@@ -52,9 +54,12 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         )
 
     force, boulder, footpads, hull = contact(solution.states)
-    body = solution.states.body
+    body, (vertices, faces) = solution.states.body, outline(model.lander)
     series = {
         "position": (("time", "axis"), body.position, "m"),
+        "attitude": (("time", "part"), body.attitude, "1"),
+        "outline": (("vertex", "axis"), vertices, "m"),
+        "outline_faces": (("face", "corner"), faces, "1"),
         "velocity": (("time", "axis"), body.velocity, "m/s"),
         "spin": (("time", "axis"), body.spin, "rad/s"),
         "force": (("time", "axis"), force, "N"),
@@ -68,6 +73,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         {k: (dims, np.asarray(v), {"units": unit}) for k, (dims, v, unit) in series.items()},
         coords={"time": ("time", times, {"units": "s"}), "axis": list(AXES)},
     )
+    result["outline"].attrs |= surface("outline_faces", moves="position", turns="attitude")
     observed = Programs(answer.problem).simulate(answer.fit.x).predictions
     observed = {k: np.asarray(v) for k, v in observed.items()}
     observed["peak_force"] = np.linalg.norm(np.asarray(force), axis=1).max()
@@ -254,7 +260,9 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-    return described(result, SITE, RESULT_UNITS, {"spin": "spin, body frame"})
+    return described(
+        result, SITE, RESULT_UNITS, {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
+    )
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:

@@ -68,6 +68,9 @@ def compared(found: Mapping[str, Any]) -> Report:
 def cohesive(found: Mapping[str, Any]) -> Report:
     """Of blocks that stand."""
     cases = found["cases"]
+    by_cohesion: dict[str, list] = {}  # from no corrections to all of them
+    for name, row in cases.items():
+        by_cohesion.setdefault(name.split(",")[0], []).append(row)
     columns = {
         "furthest moved, m": "furthest_moved_m",
         "fastest, m/s": "fastest_m_s",
@@ -78,11 +81,10 @@ def cohesive(found: Mapping[str, Any]) -> Report:
     return Report(
         question="Do particles of a cohesive block clump or tear, and do corrections of the sums over pairs help?",
         answer=[
-            "; ".join(
-                f"{name}: {share(row['clumped'])} clumped, moved by at most {digits(row['furthest_moved_m'], 2)} m"
-                for name, row in cases.items()
-            )
-            + ".",
+            f"At {cohesion} {share(rows[0]['clumped'])} of the particles clump without corrections, "
+            f"{share(rows[-1]['clumped'])} with all of them. It moves by {digits(rows[0]['furthest_moved_m'], 2)} and "
+            f"{digits(rows[-1]['furthest_moved_m'], 2)} m at most."
+            for cohesion, rows in by_cohesion.items()
         ],
         tables=[Table("cases", [{"": n, **{c: row[k] for c, k in columns.items()}} for n, row in cases.items()])],
         limits=["There is no measurement of a cohesive block to compare with.", PLANE],

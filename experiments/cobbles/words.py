@@ -140,8 +140,8 @@ def impact(found: Mapping[str, Any]) -> Report:
     return Report(
         question="How accurately does one fit through the impact tell restitution, beside two fits of the arcs?",
         answer=[
-            f"One fit through the impact leaves {digits(found['restitution_sigma'][-1])} of restitution at "
-            f"{angles[-1]:g}°, {digits(gain, 2)} times less than two arcs.",
+            f"One fit through the impact tells restitution to {digits(found['restitution_sigma'][-1])} at "
+            f"{angles[-1]:g}°, {digits(gain, 2)} times as accurately as two arcs.",
             f"{fits['count']} fits to noisy pixels give {digits(fits['restitution_mean'], 4)} ± "
             f"{digits(fits['restitution_scatter'], 2)}, and state {digits(fits['restitution_sigma'], 2)}. The truth is "
             f"{paper.RESTITUTION}, and lies within 1.96 sigma in {share(fits['restitution_within_1_96_sigma'])}.",

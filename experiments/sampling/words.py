@@ -21,7 +21,8 @@ def cases(found: Mapping[str, Any]) -> Report:
         "fastest dust, m/s": "fastest_dust_m_per_s",
     }
     most = max(runs, key=lambda name: runs[name]["tray_at_end_cm2"])
-    answer = [f"Most gets into the tray in {most}: {digits(runs[most]['tray_at_end_cm2'])} cm² of soil."]
+    area = runs[most]["tray_at_end_cm2"]
+    answer = [f"Most gets into the tray in {most}: {digits(area)} cm²." if area else "Nothing gets into the tray."]
     if orders:
         answer.append(f"{kept} of {len(orders)} orderings of the paper hold.")
     return Report(

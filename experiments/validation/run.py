@@ -1,0 +1,63 @@
+"""`difsim validation`: the cases with a known answer, each with ours, its tolerance and a verdict."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from experiments.harness import Found, Study
+from experiments.validation import bodies, contact, derivatives, gravity, pages, soil, words
+from experiments.validation.cases import Case, Cases, Convergence
+
+SUBJECTS: dict[str, Cases] = {
+    "gravity": gravity.cases,
+    "rigid bodies": bodies.cases,
+    "contact and friction": contact.cases,
+    "soil": soil.cases,
+    "derivatives": derivatives.cases,
+}
+
+
+@dataclass
+class Validation(Study):
+    """Compare with closed forms and with published numbers, and write the pages of the documentation from it."""
+
+    stage: Literal["analytic", "pages"] = "analytic"
+    """"analytic": the cases in closed form; "pages": validation.md and papers.md, from the results of all studies."""
+    results: Path = Path("results")
+    """Of stage pages: where the studies have written."""
+
+
+def judge(rows: Sequence[Case | Convergence]) -> dict[str, Any]:
+    """The summary: all cases, how many pass, and the date."""
+    table = [case.row() for case in rows]
+    failed = [row["case"] for row in table if row["verdict"] != "pass"]
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "cases": len(table),
+        "passed": len(table) - len(failed),
+        "failed": failed,
+        "table": table,
+    }
+
+
+def _analytic(options: Validation, out: Path) -> Found:
+    chosen = {"derivatives": SUBJECTS["derivatives"]} if options.quick else SUBJECTS
+    rows = [case for make in tqdm(chosen.values(), desc="validation") for case in make()]
+    found = judge(rows)
+    text = "\n".join(f"{row['verdict']:4s}  {row['subject']}: {row['case']}" for row in found["table"])
+    last = f"{found['passed']} of {found['cases']} cases pass"
+    return Found(found, text=f"{text}\n{last}", report=words.analytic)
+
+
+def _pages(options: Validation, out: Path) -> Found:
+    written = {"validation.md": pages.validation(options.results), "papers.md": pages.papers(options.results)}
+    for name, page in written.items():
+        (out / name).write_text(page, encoding="utf-8")
+    return Found(text="\n".join(f"{out / name}" for name in written))
+
+
+Validation.stages = {"analytic": _analytic, "pages": _pages}

@@ -1,0 +1,137 @@
+"""The site: every public name has an entry, equations are made without a script, notebooks are short and run."""
+
+import ast
+import html.parser
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import difsim
+import inversion
+
+ROOT = Path(__file__).parents[1]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
+HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+# Tags that a browser loads by itself.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
+
+
+def public_names():
+    """What a user imports: the names that each package hands on, and what the single modules of difsim define."""
+    parts = [difsim, inversion]
+    parts += [importlib.import_module(f"difsim.{each.name}") for each in pkgutil.iter_modules(difsim.__path__)]
+    inside = [each.name for each in pkgutil.iter_modules(inversion.__path__) if each.ispkg]
+    parts += [importlib.import_module(f"inversion.{name}") for name in inside]
+    for part in parts:
+        tree = ast.parse(Path(part.__file__).read_text(encoding="utf-8"))
+        imported = [a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names]
+        defined = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        is_package = hasattr(part, "__path__")
+        yield from (f"{part.__name__}.{x}" for x in (imported if is_package else defined) if not x.startswith("_"))
+
+
+def test_tutorials_have_at_most_ten_cells_and_link_on():
+    assert len(TUTORIALS) == 5
+    for path in TUTORIALS:
+        cells = re.findall(r"^# %%", path.read_text(encoding="utf-8"), re.M)
+        assert 5 <= len(cells) <= 10, path.name
+
+
+def test_every_picture_of_the_gallery_names_its_command():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^\]]*\]\((figures/[^)]+)\)", page)
+    assert {f"figures/{path.name}" for path in (ROOT / "docs" / "figures").iterdir()} == set(pictures)
+    for part in re.split(r"^## ", page, flags=re.M)[1:]:
+        assert "`difsim " in part, part.splitlines()[0]
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+class Page(html.parser.HTMLParser):
+    """The ids, the links and what else a page loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.loaded = set(), [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if "id" in given:
+            self.ids.add(given["id"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in LOADED and given.get(LOADED[tag]) and given.get("rel") not in ("canonical", "next", "prev"):
+            self.loaded.append(given[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as `make docs` builds it, with its notebooks run."""
+    out = tmp_path_factory.mktemp("site")
+    skipped = ("XLA_FLAGS", "TUTORIALS")
+    environment = {k: v for k, v in os.environ.items() if k not in skipped} | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(out)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.mark.slow
+def test_every_public_name_has_an_entry(site):
+    ids = set().union(*(Page(path).ids for path in (site / "api").glob("*.html")))
+    missing = [name for name in public_names() if name not in ids]
+    assert not missing
+
+
+@pytest.mark.slow
+def test_pages_load_only_what_is_in_the_site(site):
+    for path in site.rglob("*.html"):
+        for target in Page(path).loaded:
+            assert not re.match(r"(https?:)?//", target), (path.name, target)
+            if not target.startswith("data:") and path.name != "404.html":
+                assert (path.parent / target.split("?")[0].split("#")[0]).exists(), (path.name, target)
+
+
+@pytest.mark.slow
+def test_equations_are_mathml_and_no_text_of_tex_is_left(site):
+    for path in site.glob("theory-*.html"):
+        page = path.read_text(encoding="utf-8")
+        assert "arithmatex" not in page, path.name
+        if path.name != "theory-pair.html":  # which has none
+            assert page.count("<math ") > 2, path.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [path.stem for path in TUTORIALS])
+def test_a_tutorial_ran_and_shows_its_output(site, name):
+    page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
+    assert f"{name}-1.png" in page and 'class="language-text' in page
+    assert (site / "tutorials" / f"{name}.ipynb").is_file()
+
+
+def blocks():
+    """The blocks of Python on the how-to pages."""
+    for path in HOW_TO:
+        found = re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+        yield from (pytest.param(block, id=f"{path.stem}-{i}") for i, block in enumerate(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", list(blocks()))
+def test_a_block_of_a_how_to_page_runs(block, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", block], cwd=tmp_path, env=environment, check=True)

@@ -1,0 +1,62 @@
+"""The validation: verdicts of single cases, the order of a convergence, pages without a number that was typed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments.validation import derivatives, pages
+from experiments.validation.cases import Case, Convergence
+from experiments.validation.run import Validation, judge
+
+
+def test_a_case_passes_within_its_tolerance_and_never_for_nan():
+    assert Case("s", "c", "analytic", 2.0, 2.1, 0.1 + 1e-12).passes
+    assert not Case("s", "c", "analytic", 2.0, 2.1, 0.049, relative=True).passes
+    assert not Case("s", "c", "analytic", 2.0, float("nan"), 1e9).passes
+
+
+def test_a_convergence_finds_its_order_and_uncertainty():
+    case = Convergence("s", "c", (1.16, 1.04, 1.01), 1.0, 2.0)  # 1 + h², h = 0.4, 0.2, 0.1
+    assert case.observed_order == pytest.approx(2.0) and case.uncertainty == pytest.approx(1.25 * 0.03 / 3)
+    assert case.row()["verdict"] == "pass"
+    assert Convergence("s", "c", (1.16, 1.04, 1.01), 1.5, 2.0).row()["verdict"] == "FAIL"
+
+
+def test_the_derivatives_of_the_list_are_met():
+    assert judge(derivatives.cases())["failed"] == []
+
+
+def test_the_page_shows_what_the_summary_says(tmp_path):
+    folder = tmp_path / "validation" / "analytic"
+    folder.mkdir(parents=True)
+    with pytest.raises(ValueError, match="run `difsim validation` first"):
+        pages.validation(tmp_path)
+    rows = [
+        Case("Gravity", "a | b", "analytic", 2.0, np.float64(2.5), 0.1),
+        Convergence("Gravity", "sphere", (1.16, 1.04, 1.01), 1.0, 2.0),
+    ]
+    about = {"quick": False, "version": "1.2.3", "machine": "mine"}
+    (folder / "summary.json").write_text(json.dumps(judge(rows) | about))
+    page = pages.validation(tmp_path)
+    assert "1 of 2 cases pass" in page and "| a \\| b | analytic | 2 | 2.5 | 1 | 0.5 | 0.1 | FAIL |" in page
+    assert "difsim 1.2.3 (mine)" in page and "| sphere | 1.16 | 1.04 | 1.01 | 1 | 2.000 | 2 |" in page
+
+
+def test_the_papers_page_names_the_command_of_a_missing_result(tmp_path):
+    folder = tmp_path / "cobbles" / "collision"
+    folder.mkdir(parents=True)
+    ours = {"energy_ratio": (0.01 + pages.cobbles_paper.ENERGY_RATIO).tolist()}
+    about = {"quick": False, "version": "1.2.3", "created": "2026-01-02T00:00:00"}
+    (folder / "summary.json").write_text(json.dumps({"table": {"hard": ours}} | about))
+    page = pages.papers(tmp_path)
+    assert "No result is at hand: run `difsim cliff --stage paper`" in page
+    assert "| Table 5: CoR_E, e = 0.6, α = 0° | 0.3972 | 0.4072 | 0.08 | pass |" in page
+    assert "2026-01-02, difsim 1.2.3" in page
+
+
+@pytest.mark.slow
+def test_all_cases_pass(tmp_path):
+    Validation(out=tmp_path).run()
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found["failed"] == [] and found["cases"] > 60
