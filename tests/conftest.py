@@ -1,5 +1,6 @@
 """The strict session: float64, no silent rank promotion, warnings are errors (pyproject.toml)."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -18,6 +19,13 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # The same examples each time; no deadline, since the first call of a function compiles it.
 settings.register_profile("difsim", derandomize=True, deadline=None, max_examples=25, database=None)
 settings.load_profile("difsim")
+
+
+def pytest_collection_finish():
+    """Rarer collection of garbage: tracing makes millions of objects that live, and a quarter of it was the search."""
+    gc.collect()
+    gc.freeze()  # what the imports made stays
+    gc.set_threshold(100_000, 50, 100)
 
 
 MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
