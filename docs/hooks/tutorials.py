@@ -16,6 +16,7 @@ import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
@@ -27,7 +28,11 @@ def run(source: Path, folder: Path) -> nbformat.NotebookNode:
     """A notebook with its outputs, run in `folder`. **Raises:** CellExecutionError where a cell fails."""
     notebook = jupytext.read(source)
     NotebookClient(
-        notebook, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": folder}}
+        notebook,
+        timeout=LONGEST,
+        kernel_name="python3",
+        resources={"metadata": {"path": folder}},
+        config=Config({"KernelManager": {"transport": "ipc"}}),  # files, so that no port of the machine is open
     ).execute()
     return notebook
 
