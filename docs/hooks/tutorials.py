@@ -16,7 +16,6 @@ import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
@@ -32,7 +31,7 @@ def run(source: Path, folder: Path) -> nbformat.NotebookNode:
         timeout=LONGEST,
         kernel_name="python3",
         resources={"metadata": {"path": folder}},
-        config=Config({"KernelManager": {"transport": "ipc"}}),  # files, so that no port of the machine is open
+        startup_timeout=LONGEST,
     ).execute()
     return notebook
 
