@@ -7,7 +7,9 @@ raised once, at the outermost call. UNDER_RESOLVED and PAST_VALIDITY concern der
 from enum import IntEnum
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
+from numpy.typing import ArrayLike
 
 
 class Status(IntEnum):
@@ -56,6 +58,15 @@ class Status(IntEnum):
     def is_converged(self) -> bool:
         """Whether a search ended at a minimum."""
         return self in (Status.GRADIENT, Status.MISFIT, Status.STEP, Status.NOISE)
+
+    @staticmethod
+    def tally(codes: ArrayLike) -> "dict[Status, int]":
+        """The number of runs of a batch that ended with each status; print the keys for messages and remedies.
+
+        **Arguments:** `codes`, of any shape. **Returns:** status -> number, the most frequent first.
+        """
+        found, counts = np.unique(np.asarray(codes), return_counts=True)
+        return {Status(int(found[i])): int(counts[i]) for i in np.argsort(-counts, kind="stable")}
 
     def __str__(self) -> str:
         return f"{self.name}: {self.message}" + (f": {self.remedy}" if self.remedy else "")
@@ -156,4 +167,5 @@ def raise_unless_ok(status: Int[Array, "*n"]) -> None:
     """Raise the worst of the statuses, unless all are OK. **Raises:** `RuntimeError` with the remedy."""
     worst = Status(int(jnp.max(status)))
     if worst is not Status.OK:
-        raise RuntimeError(f"{worst} (throw=False returns the status instead)")
+        several = f"{int(jnp.sum(status == worst))} of {status.size} runs: " if status.size > 1 else ""
+        raise RuntimeError(f"{several}{worst} (throw=False returns the status instead)")

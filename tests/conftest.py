@@ -1,12 +1,21 @@
 """The strict session: float64, no silent rank promotion, warnings are errors (pyproject.toml)."""
 
+import ctypes
+import gc
 import os
 from pathlib import Path
 
-# Tests spend their time on compiling, not on running: LLVM without optimisation and XLA's older emitter of fused
-# loops compile three times faster, and results differ in rounding only. Set before jax starts; the workers of
-# xdist inherit it. XLA_FLAGS from outside, even empty ones, go before: `make test-full` compiles as users do.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+# Tests spend their time on compiling, not on running. LLVM without optimisation and XLA's older emitter of fused loops
+# compile three times faster. Three passes over loops, which XLA repeats until nothing changes, take a quarter of what
+# is left of an adaptive solve. Parts for several threads gain nothing where each core has a worker. Results differ in
+# rounding only. Set before jax starts; the workers of xdist inherit it. XLA_FLAGS from outside, even empty ones, go
+# before: `make test-full` compiles as users do.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 "
+    "--xla_disable_hlo_passes="
+    "simplify-while-loops,while-loop-invariant-code-motion,while-loop-constant-sinking",
+)
 
 import jax
 import pytest
@@ -20,16 +29,40 @@ settings.register_profile("difsim", derandomize=True, deadline=None, max_example
 settings.load_profile("difsim")
 
 
+def pytest_collection_finish():
+    """Rarer collection of garbage: tracing makes millions of objects, and a quarter of it was the search."""
+    gc.collect()
+    gc.freeze()  # what the imports made stays
+    gc.set_threshold(100_000, 20, 10)
+
+
 MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
+ROOM = 1.5e9  # bytes of a process, half of them its imports; a module adds up to 1 GB
 
 
-@pytest.fixture(autouse=True, scope="module")
-def room_for_programs():
-    """Forgets compiled programs after a module where there are too many: some GB of memory, too."""
-    yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MAPS:
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Forgets compiled programs where there are too many, after each module and each heavy test."""
+    ends = nextitem is None or nextitem.path != item.path
+    if not (Path("/proc/self/maps").exists() and (ends or item.get_closest_marker("slow"))):
+        return
+    if resident() > ROOM:
+        trim()
+    if resident() > ROOM or Path("/proc/self/maps").read_bytes().count(b"\n") > MAPS:
         jax.clear_caches()
+        gc.collect()
+        trim()
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def trim() -> None:
+    """Gives free memory back to the system, which glibc by itself keeps: of a compiler more than its programs."""
+    if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Attitudes that are none: refused by name, value and remedy, and a status where nothing can be refused."""
 
-from functools import partial
+from functools import cache, partial
 
 import equinox as eqx
 import jax
@@ -11,14 +11,18 @@ import pytest
 from difsim import AtRest, FixedSteps, Status, initialise, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.body.attitude import attitude_is_unit, require_attitude
+from difsim.contact import AtEachPoint, Hooke, NormalForce, NoSmoothing, RegularisedCoulomb, Undamped
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dynamics import PairState
 from difsim.shape import Plane
 from tests.helpers import single
-from tests.hoppers import ball, friction_law, normal, state
+from tests.hoppers import ball, state
 from tests.test_pair import TIMES, boxes
 
 NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
+
+
+UNTIL_REST = partial(simulate, until=AtRest())
 
 
 def at(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
@@ -64,9 +68,21 @@ def test_a_rate_is_no_attitude():
     assert (np.asarray(rate.attitude) == 0).all()
 
 
+@cache
+def hopper():
+    law = NormalForce(Hooke(1e5), Undamped(), NoSmoothing())
+    return ball(law, AtEachPoint(RegularisedCoulomb(0.5, 1e-3)))
+
+
+@cache
+def status(run, model, times):
+    """The status of a run as a function of its start: one program for all of them."""
+    return jax.jit(lambda start: run(model(), start, jnp.asarray(times), throw=False).status)
+
+
 @pytest.mark.parametrize("q", NONE)
 def test_a_hopper_does_not_start_from_it(q):
-    model = ball(normal("hertz"), friction_law("each point"))
+    model = hopper()
     with pytest.raises(ValueError, match=r"Hopper\.start: body\.attitude = "):
         model.start(at(q))
     with pytest.raises(ValueError, match=r"Hopper\.start: target = "):
@@ -76,26 +92,24 @@ def test_a_hopper_does_not_start_from_it(q):
 @pytest.mark.parametrize("q", NONE[:2])
 def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
     """Two stones met elsewhere, with the status OK."""
-    pair = boxes()
     first = RigidState((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     second = RigidState((0.0, 0.0, 3.0), (0.0, 0.0, -1.0), q, (0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match=r"simulate: second\.attitude = .* has the length"):
-        simulate(pair, PairState(first, second), TIMES, throw=False)
-    met = jax.jit(lambda s: simulate(pair, s, TIMES, throw=False).status)
+        simulate(boxes(), PairState(first, second), TIMES, throw=False)
+    met = status(simulate, boxes, tuple(TIMES.tolist()))
     assert met(PairState(first, second)) == Status.INVALID_STATE
     assert met(PairState(first, first)) != Status.INVALID_STATE
 
 
 @pytest.mark.parametrize("q", NONE[:2])
 def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
-    model = ball(normal("hertz"), friction_law("each point"))
+    model, times = hopper(), (0.0, 1e-3)
     good = model.start(state((0.0, 0.0, 1.0)))
     bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
-    times = jnp.array([0.0, 1e-3])
-    for run in (simulate, partial(simulate, until=AtRest())):
+    for run in (simulate, UNTIL_REST):
         with pytest.raises(ValueError, match=r"body\.attitude = .* has the length"):
-            run(model, bad, times, throw=False)
-        found = jax.jit(lambda s: run(model, s, times, throw=False).status)  # noqa: B023
+            run(model, bad, jnp.array(times), throw=False)
+        found = status(run, hopper, times)
         assert found(bad) == Status.INVALID_STATE
         assert found(good) != Status.INVALID_STATE
 

@@ -37,10 +37,11 @@ def law(**changes):
     return HertzMindlin(**given | changes)
 
 
-def impact(of, speed=0.3, courant=0.05, **more):
-    """Two equal spheres, head on."""
-    model = Grains(of, np.full(2, R), RHO, **more)
-    state = moving(model, np.array([[0.0, 2.02 * R], [0, 0], [0, 0]]), [[speed, 0], [0, 0], [0, 0]])
+def impact(of, speed=0.3, courant=0.05):
+    """Two equal spheres, head on; a third and a floor far away, so that `three` shares the program."""
+    model = Grains(of, np.full(3, R), RHO, (0.0, 0.0, 0.0), (FLOOR,))
+    x = R * np.array([[0.0, 2.02, 0.0], [0, 0, 50], [50, 50, 50]])
+    state = moving(model, x, [[speed, 0, 0], [0, 0, 0], [0, 0, 0]])
     return model, simulate(model, state, [0.0, 0.04 * R / speed + 0.02], solver=Courant(courant))
 
 
@@ -63,8 +64,8 @@ def three():
 @pytest.mark.slow
 def test_steps_are_of_second_order_for_elastic_grains():
     model, _ = impact(law(restitution=1.0, friction=0.0))
-    x = 2.0001 * R * np.array([[0.0, np.cos(0.2)], [0, np.sin(0.2)], [0, 0]])
-    begin = moving(model, x, [[0.3, 0], [0, 0], [0, 0]])
+    x = 2.0001 * R * np.array([[0.0, np.cos(0.2), 0], [0, np.sin(0.2), 50], [50, 50, 50]])
+    begin = moving(model, x, [[0.3, 0, 0], [0, 0, 0], [0, 0, 0]])
     with_steps = [simulate(model, begin, [0.0, 2.4e-4], solver=FixedSteps(n)) for n in (40, 80, 640)]
     coarse, fine, best = (run.last.position for run in with_steps)
     assert np.abs(best[1, 0]) > 1e-8  # they have met
@@ -191,8 +192,8 @@ def test_a_sliding_sphere_begins_to_roll():
 @pytest.mark.parametrize("of", [law(restitution=0.01), LinearSprings(2e3, 12.0, restitution=0.6, friction=0.5)])
 def test_friction_holds_for_any_damper_and_shear_stiffness(of):
     """A sphere that rolls down a slope: friction is 2/7 of its weight along it. In steps too long it swings."""
-    model = Grains(of, np.full(2, R), RHO, (2.0, 0.0, -G), (FLOOR,))
-    state = model.at_rest(np.array([[0.0, 5 * R], [0, 0], [R, R]]))
+    model = Grains(of, np.full(3, R), RHO, (2.0, 0.0, -G), (FLOOR,))
+    state = model.at_rest(R * np.array([[0.0, 5, 10], [0, 0, 0], [1, 1, 1]]))
     run = simulate(model, state, [0.0, 0.1, 0.105], solver=Courant(0.95))
     force = run.states.walls[0].memory.force[1:, 0, 0]
     np.testing.assert_allclose(-force, 2 / 7 * 2.0 * MASS, rtol=0.02)

@@ -133,7 +133,7 @@ def test_every_member_of_an_ensemble_is_counted():
     cases |= {"height": np.full(4, 0.5), "up_velocity": np.array([0.0, 5.0, -0.02, 5.0])}
     cases["terrain"] = np.array([1, 2, 3, 4])
     table = sweep(ensemble.member(place), cases, chunk=4)
-    assert ensemble.count_statuses(table["status"].values) == {"OK": 2, "LEFT": 2}
+    assert Status.tally(table["status"].values) == {Status.OK: 2, Status.LEFT: 2}
     settled = table["status"].values == Status.OK
     for name in ("settling_time", "rest_east", "rest_north"):
         np.testing.assert_array_equal(np.isfinite(table[name].values), settled)

@@ -51,8 +51,11 @@ def test_every_picture_of_the_gallery_names_its_command():
         assert "`difsim " in part, part.splitlines()[0]
 
 
-def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+def test_readme_is_short_and_its_links_resolve():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    targets = [t for t in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in t]
+    assert targets and all((ROOT / target).exists() for target in targets)
 
 
 class Page(html.parser.HTMLParser):

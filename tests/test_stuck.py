@@ -1,8 +1,11 @@
 """Searches that look stuck are named, and the screen says what the summary of the Agilkia study says."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
+from difsim.status import raise_unless_ok
 from experiments.agilkia import words
 from experiments.report import remedies
 from inversion.branch import Node
@@ -59,7 +62,18 @@ def test_what_casts_doubt_is_said():
     assert "2 bound(s) of the tree were violated, by up to 0.28" in said
     said = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}, "profiles": {"thickness": [0.3, 0.4]}}))
     assert "friction 0.6 lie above both neighbours" in said[0] and "thickness 0.3, 0.4" in said[1]
+    (said,) = words.concerns(summary(status="limit", verdict="did not converge"))
+    assert "LIMIT: the iterations or generations were used up: allow more" in said
     assert "no answer yet: misses" in words.concerns(summary(status="misses the data", verdict="misses"))[0]
+
+
+def test_a_batch_says_how_its_runs_ended():
+    codes = np.array([[0, 5, 0], [0, 9, 5]])
+    assert Status.tally(codes) == {Status.OK: 3, Status.NO_CONTACT: 2, Status.LEFT: 1}
+    with pytest.raises(RuntimeError, match=r"1 of 6 runs: LEFT: the body left the region: make the region larger"):
+        raise_unless_ok(jnp.asarray(codes))
+    with pytest.raises(RuntimeError, match=r"^NO_CONTACT: "):
+        raise_unless_ok(jnp.asarray(5))
 
 
 def test_a_status_comes_with_its_remedy():

@@ -46,7 +46,10 @@ def test_the_page_shows_what_the_summary_says(tmp_path):
 def test_the_papers_page_names_the_command_of_a_missing_result(tmp_path):
     folder = tmp_path / "cobbles" / "collision"
     folder.mkdir(parents=True)
-    ours = {"energy_ratio": (0.01 + pages.cobbles_paper.ENERGY_RATIO).tolist()}
+    ours = {
+        "energy_ratio": (0.01 + pages.cobbles_paper.ENERGY_RATIO).tolist(),
+        "normal_ratio": pages.cobbles_paper.NORMAL_RATIO.tolist(),
+    }
     about = {"quick": False, "version": "1.2.3", "created": "2026-01-02T00:00:00"}
     (folder / "summary.json").write_text(json.dumps({"table": {"hard": ours}} | about))
     page = pages.papers(tmp_path)

@@ -30,7 +30,7 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     for x in jax.tree.leaves(jax.eval_shape(of, numbers, *like)):
         if not jnp.issubdtype(x.dtype, jnp.floating):
             raise ValueError(f"an interaction of particles gives {x.dtype} where floats belong")
-    return numbers, of
+    return numbers, jax.jit(of)  # traced once for the values, the derivatives and each platform
 
 
 def changing(f: Callable[..., Any]) -> Callable[..., Any]:

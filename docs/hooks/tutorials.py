@@ -27,7 +27,11 @@ def run(source: Path, folder: Path) -> nbformat.NotebookNode:
     """A notebook with its outputs, run in `folder`. **Raises:** CellExecutionError where a cell fails."""
     notebook = jupytext.read(source)
     NotebookClient(
-        notebook, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": folder}}
+        notebook,
+        timeout=LONGEST,
+        kernel_name="python3",
+        resources={"metadata": {"path": folder}},
+        startup_timeout=LONGEST,
     ).execute()
     return notebook
 

@@ -103,7 +103,15 @@ stone = Clump.from_mesh(box((0.03, 0.02, 0.02)), mass=0.03, vacancy=0.3)
 
 def bed(friction):
     law = HertzMindlin(modulus=1e6, poisson=0.25, restitution=0.5, friction=friction)
-    return Grains(law, radius, 2500.0, (0.0, 0.0, -9.81), walls=CylindricalContainer(0.076).walls, clumps=(stone,))
+    return Grains(
+        law,
+        radius,
+        2500.0,
+        (0.0, 0.0, -9.81),
+        walls=CylindricalContainer(0.076).walls,
+        clumps=(stone,),
+        clump_laws=(None,),  # of the grains' own material
+    )
 
 
 thrown = RigidState((0.0, 0.0, 0.05), (0.2, 0.0, -0.5), (1.0, 0.0, 0.0, 0.0), (0.0, 10.0, 0.0))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from difsim import Status
 from experiments.report import Report, Table, digits, failures
 
 ASSUMED = "Priors and uncertainties that are marked as assumed in the input files are ours."
@@ -12,7 +13,9 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
     """Reasons to doubt the answer of an inversion."""
     branch, stuck, said = found["branch"], found["stuck"], []
     if found["status"] != "ok":
-        said.append(f"The best fit is no answer yet: {found['verdict']}.")
+        name = found["status"].upper()
+        remedy = f" {Status[name]}." if name in Status.__members__ else ""
+        said.append(f"The best fit is no answer yet: {found['verdict']}.{remedy}")
     if not branch["agrees_with_enumeration"]:
         tree, leaves = branch["incumbent_misfit"], branch["enumeration_misfit"]
         said.append(

@@ -97,7 +97,7 @@ def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 
         "shape": shape,
         "members": members,
         "devices": len(jax.devices()),
-        "statuses": count_statuses(table["status"].values),
+        "statuses": {s.name: n for s, n in Status.tally(table["status"].values).items()},
         "landing_ellipse": ellipse,
         "settling_time_s": {f"{q}_percent": float(np.percentile(times, q)) for q in (5, 25, 50, 75, 95)},
         "contacts_median": float(np.median(table["contacts"].values[settled])),
@@ -173,11 +173,6 @@ def member(place: World):
     return one
 
 
-def count_statuses(status: np.ndarray) -> dict[str, int]:
-    """How many members ended with each status; all of them."""
-    return {Status(int(code)).name: int(np.sum(status == code)) for code in np.unique(status)}
-
-
 def postures(table: xr.Dataset) -> dict:
     """How many of a `table` settled, and how these lie: on a face, on the rim like a wheel (both to 5 degrees), or
     leaning; and how far the ground pushes beside the centre of mass, at the median and at most."""
@@ -185,7 +180,7 @@ def postures(table: xr.Dataset) -> dict:
     tilt, lever = np.degrees(settled["tilt"].values), settled["lever"].values
     return {
         "members": table.sizes["case"],
-        "statuses": count_statuses(table["status"].values),
+        "statuses": {s.name: n for s, n in Status.tally(table["status"].values).items()},
         "on_a_face": int(np.sum(tilt < 5)),
         "on_the_rim": int(np.sum(tilt > 85)),
         "leaning": int(np.sum((tilt >= 5) & (tilt <= 85))),
