@@ -99,9 +99,10 @@ def descend(
     with the mean gradient of `seeds` random keys, new ones in each step; its iterates are averaged with weights that
     grow with their number. A step whose evaluations all fail is halved.
 
-    A descent of a Problem has converged when its misfit fell by less than `tolerance` in a window (MISFIT). That of a
-    function has converged when the mean gradient of two windows in a row is zero within its noise, by a chi-squared
-    test at 5 % (NOISE): what is left is not resolved with that many steps and seeds.
+    A descent of a Problem has converged when its lowest misfit fell by less than `tolerance` in a window, and the
+    mean of the window is as near to it: the steps do not merely swing about a valley (MISFIT). That of a function has
+    converged when the mean gradient of two windows in a row is zero within its noise, by a chi-squared test at 5 %
+    (NOISE): what is left is not resolved with that many steps and seeds.
 
     For standard deviations, start `fit` at the values found, where the number of unknowns allows it.
 
@@ -283,7 +284,8 @@ def _ended(
     if not np.isfinite(np.asarray(windows[-1].value)).any():
         return Status.BLOCKED
     if is_problem:
-        return Status.MISFIT if before - after < tolerance else Status.RUNNING
+        fell, above = before - after, np.nanmean(np.asarray(windows[-1].value)) - after
+        return Status.MISFIT if max(fell, above) < tolerance else Status.RUNNING
     free = np.asarray(space.free_mask)
     if len(windows) < 2:
         return Status.RUNNING

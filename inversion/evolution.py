@@ -43,7 +43,7 @@ def differential_evolution(
     population: int = 100,
     crossover: float = 0.8,
     weight: float = 0.47,
-    stop: float = 1e-4,
+    stop: float | None = None,
     max_generations: int = 500,
     stall: int | None = None,
     batch_size: int | None = None,
@@ -57,8 +57,9 @@ def differential_evolution(
 
     **Arguments:** `problem`; `key`; `objective`: (problem, predictions) -> scalar, the same function each time, or
     None for the misfit with its priors; `population`: NP; `crossover`: CR; `weight`: F; `stop`: the target of the
-    objective; `max_generations`; `stall`: generations without improvement before the end; `batch_size`: see
-    `map_batched`; `throw`: raise if all simulations failed; `progress`: show a bar.
+    objective, by default 1e-4, and none for a misfit that is no sum of squares and may be negative;
+    `max_generations`; `stall`: generations without improvement before the end; `batch_size`: see `map_batched`;
+    `throw`: raise if all simulations failed; `progress`: show a bar.
     **Returns:** Evolution, with status TARGET (`stop` was reached), STALLED, LIMIT or FAILED.
     **Raises:** ValueError for undecided Discrete parameters or settings out of range; RuntimeError when every
     simulation failed (unless throw=False).
@@ -69,6 +70,8 @@ def differential_evolution(
         raise ValueError(f"population {population} must be at least 4: a trial needs three other members")
     if not (0.0 <= crossover <= 1.0 and 0.0 < weight <= 2.0):
         raise ValueError(f"crossover {crossover} must be in [0, 1] and weight {weight} in (0, 2]")
+    if stop is None:
+        stop = 1e-4 if objective is not None or problem.data.is_sum_of_squares else -np.inf
     key, first = jax.random.split(key)
     members = latin_hypercube(first, population, problem.size).astype(problem.held.dtype)
     costs = _unplaced(_first(problem, objective, members, batch_size))

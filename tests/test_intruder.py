@@ -1,4 +1,4 @@
-"""A ball in grains: until when derivatives agree, the two stages whole, bad options."""
+"""A ball in grains: until when derivatives agree, the three stages whole, bad options."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_bad_options(bad, says):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["derivatives", "surrogate"])
+@pytest.mark.parametrize("stage", ["derivatives", "surrogate", "descent"])
 def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
     IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
     found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
@@ -50,5 +50,7 @@ def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
         np.testing.assert_allclose(found["forward"], found["difference"].sel(step=1e-5), rtol=1e-4, atol=1e-9)
         apart = np.abs(found["smoothed"] - found["pathwise"])
         assert (apart <= 4 * np.hypot(found["smoothed_error"], found["pathwise_error"])).all()
-    else:
+    elif stage == "surrogate":
         assert np.isfinite(found["told"]).all()
+    else:
+        assert np.isfinite(found["descent"]).all() and np.isfinite(found["history"]).all()

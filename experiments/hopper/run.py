@@ -8,17 +8,18 @@ import tyro
 
 from experiments.agilkia.worlds import files_of
 from experiments.harness import Study
-from experiments.hopper import cube, ensemble, hop, minerva, tracks
+from experiments.hopper import cube, ensemble, field, hop, minerva, tracks
 
 
 @dataclass
 class Hopper(Study):
     """Hoppers on small bodies: release, bounces and rest; what they end at, and what that depends on."""
 
-    stage: Literal["cube", "minerva", "ensemble", "tracks", "hop"] = "cube"
+    stage: Literal["cube", "minerva", "ensemble", "tracks", "hop", "field"] = "cube"
     """"cube": a cube on a plane in three gravities; "minerva": MINERVA-II released over Imhotep on 67P;
     "ensemble": thousands of such releases, where they end and when; "tracks": restitution, friction and rolling
-    resistance from tracks of a bouncing cube; "hop": wheels that throw a cube to a target."""
+    resistance from tracks of a bouncing cube; "hop": wheels that throw a cube to a target; "field": the shape of
+    the ground, 200 heights, from tracks of balls that roll over it."""
     shape: str = "analogue"
     """The comet (minerva, ensemble): "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
     file with vertices in km. Its distances and field are kept in the cache folder."""
@@ -41,4 +42,5 @@ Hopper.stages = {
     "ensemble": lambda options, out: ensemble.release_all(out, options.quick, options.shape, options.members),
     "tracks": lambda options, out: tracks.compare(out, options.quick),
     "hop": lambda options, out: hop.search(options.quick),
+    "field": lambda options, out: field.recover(out, options.quick),
 }

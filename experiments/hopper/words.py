@@ -169,3 +169,33 @@ def hop(found: Mapping[str, Any]) -> Report:
         ],
         limits=["The ground is a plane.", "The hop is one jump: bounces after it are not part of the target."],
     )
+
+
+def field(found: Mapping[str, Any]) -> Report:
+    """Of the ground from tracks."""
+    status = Status[found["status"]]
+    return Report(
+        question="Can the shape of the ground be told from the tracks of balls that roll over it?",
+        answer=[
+            f"{found['unknowns']} heights are found to {digits(1e3 * found['rms_error_m'], 2)} mm (rms) where balls "
+            f"rolled; the ground itself varies by {digits(1e3 * found['rms_of_the_heights_m'], 2)} mm (rms).",
+            f"{share(found['share_within_1.96_sigma'])} of the heights lie within 1.96 standard deviations, whose "
+            f"median is {digits(1e3 * found['median_sigma_m'], 2)} mm.",
+            f"The descent takes {found['steps']} steps of one reverse derivative each.",
+        ],
+        concerns=[] if status.is_converged else [f"The descent: {status}"],
+        tables=[
+            Table(
+                "descent",
+                [
+                    {"": "data", "value": found["data"]},
+                    {"": "misfit", "value": found["misfit"]},
+                    {"": "largest error, mm", "value": 1e3 * found["largest_error_m"]},
+                ],
+            )
+        ],
+        limits=[
+            "The tracks are simulated with the model that is fitted: errors of the contact law are not in them.",
+            "Friction, restitution and the balls' release are known.",
+        ],
+    )

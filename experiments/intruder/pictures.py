@@ -61,3 +61,26 @@ def draw_surrogate(result: xr.Dataset) -> Figure:
         more = 0.1 * (high - low)
         axis.set(xlabel="repetition", ylim=(low - more, high + more), title=f"{name}: found, 95 %, and true")
     return figure
+
+
+def draw_descent(result: xr.Dataset) -> Figure:
+    """The surface's distance from the data over both unknowns with what was found, and the descent."""
+    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    over, along = figure.subplots(1, 2)
+    drawn = over.contourf(
+        result["restitution"], result["friction"], np.log10(result["distance"]), 12, cmap="Greys_r"
+    )
+    figure.colorbar(drawn, ax=over, label="log10 of the surface's squared distance from the data")
+    for name, marker, colour in (("truth", "*", GREEN), ("descent", "o", ORANGE), ("surface", "s", BLUE)):
+        friction, restitution = result[name].values
+        bars = 1.96 * result["sigma"].values if name == "surface" else (0.0, 0.0)
+        over.errorbar(restitution, friction, bars[0], bars[1], marker, color=colour, label=name, capsize=2)
+    ends = [(float(result[k].min()), float(result[k].max())) for k in ("restitution", "friction")]
+    over.set(
+        xlabel="restitution", ylabel="friction", xlim=ends[0], ylim=ends[1], title="Grains from mean rebounds"
+    )
+    over.legend(frameon=True)
+    along.plot(np.arange(1, result.sizes["window"] + 1), result["history"], ".-", color=ORANGE)
+    along.axhline(0.0, color=GREY, lw=0.8)
+    along.set(xlabel="window", title="Mean of the objective of the descent")
+    return figure

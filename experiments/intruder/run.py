@@ -5,17 +5,20 @@ from typing import Literal
 
 from difsim.session import CACHE
 from experiments.harness import Study
-from experiments.intruder import derivatives, surrogate
+from experiments.intruder import derivatives, stochastic, surrogate
 from experiments.intruder.scene import DT, Drop, recipe
+
+REBOUND = 0.024  # s, until which the ball has rebounded
 
 
 @dataclass
 class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
-    stage: Literal["derivatives", "surrogate"] = "derivatives"
+    stage: Literal["derivatives", "surrogate", "descent"] = "derivatives"
     """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "surrogate": friction,
-    modulus and restitution of the grains from depths and rebounds, through a response surface."""
+    modulus and restitution of the grains from depths and rebounds, through a response surface; "descent": friction
+    and restitution from mean rebounds, by a stochastic descent beside such a surface, over the first 24 ms."""
     time: float = 0.058
     """s."""
     parts: int = 24
@@ -37,12 +40,15 @@ class IntruderStudy(Study):
         if self.repeats < 2:
             raise ValueError(f"--repeats {self.repeats} must be at least 2")
 
-    def drop(self) -> Drop:
-        """The ball above the bed, which is made or taken from the cache."""
-        return Drop(recipe().bed(CACHE / "beds"), self.time, self.parts)
+    def drop(self, time: float | None = None) -> Drop:
+        """The ball above the bed, which is made or taken from the cache, for a time in s."""
+        return Drop(recipe().bed(CACHE / "beds"), min(time or self.time, self.time), self.parts)
 
 
 IntruderStudy.stages = {
     "derivatives": lambda options, out: derivatives.compare(options.drop(), options.samples),
+    "descent": lambda options, out: stochastic.compare(
+        options.drop(REBOUND), out, *((24, 24, 20, 2) if options.quick else (64, 96, 80, 4))
+    ),
     "surrogate": lambda options, out: surrogate.estimate(options.drop(), options.samples, options.repeats),
 }

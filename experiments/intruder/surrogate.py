@@ -46,11 +46,11 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
     cube = latin_hypercube(key, samples, 1 + len(UNKNOWNS))
     scaled = [jax.vmap(_quantile, (None, 0))(q, cube[:, 1 + i]) for i, q in enumerate(UNKNOWNS.values())]
     points = jnp.stack([RANGE[0] + (RANGE[1] - RANGE[0]) * cube[:, 0], *scaled], axis=1)
-    outcomes = _thrown(drop, points, seed + 1)
+    outcomes = thrown(drop, points, seed + 1)
     surface = response_surface(_coordinates(points), outcomes)
     truth = jnp.array([BASE[name] for name in UNKNOWNS])
     of = jnp.stack([jnp.append(speed, truth) for speed in SPEEDS])
-    seen = _thrown(drop, jnp.tile(of, (repeats, 1)), seed + 2).reshape(repeats, len(SPEEDS), len(OUTCOMES))
+    seen = thrown(drop, jnp.tile(of, (repeats, 1)), seed + 2).reshape(repeats, len(SPEEDS), len(OUTCOMES))
     general = _problem(surface, seen[0])
     guess = {name: float(q.physical(jnp.asarray(0.5))) for name, q in UNKNOWNS.items()}
     fits = []
@@ -101,17 +101,17 @@ def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:
     return quantity.physical(quantity.quantile(share))
 
 
-def _thrown(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
+def thrown(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
     """OUTCOMES of throws of speed, friction, modulus and restitution, each at another place."""
     places = SCATTER * jax.random.normal(jax.random.key(seed), (points.shape[0], 2))
 
-    def one(row):
-        point, place = row
-        seen, status = drop(point / jnp.array(list(BASE.values())), place)
-        outcome = jnp.stack([-jnp.min(seen[:, 1]), jnp.max(seen[:, 0])])
-        return jnp.where(status == Status.OK, outcome, jnp.nan)
+    return eqx.filter_jit(map_batched)(lambda row: outcome(drop, *row), (points, places))
 
-    return eqx.filter_jit(map_batched)(one, (points, places))
+
+def outcome(drop: Drop, point: Float[Array, "4"], place: Float[Array, "2"]) -> Float[Array, "2"]:
+    """OUTCOMES of one throw; NaN if it failed."""
+    seen, status = drop(point / jnp.array(list(BASE.values())), place)
+    return jnp.where(status == Status.OK, jnp.stack([-jnp.min(seen[:, 1]), jnp.max(seen[:, 0])]), jnp.nan)
 
 
 def _coordinates(points: Float[Array, "*k 4"]) -> Float[Array, "*k 4"]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from difsim import Status
 from experiments.report import Report, Table, digits, failures, share
 
 OUTCOMES = ("depth", "rebound")
@@ -74,4 +75,28 @@ def surrogate(found: Mapping[str, Any]) -> Report:
             ),
         ],
         limits=[SMALL, "The throws that are fitted come from the model that made the surface."],
+    )
+
+
+def descent(found: Mapping[str, Any]) -> Report:
+    """Of the stochastic descent beside the surface."""
+    status = Status[found["status"]]
+    return Report(
+        question="Does a stochastic descent through grains find their friction and restitution, as a response surface "
+        "does?",
+        answer=[
+            "; ".join(
+                f"{name}: {digits(row['descent'], 2)} by the descent, {digits(row['surface'], 2)} ± "
+                f"{digits(row['surface_sigma'], 2)} by the surface, for a truth of {digits(row['truth'])}"
+                for name, row in found["unknowns"].items()
+            )
+            + ".",
+            f"The descent takes {found['throws_of_the_descent']} throws, the surface {found['throws_of_the_surface']}.",
+        ],
+        concerns=[] if status.is_converged else [f"The descent: {status}"],
+        tables=[Table("unknowns", [{"": name, **row} for name, row in found["unknowns"].items()])],
+        limits=[
+            SMALL,
+            "The throws that are fitted come from the bed that is simulated; modulus and speed are known.",
+        ],
     )
