@@ -235,7 +235,7 @@ class Posterior:
         """
         import xarray as xr
 
-        units = {name: {"unit": self.problem.component(name).unit} for name in self.draws}
+        units = {name: {"units": self.problem.component(name).unit or "1"} for name in self.draws}
 
         def group(values: Mapping[str, np.ndarray], attrs: dict[str, Any] | None = None):
             table = {k: (("chain", "draw"), v[None], units.get(k, {})) for k, v in values.items()}
@@ -267,7 +267,7 @@ class Posterior:
             table = {name: [leaf.assignment[name] for leaf in self.leaves] for name in self.leaves[0].assignment}
             for name in ("probability", "error", "log_evidence"):
                 table[name] = [getattr(leaf, name) for leaf in self.leaves]
-            groups["leaves"] = xr.Dataset({k: ("leaf", np.asarray(v)) for k, v in table.items()})
+            groups["leaves"] = xr.Dataset({k: ("leaf_by_probability", np.asarray(v)) for k, v in table.items()})
         return xr.DataTree.from_dict(groups)
 
     def __str__(self) -> str:

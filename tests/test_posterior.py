@@ -193,7 +193,7 @@ def test_result_has_the_groups_of_arviz(tmp_path):
     assert tree["posterior"]["h"].dims == ("chain", "draw") and tree["posterior"].attrs["log_evidence"] < 0.0
     assert tree["sample_stats"]["weight"].sum() == pytest.approx(1.0)
     tree.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
-    assert tree["leaves"].sizes["leaf"] == 18
+    assert tree["leaves"].sizes["leaf_by_probability"] == 18
 
 
 def test_killed_run_goes_on(tmp_path):
