@@ -93,9 +93,14 @@ class Posterior:
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Unknown -> the number of independent draws whose mean would have the same error."""
-        shape = self.sampled.weights.shape
-        return {k: self.sampled.effective_size(v.reshape(shape)) for k, v in self.draws.items() if np.ptp(v) > 0.0}
+        """Unknown -> the number of independent draws whose mean would have the same error.
+
+        It is that of the unknown's prior probability, on which a prior over orders of magnitude weighs all of them.
+        """
+        u, shape = self.sampled.u, self.sampled.weights.shape
+        columns = {name: u[..., k] for k, name in enumerate(self.draws)}
+        columns |= {name: self.draws[name].reshape(shape) for name in self.probabilities}
+        return {k: self.sampled.effective_size(v) for k, v in columns.items() if np.ptp(v) > 0.0}
 
     @property
     def drift(self) -> float:

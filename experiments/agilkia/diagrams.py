@@ -53,7 +53,7 @@ def pairs(result: xr.Dataset) -> Figure:
                 ax.spines[:].set_visible(True)
                 ax.tick_params(labelleft=j == 0)
                 ax.plot(x["prior_draw"], y["prior_draw"], ",", color=PALE)
-                ax.plot(x["draw"], y["draw"], ".", color=BLUE, markersize=2.0, alpha=0.35, markeredgewidth=0)
+                ax.plot(x["draw"], y["draw"], ".", color=BLUE, markersize=3.5, alpha=0.4, markeredgewidth=0)
                 ax.plot(float(x["value"]), float(y["value"]), "o", color=BLACK, markersize=5)
             if x["log_scale"]:
                 ax.xaxis.set_major_locator(LogLocator(numticks=5))

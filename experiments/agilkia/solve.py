@@ -122,7 +122,7 @@ def invert(
         key=jax.random.PRNGKey(solver.seed),
         method=Importance() if size > QUICK else Importance(Tempered(320), generation=400),
         effective_size=size,
-        limit=max(2000, 100 * size),
+        limit=100 * size if size > QUICK else 3000,
         checkpoint=_beside(checkpoint, "posterior"),
         progress=progress,
     )

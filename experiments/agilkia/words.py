@@ -41,7 +41,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
     bounded = [
-        f"{name.replace('_', ' ')} ({_interval(row)} {row['unit']})"
+        f"{name.replace('_', ' ')} ({_interval(row, 95)} {row['unit']})"
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
