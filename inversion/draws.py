@@ -28,15 +28,11 @@ class Draws:
 
     def mean(self, values: Float[np.ndarray, "steps chains"]) -> tuple[float, float]:
         """The weighted mean of values of the draws, and its standard error from the spread over the chains."""
-        mean = float(np.sum(self.weights * values))
-        parts = np.sum(self.weights * (values - mean), axis=0)
-        return mean, float(np.sqrt(np.sum(parts**2)))
+        return mean_of(values, self.weights)
 
     def effective_size(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The number of independent draws whose mean of these values would have the same error."""
-        mean, error = self.mean(values)
-        variance = float(np.sum(self.weights * (values - mean) ** 2))
-        return variance / error**2 if error > 0 else float(np.sum(self.weights) ** 2 / np.sum(self.weights**2))
+        return size_of(values, self.weights)
 
     def drift(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The change of the mean from the first to the second half of the chains, in its standard errors."""
@@ -46,6 +42,26 @@ class Draws:
         change = values[:half].mean(axis=0) - values[-half:].mean(axis=0)
         error = change.std(ddof=1) / np.sqrt(change.size)
         return float(abs(change.mean()) / error) if error > 0 else 0.0
+
+
+def mean_of(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of values [steps, chains], and its standard error from the spread over the chains.
+
+    **Arguments:** `values`; `weights`, with a sum of 1. **Returns:** mean and error.
+    """
+    mean = float(np.sum(weights * values))
+    parts = np.sum(weights * (values - mean), axis=0)
+    return mean, float(np.sqrt(np.sum(parts**2)))
+
+
+def size_of(values: np.ndarray, weights: np.ndarray) -> float:
+    """The number of independent draws whose mean would have the same error.
+
+    **Arguments:** as `mean_of`. **Returns:** the number.
+    """
+    mean, error = mean_of(values, weights)
+    variance = float(np.sum(weights * (values - mean) ** 2))
+    return variance / error**2 if error > 0 else float(np.sum(weights) ** 2 / np.sum(weights**2))
 
 
 def resampled(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:

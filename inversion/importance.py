@@ -12,7 +12,7 @@ from tqdm import tqdm
 from .cube import Cube
 from .draws import Draws
 from .sweeps import Checkpoint
-from .tempered import Piece, Tempered, stored
+from .tempered import Piece, Tempered, smallest_size, stored
 
 TINY = 1e-6  # of the largest weight: particles with less are no centres
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
@@ -149,7 +149,7 @@ class Importance:
             before = 0.0
             for generation in range(1, GENERATIONS + 1):
                 found = drawn(kernels, generation, 0, self.generation)
-                share = _effective(found["log_ratio"]) / self.generation
+                share = _size(cube, found) / self.generation
                 bar.update(round(share * self.generation) - bar.n)
                 if share >= GOOD or share < GAIN * before or generation == GENERATIONS:
                     break
@@ -158,7 +158,7 @@ class Importance:
                 # Two halves of independent draws, as of chains.
                 kernels = self._placed(cube, found["u"][None], found["log_likelihood"][None], weights[None])
             part = 0
-            while (size := _effective(found["log_ratio"])) < effective_size and cube.calls.forward < limit:
+            while (size := _size(cube, found)) < effective_size and cube.calls.forward < limit:
                 bar.update(round(size) - bar.n)
                 part, rows = part + 1, found["log_ratio"].size
                 # As many more as the effective share so far asks for, and at most four times as many as there are,
@@ -206,9 +206,10 @@ def _drawn(cube: Cube, kernels: Kernels, seed: list[int], count: int) -> Piece:
     return {"u": u, "log_likelihood": values, "log_ratio": values - kernels.log_density(u)}
 
 
-def _effective(log_ratios: np.ndarray) -> float:
-    weights = np.exp(log_ratios - log_ratios.max())
-    return float(weights.sum() ** 2 / np.sum(weights**2))
+def _size(cube: Cube, found: Piece) -> float:
+    """The effective size of weighted draws, for the unknown that has the fewest."""
+    weights = np.exp(found["log_ratio"] - found["log_ratio"].max())
+    return smallest_size(cube, found["u"][None], weights[None] / weights.sum())
 
 
 def _k_hat(log_ratios: np.ndarray) -> tuple[np.ndarray, float]:

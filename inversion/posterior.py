@@ -93,9 +93,14 @@ class Posterior:
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Unknown -> the number of independent draws whose mean would have the same error."""
-        shape = self.sampled.weights.shape
-        return {k: self.sampled.effective_size(v.reshape(shape)) for k, v in self.draws.items() if np.ptp(v) > 0.0}
+        """Unknown -> the number of independent draws whose mean would have the same error.
+
+        It is that of the unknown's prior probability, on which a prior over orders of magnitude weighs all of them.
+        """
+        u, shape = self.sampled.u, self.sampled.weights.shape
+        columns = {name: u[..., k] for k, name in enumerate(self.draws)}
+        columns |= {name: self.draws[name].reshape(shape) for name in self.probabilities}
+        return {k: self.sampled.effective_size(v) for k, v in columns.items() if np.ptp(v) > 0.0}
 
     @property
     def drift(self) -> float:
@@ -235,7 +240,7 @@ class Posterior:
         """
         import xarray as xr
 
-        units = {name: {"unit": self.problem.component(name).unit} for name in self.draws}
+        units = {name: {"units": self.problem.component(name).unit or "1"} for name in self.draws}
 
         def group(values: Mapping[str, np.ndarray], attrs: dict[str, Any] | None = None):
             table = {k: (("chain", "draw"), v[None], units.get(k, {})) for k, v in values.items()}
@@ -267,7 +272,7 @@ class Posterior:
             table = {name: [leaf.assignment[name] for leaf in self.leaves] for name in self.leaves[0].assignment}
             for name in ("probability", "error", "log_evidence"):
                 table[name] = [getattr(leaf, name) for leaf in self.leaves]
-            groups["leaves"] = xr.Dataset({k: ("leaf", np.asarray(v)) for k, v in table.items()})
+            groups["leaves"] = xr.Dataset({k: ("leaf_by_probability", np.asarray(v)) for k, v in table.items()})
         return xr.DataTree.from_dict(groups)
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from jaxtyping import Array
 from tqdm import tqdm
 
 from .cube import Cube
-from .draws import Draws, resampled
+from .draws import Draws, resampled, size_of
 from .sweeps import Checkpoint
 
 Piece = dict[str, np.ndarray]
@@ -114,7 +114,9 @@ class Tempered:
         found, part = start, 0
         pool = start.u.reshape(-1, start.u.shape[-1])
         with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
-            while (size := smallest_size(found, cube)) < effective_size and cube.calls.forward < limit:
+            while (
+                size := smallest_size(cube, found.u, found.weights)
+            ) < effective_size and cube.calls.forward < limit:
                 bar.update(min(round(size), effective_size) - bar.n)
                 part += 1
                 compute = partial(
@@ -188,15 +190,16 @@ class Tempered:
 BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
 
 
-def smallest_size(draws: Draws, cube: Cube) -> float:
-    """The smallest effective size of the mean of any unknown, discrete ones by their values' numbers."""
-    selected = cube.selected(draws.u.reshape(-1, draws.u.shape[-1]))
-    columns = [
-        selected[k].reshape(draws.weights.shape) if k in selected else draws.u[..., k]
-        for k in range(draws.u.shape[-1])
-    ]
+def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray) -> float:
+    """The effective size for the mean of the unknown that has the fewest.
+
+    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1. **Returns:** the
+    size, 0 for draws that are all alike.
+    """
+    selected = cube.selected(u.reshape(-1, u.shape[-1]))
+    columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
     # An unknown with one value in all draws has no error to be measured by.
-    return min((draws.effective_size(x.astype(float)) for x in columns if np.ptp(x) > 0), default=0.0)
+    return min((size_of(x.astype(float), weights) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
 def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:

@@ -2,7 +2,6 @@ import matplotlib.image
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams, pictures
 from experiments.harness import Found, write
@@ -46,12 +45,10 @@ def inversion():
     correlation[0, 2] = correlation[2, 0] = -0.8
     covariance = correlation * np.outer(sigma, sigma)
     covariance[4, :], covariance[:, 4] = np.nan, np.nan  # not determined
-    grid = np.linspace(value - 2 * sigma, value + 2 * sigma, 11).T
-    misfit = 5.2 + ((grid - value[:, None]) / sigma[:, None]) ** 2
-    grid[1:2] = np.geomspace(1e-4, 1e-1, 11)
-    misfit[1] = 5.2 + np.log(grid[1] / 4e-3) ** 2
-    misfit[1, -1] = np.inf  # no valid simulation there
-    grid[3:], misfit[3:] = np.nan, np.nan
+    rng = np.random.default_rng(1)
+    draw = value + sigma * rng.standard_normal((200, 6)) * (np.arange(6) != 1)
+    draw[:, 1] = 4e-3 * np.exp(rng.standard_normal(200))
+    prior = low + (high - low) * rng.random((300, 6))
     name = ["rebound_speed", "ground_energy", "damper_energy", "damper_stroke", "penetration_deepest"]
     name += ["rebound_velocity_x", "spin_after_rundown", "contact_time"]
     data = {
@@ -70,10 +67,10 @@ def inversion():
         "sigma": ("observable", [0.02, 3.0, 2.0, 0.005, 0.05, 0.03, 0.2, 1.0], "see observable_unit"),
         "fitted": ("observable", np.arange(8) < 6, "1"),
         "observable_unit": ("observable", ["m/s", "J", "J", "m", "m", "m/s", "rad/s", "s"], "1"),
-        "profile_value": (("parameter", "point"), grid, "see unit_of"),
-        "profile_misfit": (("parameter", "point"), misfit, "1"),
+        "median": ("parameter", np.where(np.arange(6) == 1, np.nan, value), "see unit_of"),
+        "draw": (("sample", "parameter"), draw, "see unit_of"),
+        "prior_draw": (("prior_sample", "parameter"), prior, "see unit_of"),
         "misfit": ((), 5.3, "1"),
-        "profile_best": ((), 5.2, "1"),
     }  # fmt: skip
     return {"parameter": NAMES, "parameter_2": NAMES, "observable": name}, data
 
@@ -141,8 +138,8 @@ def test_all_pictures_are_written(result, tmp_path):
 @pytest.mark.parametrize(
     "parts",
     [
-        ("restart_", "profile_", "simulated"),
-        ("leaf_", "covariance", "energy_", "sole_"),
+        ("restart_", "draw", "simulated"),
+        ("leaf_", "prior_draw", "energy_", "sole_"),
         ("node_", "force", "value"),
     ],
 )
@@ -161,19 +158,6 @@ def test_a_nan_is_not_drawn_as_a_value(result):
     drawn = pictures._residuals(result).axes[0].lines
     dots = [line for line in drawn if line.get_marker() not in ("None", None, "")]
     assert np.isnan([line.get_xdata() for line in dots]).sum() == 1  # which matplotlib leaves out
-    diameter = diagrams.pairs(result).axes[5].lines
-    assert np.isnan(max((line.get_ydata() for line in diameter), key=len)[-1])
-
-
-def test_the_ellipse_holds_95_percent_in_the_logarithm():
-    ax, spread = Figure().subplots(), np.array([[0.2, 0.1], [0.1, 0.3]])
-    ax.set(xscale="log", xlim=(1e-5, 1.0), ylim=(-3.0, 5.0))
-    diagrams._ellipse(ax, np.array([4e-3, 2.0]), spread, [True, False])
-    x, y = ax.patches[0].get_xy().T
-    away = np.stack([np.log(x / 4e-3), y - 2.0])
-    np.testing.assert_allclose(np.einsum("ip,ij,jp->p", away, np.linalg.inv(spread), away), 5.991, rtol=1e-9)
-    diagrams._ellipse(ax, np.array([4e-3, 2.0]), 1e12 * spread, [True, False])
-    assert ax.patches[1].get_xy().min(axis=0) == pytest.approx([1e-5, -3.0])  # clipped to the prior
 
 
 def test_a_parent_stands_over_the_middle_of_its_children():

@@ -183,7 +183,7 @@ def test_predictions_are_of_the_draws():
     mean, covariance, _ = exact()
     assert predicted.shape == (400, 3)
     sigma = np.sqrt(np.diag(toys.DESIGN @ covariance @ toys.DESIGN.T))
-    np.testing.assert_allclose(predicted.mean(axis=0), toys.DESIGN @ mean, atol=0.2 * sigma.min())
+    assert (np.abs(predicted.mean(axis=0) - toys.DESIGN @ mean) < 0.2 * sigma).all()
 
 
 def test_result_has_the_groups_of_arviz(tmp_path):
@@ -193,7 +193,7 @@ def test_result_has_the_groups_of_arviz(tmp_path):
     assert tree["posterior"]["h"].dims == ("chain", "draw") and tree["posterior"].attrs["log_evidence"] < 0.0
     assert tree["sample_stats"]["weight"].sum() == pytest.approx(1.0)
     tree.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
-    assert tree["leaves"].sizes["leaf"] == 18
+    assert tree["leaves"].sizes["leaf_by_probability"] == 18
 
 
 def test_killed_run_goes_on(tmp_path):

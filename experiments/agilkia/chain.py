@@ -1,4 +1,4 @@
-"""Descent, touchdown and bounce as one chain with one gradient."""
+"""Descent, touchdown and bounce as one chain, for the best fit and for draws of the posterior."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
+from tqdm import tqdm
 
 from difsim import AtContact, simulate
 from difsim.dynamics import Flight, FlightState
@@ -19,109 +20,130 @@ from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 from inversion import Problem
+from inversion.posterior import Posterior
+from inversion.programs import in_threads
 
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
 
-class Chain(eqx.Module):
-    """Separation and unknowns of the ground in, observables of landing, touchdown and next contact out.
-
-    The touchdown happens where and as the descent ends: site, normal, local gravity and approach are the
-    landing's, and not those of the lander file.
-    """
-
-    experiment: Experiment
-    world: World
-
-    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
-        flight = Flight(self.world[0], SPIN, self.world[1])
-        start = FlightState(p["separation_position"], p["separation_velocity"])
-        times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
-        descent = simulate(flight, start, times, solver=FINE, until=AtContact(), throw=False)
-        landing = descent.last
-        observed, ok = at_landing(self.experiment, flight, landing)(p)
-        landed = {
-            "landing_time": descent.times[-1],
-            "landing_position": landing.position,
-            "landing_velocity": landing.velocity,
-        }
-        return observed | landed, ok & descent.ok
+def landed(world: World) -> tuple[FlightState, Array, Bool[Array, ""]]:
+    """State and time at the end of the descent from separation, and whether it came down."""
+    flight = Flight(world[0], SPIN, world[1])
+    times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
+    start = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
+    descent = simulate(flight, start, times, solver=FINE, until=AtContact(), throw=False)
+    return descent.last, descent.times[-1], descent.ok
 
 
-def at_landing(experiment: Experiment, flight: Flight, landing: FlightState) -> Experiment:
+def at_landing(experiment: Experiment, world: World, landing: FlightState) -> Experiment:
     """The same touchdown at another site and with another approach, those of a landing, with its bounce."""
-    frame = SurfaceFrame.from_normal(landing.position, flight.surface.normal(landing.position), landing.velocity)
-    local = Rotating(flight.gravity, flight.omega).acceleration(landing.position)
+    gravity, surface = world
+    frame = SurfaceFrame.from_normal(landing.position, surface.normal(landing.position), landing.velocity)
+    local = Rotating(gravity, Flight(gravity, SPIN, surface).omega).acceleration(landing.position)
     return replace(
         experiment,
         frame=frame,
         gravity=Uniform(frame.direction(local)),
         velocity=frame.velocity(landing.velocity),
-        world=(flight.gravity, flight.surface),
+        world=world,
     )
 
 
 class ChainProgram:
-    """The chain with all its derivatives as one program, which is compiled in a thread while others search.
+    """The chain as two programs, which are compiled in a thread while others search.
+
+    The descent is the same for every ground. Touchdown and bounce happen where and as it ends: site, normal, local
+    gravity and approach are the landing's, and not those of the lander file.
 
     **Arguments:** `problem`, whose unknowns it takes, with the `Experiment` as its simulator; `world`.
     """
 
     def __init__(self, problem: Problem, world: World):
-        begin = AGILKIA.separation
-        self.begin = {"separation_position": begin.position, "separation_velocity": begin.velocity}
-        experiment = problem.predict
+        def compiled():
+            state, time, ok = eqx.filter_jit(landed)(world)
+            experiment = at_landing(problem.predict, world, state)
+            program = jax.jit(lambda p: experiment(p), compiler_options=COMPILE_SOONER)
+            return state, float(time), bool(ok), program.lower(_arrays(problem.parameters)).compile()
 
-        def outputs(p, held):
-            observed, ok = Chain(experiment, world)(p | held)
-            return {k: observed[k] for k in OUTPUTS}, (observed, ok)
-
-        anywhere = dict.fromkeys(problem.parameters, 0.0)
-        program = jax.jit(jax.jacfwd(outputs, has_aux=True), compiler_options=COMPILE_SOONER)
         alone = ThreadPoolExecutor(1)
-        self.compiled = alone.submit(lambda: program.lower(*self._given(anywhere)).compile())
+        self.compiled = alone.submit(compiled)
         alone.shutdown(wait=False)
 
-    def _given(self, values: dict[str, float]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """What is differentiated, and the discrete scenario, which is not."""
-        p = {k: jnp.asarray(v, float) for k, v in (values | self.begin).items()}
-        held = {"scenario": p.pop("scenario")} if "scenario" in p else {}
-        return p, held
-
     def __call__(self, values: dict[str, float]) -> dict[str, Any]:
-        """The chain at one set of unknowns and its derivatives, as plain numbers.
+        """The chain at one set of unknowns as plain numbers.
 
-        **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*`, `second_contact_*`, and `derivatives`:
-        for each unknown and each component of the separation, those of time (s), distance (m) and place (m) of the
-        second contact, per unit of the unknown. The scenario, which is discrete, has none.
+        **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*` and `second_contact_*`.
         """
-        p, held = self._given(values)
-        slopes, (observed, ok) = self.compiled.result()(p, held)
-        plain = lambda tree: jax.tree.map(lambda x: np.asarray(x).tolist(), tree)  # noqa: E731
-        named = ("landing_", "rebound_", "second_")
+        landing, time, ok, program = self.compiled.result()
+        observed, valid = program(_arrays(values))
+        plain = lambda x: np.asarray(x).tolist()  # noqa: E731
         return {
-            "status": "ok" if bool(ok) else "failed",
-            **{k: plain(v) for k, v in observed.items() if k.startswith(named)},
-            "derivatives": {name: {k: plain(slopes[k][name]) for k in OUTPUTS} for name in p},
+            "status": "ok" if ok and bool(valid) else "failed",
+            **{k: plain(v) for k, v in observed.items() if k.startswith(("rebound_", "second_"))},
+            "landing_time": time,
+            "landing_position": plain(landing.position),
+            "landing_velocity": plain(landing.velocity),
         }
+
+    def draws(self, posterior: Posterior, key: Array, count: int, progress: bool = True) -> dict[str, np.ndarray]:
+        """The next contact for draws of the posterior.
+
+        **Returns:** the OUTPUTS by name [count, ...], NaN where the flight failed or never comes down.
+        """
+        _, _, ok, program = self.compiled.result()
+        rows = posterior.resample(key, count)
+        cases = [{k: v[i] for k, v in rows.items()} for i in range(count)]
+        with tqdm(total=count, disable=not progress, desc="next contacts") as bar:
+
+            def one(case):
+                observed, valid = program(_arrays(case))
+                bar.update()
+                return {k: np.where(ok & np.asarray(valid), observed[k], np.nan) for k in OUTPUTS}
+
+            found = in_threads(one, cases)
+        return {k: np.stack([each[k] for each in found]) for k in OUTPUTS}
+
+
+def _arrays(values: Any) -> dict[str, Array]:
+    """One array of the session's precision for each name; 0 for what is no number."""
+    return {k: jnp.asarray(v if isinstance(v, float | np.floating) else 0.0, float) for k, v in values.items()}
+
+
+def contacts(found: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Median, 68 % and 95 % of time, distance and place of the next contact, over the draws that come down."""
+    good = np.isfinite(found["second_contact_time"])
+    shares = {"median": 0.5, "lo68": 0.16, "hi68": 0.84, "lo95": 0.025, "hi95": 0.975}
+    numbers = {"draws": int(good.size), "come_down": float(good.mean())}
+    if good.any():
+        for name in OUTPUTS:
+            at = np.quantile(found[name][good], list(shares.values()), axis=0)
+            numbers[name] = dict(zip(shares, at.tolist(), strict=True))
+    return numbers
 
 
 def chain_table(chain: dict[str, Any]) -> str:
-    """The chain's ends, and how the second contact depends on each unknown, as text."""
-    head = ["", f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}"]
-    if chain["status"] != "ok":  # what a failed flight leaves is no result
-        return "\n".join(head)
-    where = lambda r: "(" + ", ".join(f"{x:.1f}" for x in r) + ") m"  # noqa: E731
-    lines = [
-        *head,
-        f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}, "
-        f"rebounds with {chain['rebound_speed']:.3f} m/s",
-        f"  next contact {chain['second_contact_time']:.0f} s later, {chain['second_contact_distance']:.0f} m "
-        f"away, at {where(chain['second_contact_position'])}",
-        f"  {'d(second contact)/d':24s}{'time, s':>12s}{'distance, m':>14s}   per unit",
-    ]
-    for name, by in chain["derivatives"].items():
-        time, distance = by["second_contact_time"], by["second_contact_distance"]
-        if np.ndim(time) == 0:
-            lines.append(f"  {name:24s}{time:>12.4g}{distance:>14.4g}")
+    """The chain's ends at the best fit, and the next contact over the posterior, as text."""
+    lines = ["", f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}"]
+    where = lambda r: "(" + ", ".join(f"{x:.0f}" for x in r) + ") m"  # noqa: E731
+    if chain["status"] == "ok":  # what a failed flight leaves is no result
+        lines += [
+            f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}",
+            f"  best fit: rebounds with {chain['rebound_speed']:.3f} m/s; next contact after "
+            f"{chain['second_contact_time']:.0f} s, {chain['second_contact_distance']:.0f} m away, at "
+            f"{where(chain['second_contact_position'])}",
+        ]
+    found = chain.get("posterior")
+    if found is None:
+        return "\n".join(lines)
+    lines.append(f"  posterior: {100 * found['come_down']:.0f} % of {found['draws']} draws come down within 4 h")
+    if "second_contact_time" in found:
+        lines.append(f"  {'next contact':22s}{'median':>10s}  {'68 %':22s}95 %")
+        for name, unit in (("time", "s"), ("distance", "m")):
+            q = found[f"second_contact_{name}"]
+            narrow, wide = (f"{q[f'lo{n}']:.0f} ... {q[f'hi{n}']:.0f}" for n in (68, 95))
+            lines.append(f"  {f'{name}, {unit}':22s}{q['median']:>10.0f}  {narrow:22s}{wide}")
+        for axis, i in zip("xyz", range(3), strict=True):
+            q = {k: v[i] for k, v in found["second_contact_position"].items()}
+            narrow, wide = (f"{q[f'lo{n}']:.0f} ... {q[f'hi{n}']:.0f}" for n in (68, 95))
+            lines.append(f"  {f'place {axis}, m':22s}{q['median']:>10.0f}  {narrow:22s}{wide}")
     return "\n".join(lines)

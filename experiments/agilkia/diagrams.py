@@ -1,14 +1,11 @@
-"""Two diagrams of the inversion itself: the parameters in pairs, and the branch and bound with its proof."""
+"""Two diagrams of the inversion itself: draws of the posterior in pairs, and branch and bound with its proof."""
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
-from matplotlib.path import Path
 from matplotlib.ticker import LogLocator
-from matplotlib.transforms import Bbox
 
 from experiments.style import (
     BLACK,
@@ -24,26 +21,24 @@ from experiments.style import (
     note,
     number,
 )
-from inversion.identifiability import FIXED, THRESHOLD
+from inversion.identifiability import THRESHOLD
 
-ALWAYS = ("thickness", "grain_diameter", "grain_density")
-MOST = 5  # parameters in one figure
-ELLIPSE = 5.991  # chi-squared of two parameters at 95 %
+BINS = 24
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
 
 
 def pairs(result: xr.Dataset) -> Figure:
-    """Parameters in pairs below the diagonal, their misfit profiles on it."""
+    """Draws of the posterior in pairs below the diagonal, each unknown's on it; the prior in grey."""
     shown = _shown(result)
     k = max(len(shown), 1)
-    figure = Figure(figsize=(9, 8.2), layout="constrained")
-    figure.suptitle(heading(result, "Parameters"))
+    figure = Figure(figsize=(max(8.2, 2.0 + 1.45 * k), max(6.0, 1.8 + 1.35 * k)), layout="constrained")
+    figure.suptitle(heading(result, "Posterior"))
     axes = figure.subplots(k, k, squeeze=False)
     for ax in axes[np.triu_indices(k, 1)]:
         ax.set_axis_off()
     if not shown:
         axes[0, 0].set_axis_off()
-        note(axes[0, 0], "no continuous parameters with a value in this result")
+        note(axes[0, 0], "no draws of continuous parameters in this result")
         return figure
     for i, row in enumerate(shown):
         for j, column in enumerate(shown[: i + 1]):
@@ -51,93 +46,62 @@ def pairs(result: xr.Dataset) -> Figure:
             ax.set_xscale("log" if x["log_scale"] else "linear")
             ax.set_xlim(float(x["prior_lo"]), float(x["prior_hi"]))
             if i == j:
-                _profile(ax, x, "right" if i == k - 1 and k > 1 else "left")
+                _marginal(ax, x)
             else:
                 ax.set_yscale("log" if y["log_scale"] else "linear")
                 ax.set_ylim(float(y["prior_lo"]), float(y["prior_hi"]))
                 ax.spines[:].set_visible(True)
                 ax.tick_params(labelleft=j == 0)
-                _pair(ax, result, x, y)
+                ax.plot(x["prior_draw"], y["prior_draw"], ",", color=PALE)
+                ax.plot(x["draw"], y["draw"], ".", color=BLUE, markersize=3.5, alpha=0.4, markeredgewidth=0)
+                ax.plot(float(x["value"]), float(y["value"]), "o", color=BLACK, markersize=5)
             if x["log_scale"]:
-                ax.xaxis.set_major_locator(LogLocator(numticks=6))
-            ax.tick_params(labelbottom=i == k - 1)
+                ax.xaxis.set_major_locator(LogLocator(numticks=5))
+            ax.tick_params(labelbottom=i == k - 1, labelsize=7)
             if i == k - 1:
-                ax.set_xlabel(_axis(x))
+                ax.set_xlabel(_axis(x), fontsize=8)
             if j == 0 and i > 0:
-                ax.set_ylabel(_axis(y))
+                ax.set_ylabel(_axis(y), fontsize=8)
     styles = {
+        "draws of the posterior": {"marker": ".", "color": BLUE, "linestyle": ""},
+        "prior": {"color": GREY, "linewidth": 4, "alpha": 0.4},
         "best fit": {"marker": "o", "color": BLACK, "linestyle": ""},
-        "95 % ellipse of the covariance": {"color": BLUE},
-        "profile: misfit above the best": {"color": BLUE, "marker": "."},
-        f"misfit + {THRESHOLD}: 95 %": {"color": GREY, "linestyle": "--"},
-        "ends of the 95 % interval": {"color": GREY, "linestyle": ":"},
+        "median": {"color": BLACK},
+        "ends of the 95 % interval": {"color": BLACK, "linestyle": ":"},
     }
     key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.95), title="axes span the prior range")
+    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title="axes span the prior range")
     return figure
 
 
 def _shown(result: xr.Dataset) -> list[str]:
-    """The three of the ground, then what else the data fix; only what has a value and a range."""
-    if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "verdict")):
+    """The unknowns that have draws, a value and a range."""
+    if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "draw", "prior_draw")):
         return []
     finite = np.isfinite(result["value"] + result["prior_lo"] + result["prior_hi"]).values
-    names, texts = (result[n].values[finite] for n in ("parameter", "verdict"))
-    verdicts = dict(zip(names.astype(str), texts, strict=True))
-    others = [n for n, verdict in verdicts.items() if n not in ALWAYS and verdict == FIXED]
-    return [*(n for n in ALWAYS if n in verdicts), *others][:MOST]
+    finite &= np.isfinite(result["draw"]).all("sample").values
+    return [str(n) for n in result["parameter"].values[finite]]
+
+
+def _marginal(ax: Axes, x: xr.Dataset) -> None:
+    """The histograms of an unknown, the prior's in grey, with its median and interval."""
+    low, high = ax.get_xlim()
+    edges = np.geomspace(low, high, BINS + 1) if x["log_scale"] else np.linspace(low, high, BINS + 1)
+    for name, style in (("prior_draw", {"color": GREY, "alpha": 0.4}), ("draw", {"color": BLUE, "alpha": 0.7})):
+        values = x[name].values[np.isfinite(x[name].values)]
+        ax.hist(values, bins=edges, weights=np.full(values.size, 1.0 / max(values.size, 1)), **style)
+    for name, style in (("median", "-"), ("lo95", ":"), ("hi95", ":")):
+        if name in x and np.isfinite(x[name]):
+            ax.axvline(float(x[name]), color=BLACK, linewidth=1.0, linestyle=style)
+    ax.set_yticks([])
+    low, high = (number(float(x[n]), ".3g") for n in ("lo95", "hi95"))
+    known = "median" in x and np.isfinite(x["median"])
+    numbers = f"{number(float(x['median']), '.3g')} ({low} … {high})" if known else x["verdict"].item()
+    ax.set_title(f"{str(x['parameter'].item()).replace('_', ' ')}\n{numbers}", loc="left", fontsize=7.5)
 
 
 def _axis(x: xr.Dataset) -> str:
     return f"{str(x['parameter'].item()).replace('_', ' ')} [{x['unit_of'].item()}]"
-
-
-def _profile(ax: Axes, x: xr.Dataset, side: str) -> None:
-    ends = [float(x[n]) for n in ("lo95", "hi95")]
-    low, high = ("open" if not np.isfinite(end) else number(end, ".4g") for end in ends)
-    name, value = x["parameter"].item().replace("_", " "), number(float(x["value"]), ".4g")
-    ax.set_title(f"{name}: {x['verdict'].item()}\n{value} ({low} … {high}) {x['unit_of'].item()}", loc=side)
-    ax.set_ylim(0.0, 3 * THRESHOLD)
-    ax.set_yticks([0.0, THRESHOLD, 2 * THRESHOLD], ["0", f"{THRESHOLD}", f"{2 * THRESHOLD}"])
-    ax.set_ylabel("misfit − best [1]")
-    for end in ends:
-        ax.axvline(end, color=GREY, linewidth=0.8, linestyle=":")
-    if "profile_misfit" not in x or not np.isfinite(x["profile_misfit"]).any():
-        note(ax, "no profile")
-        return
-    misfit = np.where(np.isfinite(x["profile_misfit"]), x["profile_misfit"], np.nan)
-    best = np.nanmin([np.nanmin(misfit), float(x.get("profile_best", np.nan))])
-    ax.plot(x["profile_value"], misfit - best, ".-", color=BLUE)
-    ax.axhline(THRESHOLD, color=GREY, linewidth=0.8, linestyle="--")
-
-
-def _pair(ax: Axes, result: xr.Dataset, x: xr.Dataset, y: xr.Dataset) -> None:
-    names = [x["parameter"].item(), y["parameter"].item()]
-    logs = [bool(q["log_scale"]) for q in (x, y)]
-    centre = np.array([float(q["value"]) for q in (x, y)])
-    if "covariance" in result:
-        spread = result["covariance"].sel(parameter=names, parameter_2=names).values
-        slope = np.where(logs, 1.0 / centre, 1.0)  # d ln p = dp / p
-        _ellipse(ax, centre, spread * np.outer(slope, slope), logs)
-    ax.plot(*centre, "o", color=BLACK, markersize=5)
-
-
-def _ellipse(ax: Axes, centre: np.ndarray, spread: np.ndarray, logs: list[bool]) -> None:
-    if not np.isfinite(spread).all():
-        below = ax.transAxes.inverted().transform(ax.transData.transform(centre))[1] > 0.5
-        note(ax, "covariance\nopen", 0.2 if below else 0.8)  # away from the best fit
-        return
-    size, turn = np.linalg.eigh(spread)
-    angle = np.linspace(0.0, 2 * np.pi, 361)
-    outline = turn @ (np.sqrt(ELLIPSE * np.maximum(size, 0.0))[:, None] * np.stack([np.cos(angle), np.sin(angle)]))
-    middle = np.array([np.log(c) if log else c for c, log in zip(centre, logs, strict=True)])
-    box = np.array(
-        [np.log(lim) if log else lim for lim, log in zip((ax.get_xlim(), ax.get_ylim()), logs, strict=True)]
-    )
-    points = Path(middle + outline.T).clip_to_bbox(Bbox(box.T)).vertices  # to the prior's range
-    points = np.stack([np.exp(p) if log else p for p, log in zip(points.T, logs, strict=True)], axis=1)
-    if len(points):
-        ax.add_patch(Polygon(points, facecolor=BLUE + "30", edgecolor=BLUE))
 
 
 def search(result: xr.Dataset) -> Figure:

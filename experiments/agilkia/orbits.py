@@ -9,7 +9,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
+from experiments.agilkia.bounce import PAPER_SITE
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, absent, heading, number
+
+PAPER_KM = np.asarray(PAPER_SITE) / 1e3
 
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 # Two views of the body-fixed frame: abscissa, ordinate, and the axis towards the viewer. From +z and from -y
@@ -75,6 +78,43 @@ def draw_bounce(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
         mesh,
         "+: first touchdown; ×: the paper's second site; dots: next contacts",
     )
+
+
+def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
+    """The next contacts of draws of the posterior on the comet, and their times and distances.
+
+    **Arguments:** `result`, with the next contacts of each draw; `mesh` for the outline, if any.
+    """
+    figure = Figure(figsize=(10, 8.5), layout="constrained")
+    figure.suptitle(heading(result, "Next contact"))
+    above, below = figure.subplots(2, 2)
+    if absent(above[0], result, "second_contact_position", "second_contact_time", "second_contact_distance"):
+        for ax in (*above, *below):
+            ax.set_axis_off()
+        return figure
+    known = np.isfinite(result["second_contact_time"].values)
+    places = result["second_contact_position"].values[known] / 1e3
+    for ax, (name, (i, j, towards)) in zip(above, VIEWS.items(), strict=True):
+        if mesh is not None:
+            _outline(ax, mesh, i, j, np.asarray(towards), close=False)
+        ax.plot(places[:, i], places[:, j], ".", color=BLUE, markersize=4, alpha=0.6)
+        ax.plot(PAPER_KM[i], PAPER_KM[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xlabel(f"{'xyz'[i]} [km]")
+        ax.set_ylabel(f"{'xyz'[j]} [km]")
+        ax.set_title(f"{name} (comet-fixed); ×: the paper's second site")
+    for ax, name, unit in zip(below, ("time", "distance"), ("s", "m"), strict=True):
+        values = result[f"second_contact_{name}"].values[known]
+        ax.hist(values, bins=30, color=BLUE)
+        for share, style in ((0.025, ":"), (0.5, "-"), (0.975, ":")):
+            ax.axvline(np.quantile(values, share), color=BLACK, linewidth=1.0, linestyle=style)
+        ax.set_xlabel(f"{name} of the next contact [{unit}]")
+        ax.set_ylabel("draws")
+        ax.set_title(f"median {np.median(values):.0f} {unit} (lines: median and 95 %)")
+    share = 100 * known.mean()
+    below[0].text(0.98, 0.95, f"{share:.0f} % of {known.size} draws\ncome down within 4 h", ha="right", va="top",
+                  transform=below[0].transAxes)  # fmt: skip
+    return figure
 
 
 def _views(

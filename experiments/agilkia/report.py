@@ -10,6 +10,7 @@ import xarray as xr
 
 from difsim import Solution, safe
 from difsim.status import raise_unless_ok
+from experiments.agilkia import intervals
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.outline import outline
@@ -18,18 +19,18 @@ from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
 from experiments.variables import described
-from inversion import Discrete, Fixed, Gaussian, Log
+from inversion import Gaussian, Log
 from inversion.branch import Node
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, compatible_values
 from inversion.programs import Programs
-from inversion.stuck import STUCK, stuck_leaves, stuck_values
+from inversion.stuck import stuck_leaves
 
 AXES = ("x", "y", "z")
-GIVEN = "known: given by the lander's file"
-PER_PARAMETER = ("value", "lo95", "hi95", "prior_lo", "prior_hi", "profile_value")
+PER_PARAMETER = ("value", "median", "lo68", "hi68", "lo95", "hi95", "prior_lo", "prior_hi", "draw", "prior_draw")
+CONTACT = {"units": "m", "frame": "comet-fixed"}
+SHOWN = 1000  # equally weighted draws that the pictures show
 RESULT_UNITS = dict.fromkeys(PER_PARAMETER, "see unit_of") | {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
-RESULT_UNITS |= dict.fromkeys(("misfit", "profile_misfit", "profile_best", "node_misfit", "leaf_misfit"), "1")
+RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "leaf_misfit"), "1")
 
 
 def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
@@ -102,35 +103,6 @@ def _expand(name: str, value: Any) -> list[tuple[str, float]]:
     )
 
 
-def parameter_rows(answer: Answer) -> dict[str, dict[str, Any]]:
-    """value, lo95, hi95 (None where open), unit, verdict of every unknown."""
-    rows, near, stuck = {}, compatible_values(answer.leaves), stuck_leaves(answer.leaves)
-    for name, q in answer.problem.parameters.items():
-        value = answer.fit.values[name]
-        if isinstance(q, Fixed):
-            rows[name] = {"value": value, "lo95": value, "hi95": value, "unit": q.unit, "verdict": GIVEN}
-            continue
-        if isinstance(q, Discrete):
-            kept = near.get(name, ())
-            verdict = (FIXED, ONE_SIDED, NOT_FIXED)[(len(kept) > 1) + (len(kept) == len(q.labels))]
-            verdict = STUCK if name in stuck else verdict
-            lo, hi = (min(kept), max(kept)) if verdict in (FIXED, ONE_SIDED) else (None, None)
-        else:
-            verdict = answer.identifiability.verdicts[name]
-            lo, hi = answer.profiles[name].interval if name in answer.profiles else _linear(answer, name, value)
-            if verdict in (NOT_FIXED, LOCAL, UNENDED):
-                lo = hi = None
-        if not answer.fit.explains_data:
-            verdict, lo, hi = MISSED, None, None
-        rows[name] = {"value": value, "lo95": lo, "hi95": hi, "unit": q.unit, "verdict": verdict}
-    return rows
-
-
-def _linear(answer: Answer, name: str, value: float) -> tuple[float | None, float | None]:
-    half = 1.96 * answer.fit.sigma.get(name, np.inf)
-    return (value - half, value + half) if np.isfinite(half) else (None, None)
-
-
 def observable_rows(
     data: DataSet, simulated: dict[str, np.ndarray], catalogue: Catalogue
 ) -> dict[str, dict[str, Any]]:
@@ -172,7 +144,7 @@ def summarise(
         "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
         "verdict": answer.fit.verdict,
         "misfit": answer.fit.misfit,
-        "parameters": parameter_rows(answer),
+        "parameters": intervals.parameter_rows(answer),
         "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
@@ -201,10 +173,8 @@ def summarise(
         },
         "stuck": {
             "leaves": {k: list(v) for k, v in stuck_leaves(answer.leaves).items()},
-            "profiles": {
-                k: list(v) for k, p in answer.profiles.items() if (v := stuck_values(p.grid.tolist(), p.misfit))
-            },
         },
+        "posterior": intervals.posterior_numbers(answer.posterior),
         "correlations": {
             a: dict(zip(identified.labels, row, strict=True))
             for a, row in zip(identified.labels, identified.correlations.tolist(), strict=True)
@@ -212,20 +182,21 @@ def summarise(
     }
 
 
-def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) -> xr.Dataset:
-    """result.nc: everything above as arrays with names and units, enough to draw all pictures again."""
+def dataset(
+    answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, next_contacts: dict[str, np.ndarray]
+) -> xr.DataTree:
+    """result.nc: everything above as arrays with names and units, enough to draw all pictures again.
+
+    The samples are in groups with the names and dimensions of ArviZ.
+    """
     names = list(answer.fit.names)
     rows = [summary["parameters"][n] for n in names]
     seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
     unknown = [answer.problem.parameters[n] for n in names]
     ends = np.asarray([_prior_ends(q) for q in unknown])
-    points = max((len(p.grid) for p in answer.profiles.values()), default=1)  # none where all of them are known
-    empty = np.full(points, np.nan)
     nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
     per_parameter = {
-        "value": nan(r["value"] for r in rows),
-        "lo95": nan(r["lo95"] for r in rows),
-        "hi95": nan(r["hi95"] for r in rows),
+        **{k: nan(r[k] for r in rows) for k in ("value", "median", "lo68", "hi68", "lo95", "hi95")},
         "unit_of": np.asarray([r["unit"] for r in rows]),
         "verdict": np.asarray([r["verdict"] for r in rows]),
         "log_scale": np.asarray([isinstance(q, Log) for q in unknown]),
@@ -234,13 +205,13 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
     }
     result = series.assign_coords(parameter=names, parameter_2=names, observable=list(seen))
     result = result.assign({k: ("parameter", v) for k, v in per_parameter.items()})
-    profiles = [answer.profiles.get(n) for n in names]
+    drawn = answer.posterior.resample(jax.random.PRNGKey(0), SHOWN)
+    prior = {n: v[:SHOWN] for n, v in answer.posterior.prior.items()}
     result = result.assign(
+        draw=(("sample", "parameter"), np.stack([drawn[n] for n in names], axis=1)),
+        prior_draw=(("prior_sample", "parameter"), np.stack([prior[n] for n in names], axis=1)),
         covariance=(("parameter", "parameter_2"), answer.fit.covariance),
-        profile_value=(("parameter", "point"), np.stack([empty if p is None else p.grid for p in profiles])),
-        profile_misfit=(("parameter", "point"), np.stack([empty if p is None else p.misfit for p in profiles])),
         misfit=((), summary["misfit"]),
-        profile_best=((), min((p.best for p in answer.profiles.values()), default=summary["misfit"])),
         simulated=("observable", nan(v["simulated"] for v in seen.values())),
         observed=("observable", nan(v["observed"] for v in seen.values())),
         sigma=("observable", nan(v["sigma"] for v in seen.values())),
@@ -252,6 +223,9 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
+        second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
+        second_contact_distance=("contact", next_contacts["second_contact_distance"], {"units": "m"}),
+        second_contact_position=(("contact", "axis"), next_contacts["second_contact_position"], CONTACT),
     )
     result = result.assign_attrs(
         name=data.name,
@@ -260,9 +234,10 @@ def dataset(answer: Answer, data: DataSet, series: xr.Dataset, summary: dict) ->
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-    return described(
-        result, SITE, RESULT_UNITS, {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
-    )
+    named = {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
+    root = described(result, SITE, RESULT_UNITS, named)
+    groups = answer.posterior.to_xarray().children
+    return xr.DataTree.from_dict({"/": root} | {name: group.to_dataset() for name, group in groups.items()})
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
@@ -305,13 +280,7 @@ def table(summary: dict[str, Any]) -> str:
         summary["verdict"],
         "",
     ]
-    lines.append(f"{'unknown':16s}{'value':>11s}  {'95 %':26s}{'unit':8s}verdict")
-    for name, row in summary["parameters"].items():
-        ends = [("open" if e is None else f"{e:.3g}") for e in (row["lo95"], row["hi95"])]
-        interval = (
-            "" if row["verdict"] in (NOT_FIXED, MISSED, LOCAL, UNENDED, STUCK) else f"{ends[0]} ... {ends[1]}"
-        )
-        lines.append(f"{name:16s}{row['value']:>11.4g}  {interval:26s}{row['unit']:8s}{row['verdict']}")
+    lines += intervals.table(summary)
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
         lines += [

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import jax
 import tyro
 import xarray as xr
+from matplotlib.figure import Figure
 
-from difsim import Forward
 from difsim.session import CACHE
 from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, words, worlds
 from experiments.agilkia.baseline import jacobian_cost
-from experiments.agilkia.chain import ChainProgram, chain_table
+from experiments.agilkia.chain import ChainProgram, chain_table, contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import STRICT, problem
-from experiments.agilkia.solve import NodeSolver, invert, with_solver
+from experiments.agilkia.scenario import problem
+from experiments.agilkia.solve import NodeSolver, invert
 from experiments.foot.calibration import TABLE, read
 from experiments.harness import Found, Study
 from inversion import Checkpoint
@@ -52,6 +53,9 @@ class Agilkia(Study):
     """Simulations that are screened before the searches of a node (96; with --quick 8)."""
     keep: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Searches of a node by least squares, from the best screened points (2; with --quick 1)."""
+    posterior: Literal["usual", "thorough"] = "usual"
+    """How many independent draws the posterior is worth: 1000 (with --quick 100), or "thorough": 10 000, so that
+    errors of probabilities are below 0.005. A run with --keep-checkpoint goes on from the draws of the run before."""
 
     def __post_init__(self):
         for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1)):
@@ -84,23 +88,30 @@ def _all(options: Agilkia, out: Path) -> Found:
     inverse = problem(lander, data, world, calibration)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep)
+    size = 100 if options.quick else {"usual": 1000, "thorough": 10_000}[options.posterior]
     checkpoint = Checkpoint(
         out / "checkpoint",
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
-    chain = ChainProgram(with_solver(inverse, STRICT, Forward()), world)
+    chain = ChainProgram(inverse, world)
     solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
-    answer = invert(inverse, solver, checkpoint, progress=True, points=5 if options.quick else 11)
+    answer = invert(inverse, solver, checkpoint, progress=True, size=size)
 
     series, simulated, energy = report.trajectory(answer)
     summary = report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
-    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values)
-    result = report.dataset(answer, data, series, summary)
+    flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
+    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": contacts(flown)}
+    result = report.dataset(answer, data, series, summary, flown)
     text = report.table(summary) + "\n" + chain_table(summary["chain"])
-    return Found(summary, {"result": result}, pictures.draw(result), text, report=words.inversion)
+    return Found(summary, {"result": result}, _draw(result.to_dataset(), options), text, report=words.inversion)
+
+
+def _draw(result: xr.Dataset, options: Agilkia) -> dict[str, Figure]:
+    body = worlds.coarse_of(worlds.shape_of(options.shape))
+    return pictures.draw(result) | {"contacts": orbits.draw_contacts(result, body)}
 
 
 def _mark(shape: str) -> str:
@@ -125,7 +136,7 @@ def _pictures(options: Agilkia, out: Path) -> Found:
     if not path.is_file():
         raise ValueError(f"{path} is not there: run without --stage pictures first")
     try:
-        return Found(figures=pictures.draw(xr.load_dataset(path, engine="h5netcdf")))
+        return Found(figures=_draw(xr.load_dataset(path, engine="h5netcdf"), options))
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"{path} is no result of a run ({error}): run without --stage pictures again") from error
 

@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from difsim import Forward
 from difsim.stepping.solvers import AbstractSolver
 from experiments.agilkia.scenario import STRICT
-from inversion import Checkpoint, Problem, Stops, branch_and_bound, fit, identify, profiles
+from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
 from inversion.branch import Node, Tree, enumerate_leaves
-from inversion.identifiability import Identifiability, Profile, envelope
+from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
 from inversion.outcome import Calls
+from inversion.posterior import Posterior
 
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
-PROFILED = ("thickness", "grain_diameter", "grain_density")
+QUICK = 100  # effective draws of a smoke test
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
 STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
@@ -28,8 +28,8 @@ STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 class Answer:
     """What the inversion found.
 
-    `tree` and `leaves` (all of them, solved on their own), the best leaf's strict `fit`, the `profiles`,
-    `identifiability` with friction and grain modulus relaxed, calls and seconds of branch and bound alone.
+    `tree` and `leaves` (all of them, solved on their own), the best leaf's strict `fit`, `identifiability` with
+    friction and grain modulus relaxed, the `posterior`, calls and seconds of branch and bound alone.
     """
 
     problem: Problem
@@ -37,7 +37,7 @@ class Answer:
     leaves: tuple[Node, ...]
     fit: Fit
     identifiability: Identifiability
-    profiles: dict[str, Profile]
+    posterior: Posterior
     calls: Calls
     seconds: float
 
@@ -82,12 +82,11 @@ def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | 
 
 
 def invert(
-    problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool, points: int = 11
+    problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool, size: int = 1000
 ) -> Answer:
-    """Branch and bound with its proof, the strict fit of the best leaf, and what the data fix.
+    """Branch and bound with its proof, the strict fit of the best leaf, and the posterior of all unknowns.
 
-    The interval of a parameter is its profile with friction and grain modulus relaxed, which are continuous in
-    nature, and the lower of the two scenarios: it is not conditional on the best leaf.
+    The posterior is over all leaves: `size` is the number of independent draws that it is worth.
 
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
@@ -98,7 +97,7 @@ def invert(
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
     # A solver that has seen nothing of the tree, and a store of its own: else it would prove nothing.
     fresh = NodeSolver(solver.seed + 1, solver.starts, solver.keep, stops=solver.stops)
-    leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint), progress=progress)
+    leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint, "enumeration"), progress=progress)
     best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
 
     exact = with_solver(problem, STRICT, Forward())
@@ -110,26 +109,30 @@ def invert(
         guesses=[best.values],
         stops=STRICT_STOPS,
     )
-    found, walks = [], []
+    found = []
     for held in _scenarios(problem):
         relaxed = problem.hold(held).relax()
         near = [n for n in (*tree.nodes, *leaves) if held.items() <= n.assignment.items()]
         guesses = [n.values for n in sorted(near, key=lambda n: n.misfit)[:2]]
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
-        grids = {name: _grid(problem, name, points) for name in PROFILED if name in problem.names}
-        own = [n.values for n in leaves if held.items() <= n.assignment.items()]
-        own += _scattered(relaxed, solver.seed)
-        walks.append(profiles(relaxed, middle, grids, stops=SEARCH_STOPS, candidates=own, progress=progress))
-    enveloped = {name: envelope(problem, [walk[name] for walk in walks]) for name in grids}
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
+    posterior = sample(
+        problem,
+        key=jax.random.PRNGKey(solver.seed),
+        method=Importance() if size > QUICK else Importance(Tempered(320), generation=400),
+        effective_size=size,
+        limit=100 * size if size > QUICK else 3000,
+        checkpoint=_beside(checkpoint, "posterior"),
+        progress=progress,
+    )
     return Answer(
         problem=exact.hold(best.assignment),
         tree=tree,
         leaves=leaves,
         fit=answer,
-        identifiability=identify(relaxed, middle, enveloped, threshold=1e-4),
-        profiles=enveloped,
+        identifiability=identify(relaxed, middle, threshold=1e-4),
+        posterior=posterior,
         calls=tree.calls,
         seconds=seconds,
     )
@@ -148,17 +151,5 @@ def _scenarios(problem: Problem) -> list[dict[str, float]]:
     return [{"scenario": value} for value in problem.parameters["scenario"].values.tolist()]
 
 
-def _scattered(problem: Problem, seed: int, count: int = 32) -> list[dict[str, float]]:
-    """Points all over the prior: leaves may all lie in one valley, and a profile has to find the others."""
-    u = jax.random.uniform(jax.random.PRNGKey(seed), (count, len(problem.names)))
-    physical = np.asarray(jax.vmap(lambda row: problem.physical(problem.quantile(row)))(u))
-    return [dict(zip(problem.names, row.tolist(), strict=True)) for row in physical]
-
-
-def _grid(problem: Problem, name: str, points: int) -> np.ndarray:
-    """Values over the whole prior, denser at its lower end, where thickness and grain size are decided."""
-    return np.asarray(jax.vmap(problem.parameters[name].physical)(jnp.linspace(0.0, 1.0, points) ** 1.5))
-
-
-def _beside(checkpoint: Checkpoint) -> Checkpoint:
-    return Checkpoint(checkpoint.folder, "enumeration")
+def _beside(checkpoint: Checkpoint, name: str) -> Checkpoint:
+    return Checkpoint(checkpoint.folder, name)

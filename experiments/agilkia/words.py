@@ -29,8 +29,8 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
         )
     for name, values in stuck["leaves"].items():
         said.append(f"The best searches at {_values(name, values)} lie above both neighbours: they look stuck.")
-    for name, values in stuck["profiles"].items():
-        said.append(f"The profile has bumps at {_values(name, values)}: searches there look stuck.")
+    if not found["posterior"]["is_good"]:
+        said.append(f"The posterior has no intervals: {found['posterior']['verdict']}.")
     if found["chain"]["status"] != "ok":
         said.append("A flight of the chain failed, or does not come down again: its numbers are left out.")
     return said
@@ -41,7 +41,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
     bounded = [
-        f"{name.replace('_', ' ')} ({_interval(row)} {row['unit']})"
+        f"{name.replace('_', ' ')} ({_interval(row, 95)} {row['unit']})"
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
@@ -57,6 +57,10 @@ def inversion(found: Mapping[str, Any]) -> Report:
             f"From there the lander flies {digits(chain['second_contact_time'], 4)} s and comes down "
             f"{digits(chain['second_contact_distance'])} m away."
         )
+        if (time := (chain.get("posterior") or {}).get("second_contact_time")) is not None:
+            answer.append(
+                f"Over the posterior that contact is {digits(time['lo95'])} to {digits(time['hi95'])} s later (95 %)."
+            )
     against = [
         {
             "": name.replace("_", " "),
@@ -73,8 +77,11 @@ def inversion(found: Mapping[str, Any]) -> Report:
     unknowns = [
         {
             "": name.replace("_", " "),
-            "value": row["value"],
-            "95 %": _interval(row),
+            "best fit": row["value"],
+            "median": row["median"],
+            "68 %": _interval(row, 68),
+            "95 %": _interval(row, 95),
+            "probabilities": ", ".join(f"{k}: {p:.2f}" for k, (p, _) in row.get("probabilities", {}).items()),
             "unit": row["unit"],
             "verdict": row["verdict"],
         }
@@ -87,7 +94,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
         answer=answer,
         concerns=concerns(found),
         tables=[
-            Table("unknowns and their 95 % intervals", unknowns),
+            Table("unknowns: best fit and posterior", unknowns),
             Table("data against model", against),
             Table("energy at the end, J", [{"": k[:-2].replace("_", " "), "J": v} for k, v in energy.items()]),
             Table(
@@ -188,10 +195,9 @@ def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _interval(row: Mapping[str, Any]) -> str:
-    if row["lo95"] is None and row["hi95"] is None:
-        return ""
-    return " to ".join("open" if end is None else digits(end) for end in (row["lo95"], row["hi95"]))
+def _interval(row: Mapping[str, Any], share: int) -> str:
+    ends = row[f"lo{share}"], row[f"hi{share}"]
+    return "" if None in ends else " to ".join(digits(end) for end in ends)
 
 
 def _spaced(row: Mapping[str, Any]) -> dict[str, Any]:
