@@ -131,7 +131,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
     for name, data in found.data.items():
         whole = data.map_over_datasets(described) if isinstance(data, xr.DataTree) else described(data)
         files.append(out / f"{name}.nc")
-        whole.assign_attrs(attributes).to_netcdf(files[-1], engine="h5netcdf")
+        whole.attrs.update(attributes)
+        whole.to_netcdf(files[-1], engine="h5netcdf")
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
         figure.savefig(pictures[name][0])

@@ -208,5 +208,4 @@ def test_the_readme_says_what_the_command_writes(tmp_path):
     }
     rows = (Path(__file__).parents[1] / "experiments/cliff/README.md").read_text(encoding="utf-8").splitlines()
     for heading, number in said.items():
-        (row,) = (row for row in rows if row.startswith(f"| {heading}"))
-        assert number in row, heading
+        assert any(number in row for row in rows if row.startswith(f"| {heading}")), (heading, number)

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import experiments
-from experiments.harness import find_studies
+from experiments.harness import Found, find_studies, write
 from experiments.report import Table, label, shown, tables_of
 from experiments.variables import described, undescribed
 from tests.helpers import assert_described
@@ -164,3 +164,12 @@ def test_variables_say_what_they_are():
     assert undescribed(whole) == [] and "place has no units" in undescribed(described(bare, "inertial"))
     assert whole["place"].attrs == {"long_name": "place", "units": "m", "frame": "inertial"}
     assert whole["contacts"].attrs == {"long_name": "number of contacts", "units": "1"}
+
+
+def test_a_tree_of_datasets_is_described_in_all_its_groups(tmp_path):
+    tree = xr.DataTree.from_dict({"column_0": xr.Dataset({"front": ((), 2.0, {"units": "m"})})})
+    write(tmp_path, Found({"rows": [1]}, {"result": tree}), {"commit": "none", "options": {"quick": True}})
+    with xr.open_datatree(tmp_path / "result.nc", engine="h5netcdf") as read:
+        assert read.attrs == {"commit": "none", "options": '{"quick": true}'}
+        assert read["column_0/front"].attrs == {"units": "m", "long_name": "front"}
+    assert not tree["column_0/front"].attrs.get("long_name")  # the study's own is as it was

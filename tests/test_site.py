@@ -122,7 +122,8 @@ def test_equations_are_mathml_and_no_text_of_tex_is_left(site):
 @pytest.mark.parametrize("name", [path.stem for path in TUTORIALS])
 def test_a_tutorial_ran_and_shows_its_output(site, name):
     page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
-    assert f"{name}-1.png" in page and 'class="language-text' in page
+    cells = re.findall(r"^# %%$", (ROOT / "docs" / "tutorials" / f"{name}.py").read_text(encoding="utf-8"), re.M)
+    assert f"{name}-1.png" in page and page.count('class="highlight"') > len(cells)  # and those of outputs
     assert (site / "tutorials" / f"{name}.ipynb").is_file()
 
 

@@ -50,12 +50,12 @@ def test_the_papers_page_names_the_command_of_a_missing_result(tmp_path):
         "energy_ratio": (0.01 + pages.cobbles_paper.ENERGY_RATIO).tolist(),
         "normal_ratio": pages.cobbles_paper.NORMAL_RATIO.tolist(),
     }
-    about = {"quick": False, "version": "1.2.3", "created": "2026-01-02T00:00:00"}
+    about = {"quick": False, "created": "2026-01-02T00:00:00"}
     (folder / "summary.json").write_text(json.dumps({"table": {"hard": ours}} | about))
     page = pages.papers(tmp_path)
     assert "No result is at hand: run `difsim cliff --stage paper`" in page
     assert "| Table 5: CoR_E, e = 0.6, α = 0° | 0.3972 | 0.4072 | 0.08 | pass |" in page
-    assert "2026-01-02, difsim 1.2.3" in page
+    assert "`difsim cobbles`, 2026-01-02." in page
 
 
 @pytest.mark.slow

@@ -93,13 +93,15 @@ def cohesive(found: Mapping[str, Any]) -> Report:
 
 def inverse(found: Mapping[str, Any]) -> Report:
     """Of the soil from the heap."""
-    rows, concerns = [], []
+    rows, concerns, told = [], [], {}
     for name, fit in found["fits"].items():
         if fit["status"] not in ("GRADIENT", "MISFIT", "STEP"):
             concerns += failures({f"the fit {name!r}": fit["status"]})
         for unknown, row in fit.items():
             if isinstance(row, Mapping) and "interval_95" in row:
                 low, high = row["interval_95"]
+                said = f"{unknown} {digits(row['value'])} {row['unit']} ({digits(low)} to {digits(high)})"
+                told.setdefault(name, []).append(said)
                 rows.append(
                     {
                         "fit": name,
@@ -113,7 +115,9 @@ def inverse(found: Mapping[str, Any]) -> Report:
     correlated = [{"fit": n, **fit["correlations"]} for n, fit in found["fits"].items() if "correlations" in fit]
     return Report(
         question="Which properties of the soil does the surface of its heap tell?",
-        answer=[f"{name}: {fit['verdict']}" for name, fit in found["fits"].items()],
+        answer=[
+            f"{name}: {'; '.join(told[name])}. The fit {fit['verdict']}." for name, fit in found["fits"].items()
+        ],
         concerns=concerns,
         tables=[Table("unknowns", rows), *([Table("correlations", correlated)] if correlated else [])],
         limits=[

@@ -89,7 +89,8 @@ def estimate(found: Mapping[str, Any]) -> Report:
         answer=[
             f"In scenario {first['scenario']} with {first['noise, px']} px of noise the estimate is "
             f"{digits(first['mean'], 4)} ± {digits(first['sigma'])} for a truth of {digits(found['energy_ratio'], 4)}.",
-            f"The fits state {digits(first['sigma that the fit states'])}, so their covariance describes the scatter.",
+            f"The samples scatter by {digits(first['sigma'])}, and the fits state "
+            f"{digits(first['sigma that the fit states'])}.",
         ],
         concerns=[f"{failed} samples have no fit and are left out."] if failed else [],
         tables=[Table("share of the energy that is kept", rows)],

@@ -52,12 +52,9 @@ def surrogate(found: Mapping[str, Any]) -> Report:
         question="Which properties of the grains do the depth and the rebound of a ball tell, through a response "
         "surface?",
         answer=[
-            "; ".join(
-                f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])} "
-                f"({row['verdict']})"
-                for name, row in unknowns.items()
-            )
-            + ".",
+            f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])}, "
+            f"{row['verdict']}."
+            for name, row in unknowns.items()
         ],
         concerns=[f"{found['failed']} of the throws that make the surface failed."] if found["failed"] else [],
         tables=[

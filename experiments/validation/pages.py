@@ -149,10 +149,7 @@ def papers(results: Path) -> str:
                 f"No result is at hand: run `{command}`. ([The study](../experiments/{study}/README.md).)\n"
             )
             continue
-        text.append(
-            f"`{command}`, {found['created'][:10]}, difsim {found['version']}. "
-            f"([The study](../experiments/{study}/README.md).)\n"
-        )
+        text.append(f"`{command}`, {found['created'][:10]}. ([The study](../experiments/{study}/README.md).)\n")
         text.append(table(("", "paper", "ours", "tolerance", "verdict"), rows(found)))
     return "\n".join(text)
 
@@ -213,12 +210,20 @@ def _cube(found: dict) -> list[tuple]:
             (f"Fig. 8, {law}: Phobos has the shortest path", "holds", said, paths["phobos"] == min(paths.values()))
         )
         share = found["collision"][law]["share_lost_in_compression"]
-        rows.append((f"Fig. 10, {law}: energy is lost in compression", "only", f"{share:.3f} of it", share > 0.5))
+        rows.append(
+            (
+                f"Fig. 10, {law}: energy is lost in compression",
+                "only",
+                f"{share:.3f} of it",
+                share > 0.9 if law == "paper" else None,
+            )
+        )
         slips = found["sliding"][law]["slip_m_s_at_40_s"]
         falls = slips == sorted(slips, reverse=True)
         said = ", ".join(f"{slip:.2g}" for slip in slips) + " m/s"
         rows.append((f"Fig. 9, {law}: sliding is closer to zero as v* falls", "holds", said, falls))
-    return [(name, theirs, ours, "trend", "pass" if holds else "FAIL") for name, theirs, ours, holds in rows]
+    verdicts = {True: "pass", False: "FAIL", None: "reported"}  # None: another law than the paper's
+    return [(name, theirs, ours, "trend", verdicts[holds]) for name, theirs, ours, holds in rows]
 
 
 def _cliff(found: dict) -> list[tuple]:
