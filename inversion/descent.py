@@ -228,6 +228,10 @@ def _run(state, objective, space, optimiser, key, window, seeds, spread, batch_s
         g = jnp.sum(jnp.where(ok[:, None], slopes, 0.0), axis=0) / count
         return total / count, jnp.where(mask, g, 0.0 * g), seeds - count
 
+    def level(x, keys):
+        """The mean value over the keys, for line searches."""
+        return jnp.mean(jax.lax.map(lambda key: value(x, key) if spread is None else slope(x, key)[0], keys))
+
     def step(state: _State, _):
         keys = jax.random.split(jax.random.fold_in(key, state.step), seeds)
         v, g, failed = mean(state.x, keys)
@@ -239,7 +243,7 @@ def _run(state, objective, space, optimiser, key, window, seeds, spread, batch_s
             state.x,
             value=v,
             grad=safe,
-            value_fn=lambda x: mean(x, keys)[0],
+            value_fn=lambda x: level(x, keys),
         )
         count = state.count + ok
         weight = 9.0 / (count + 8.0)  # 8: the last eighth or so of the iterates has most of the weight

@@ -116,9 +116,9 @@ def recover(out: Path, quick: bool, seed: int = 0) -> Found:
         problem,
         key=jax.random.key(seed),
         optimiser=optax.lbfgs(),
-        steps=20 if quick else 100,
+        steps=20 if quick else 400,
         window=WINDOW,
-        tolerance=0.1,  # of a misfit: no difference between two grounds
+        tolerance=0.5,  # of the misfit: no difference between two grounds
         checkpoint=store,
         progress=True,
     )
