@@ -95,11 +95,15 @@ class Variational(eqx.Module):
         def at(t, y, moved):
             return function(eqx.combine(moved, self.still), t, self.scales.state(y))
 
-        for _ in range(2):
+        def newton(before, _):
+            t, z = before
             rate = self.field(t, z)
             value, slope = jax.jvp(lambda t, y: at(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
             late = safe.divide(value, slope)
-            t, z = t - late, z - late * rate
+            return (t - late, z - late * rate), slope
+
+        (t, z), slopes = jax.lax.scan(newton, (t, z), length=2)  # one copy of the field for both
+        slope = slopes[-1]
         if len(z) == 1:
             return t, z, jnp.zeros(0, t.dtype)
         change = jax.vmap(jax.linearize(lambda y, moved: at(t, y, moved), z[0], self.moved)[1])(
