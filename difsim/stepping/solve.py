@@ -114,9 +114,7 @@ def simulate(
         )
     require_attitude("simulate", state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
-    # Inside another program a program of its own would be traced twice for a derivative: as values, and then again.
-    run = _compiled if is_known((model, state, times, choice)) else _simulate
-    solution, doubt = run(model, state, times, choice, integrals, gradient)
+    solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)
     if throw and is_known(solution.status):
@@ -124,6 +122,7 @@ def simulate(
     return solution
 
 
+@eqx.filter_jit
 def _simulate(
     model: AbstractModel, state: Any, times: Array, choice: Choice, integrals: Integrands | None, gradient: str
 ) -> tuple[Solution, Array]:
@@ -163,9 +162,6 @@ def _simulate(
         validity=validity,
     )
     return solution, doubt
-
-
-_compiled = eqx.filter_jit(_simulate)
 
 
 def _run(choice: Choice, problem: Problem) -> Run:
