@@ -80,8 +80,8 @@ def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
 
 
 def is_known(x: Any) -> bool:
-    """True if `x` has a value now, and is not traced by `jit`, `vmap` or `grad`."""
-    return not isinstance(x, jax.core.Tracer)
+    """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
 
 
 def instants(times: Any, function: str) -> Float[Array, " T"]:

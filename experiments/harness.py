@@ -28,6 +28,7 @@ import matplotlib
 import xarray as xr
 from matplotlib.figure import Figure
 
+from experiments.heartbeat import heartbeat
 from experiments.page import caption_of, page
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
@@ -92,7 +93,7 @@ class Study:
             out = self.folder(stage)
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
-            with matplotlib.rc_context(STYLE):
+            with matplotlib.rc_context(STYLE), heartbeat(f"difsim {self.name()} --stage {stage}"):
                 found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -183,18 +184,32 @@ def fit(
     x = [problem.unfold(problem.scaled(guess)) for guess in guesses]
     calls = Calls()
     if starts:
-        s = jax.vmap(problem.quantile)(latin_hypercube(key, starts, n))
-        for i, values in enumerate(candidates[-(starts // 2) :]):
-            s = s.at[i].set(problem.scaled(values))
-        rows = jax.vmap(problem.unfold)(s)
+        given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
+        s, rows = map(np.asarray, _screened(problem, key, starts, given))
         misfit = np.asarray(in_threads(lambda row: programs.simulate(row).misfit, rows))
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
-        x += [rows[i] for i in _apart(np.asarray(s)[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
+        x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
     stops = strip_weak_types(stops or Stops())
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
     found = in_threads(lambda row: programs.search(row, stops), x)
     calls = sum((Calls(*np.asarray(search.calls)) for search in found), calls)
     return _report(programs, min(found, key=lambda search: search.misfit), found, calls, throw)
+
+
+# One program each, where each operation between arrays would be one.
+@eqx.filter_jit
+def _screened(problem: Problem, key: Array, starts: int, given: list[Array]) -> tuple[Array, Array]:
+    """The points to screen, of which the first are given: prior-scaled s [starts, n], and their x."""
+    s = jax.vmap(problem.quantile)(latin_hypercube(key, starts, problem.size))
+    for i, row in enumerate(given):
+        s = s.at[i].set(row)
+    return s, jax.vmap(problem.unfold)(s)
+
+
+@eqx.filter_jit
+def _physical(problem: Problem, x: Float[Array, " n"]) -> tuple[dict[str, Array], Float[Array, " n"]]:
+    """The physical values of all parameters at x, and the derivative dp/ds of the unknowns."""
+    return problem.values(x), problem.scale(problem.fold(x))
 
 
 def _report(programs: Programs, best: Search, found: list[Search], calls: Calls, throw: bool) -> Fit:
@@ -208,8 +223,8 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
             + "narrow the priors, look at problem.evaluate at one point (does the solution reach the times of a "
             "Series, delay included?), or pass throw=False"
         )
-    s = problem.fold(best.x)
-    scale = np.asarray(problem.scale(s))[mask]
+    values, scale = _physical(problem, best.x)
+    scale = np.asarray(scale)[mask]
     scaled, history = np.asarray(best.jacobian)[:, mask], np.asarray(best.history)
     k = int(mask.sum())
     spread = np.full((k, k), np.nan) if failed else covariance(scaled)[0] * np.outer(scale, scale)
@@ -219,10 +234,10 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
     prior = residual[problem.data.rows :]
     tested = residual[: problem.data.rows]
     if not (problem.data.is_sum_of_squares or failed):
-        tested = np.asarray(problem.data.scores(programs.simulate(best.x).predictions, problem.values(best.x)))
+        tested = np.asarray(problem.data.scores(programs.simulate(best.x).predictions, values))
         calls = calls + Calls(1, 0, 0)
     return Fit(
-        values={k: plain(v) for k, v in problem.values(best.x).items()},
+        values={k: plain(v) for k, v in values.items()},
         names=problem.free,
         labels=problem.free_labels,
         sigma={k: plain(v) for k, v in problem.split(sigma).items() if k in problem.free},

@@ -63,9 +63,10 @@ class Search(eqx.Module):
 
 
 class Step(eqx.Module):
-    """A step dx, the damping that it was made with, and the decrease of the misfit that it predicts."""
+    """A step dx to the point x, the damping that it was made with, and the decrease of the misfit that it predicts."""
 
     dx: Float[Array, " n"]
+    x: Float[Array, " n"]
     damping: Scalar
     predicted: Scalar
 
@@ -114,11 +115,11 @@ def proposed(search: Search, mask: Bool[Array, " n"]) -> Step:
     dx = -jax.scipy.linalg.cho_solve(factor, g)
     # At most two radians (or sigmas) per step: beyond that, a folded interval repeats itself.
     dx = dx * jnp.minimum(1.0, 2.0 / (jnp.max(jnp.abs(dx)) + eps))
-    return Step(dx, damping, -(2.0 * g @ dx + dx @ a @ dx))
+    return Step(dx, search.x + dx, damping, -(2.0 * g @ dx + dx @ a @ dx))
 
 
 def judged(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops: Stops) -> Search:
-    """The search after the simulation of `search.x + step.dx`: accepted or rejected, with lambda by the gain ratio.
+    """The search after the simulation of `step.x`: accepted or rejected, with lambda by the gain ratio.
 
     **Arguments:** `search` before; `step`; `trial`, the simulation; `slopes` there if it is better, else those of
     the search; `stops`. **Returns:** Search. A failed or worse trial is rejected.
@@ -135,7 +136,7 @@ def judged(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops:
     shrink = jnp.maximum(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3)
     misfit = jnp.where(accepted, trial.misfit, search.misfit)
     new = Search(
-        x=jnp.where(accepted, search.x + step.dx, search.x),
+        x=jnp.where(accepted, step.x, search.x),
         residual=jnp.where(accepted, trial.residual, search.residual),
         slopes=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), slopes, search.slopes),
         misfit=misfit,
@@ -196,10 +197,10 @@ def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: 
 
     def step(search):
         proposal = proposed(search, problem.free_mask)
-        trial = simulated(problem, search.x + proposal.dx)
+        trial = simulated(problem, proposal.x)
         slopes = jax.lax.cond(
             trial.misfit < search.misfit,
-            lambda: linearised(problem, search.x + proposal.dx),
+            lambda: linearised(problem, proposal.x),
             lambda: search.slopes,
         )
         return judged(search, proposal, trial, slopes, stops)

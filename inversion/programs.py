@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.session import COMPILE_SOONER
@@ -20,8 +21,11 @@ from difsim.status import Status
 from .marquardt import Search, Slopes, Step, Stops, judged, linearised, proposed, simulated, started
 from .problem import AbstractProblem, Evaluation
 
+Point = Float[Array | np.ndarray, " n"]
+
 _simulate = eqx.filter_jit(simulated, compiler_options=COMPILE_SOONER)
 _linearise = eqx.filter_jit(linearised, compiler_options=COMPILE_SOONER)
+_start = eqx.filter_jit(started)
 _propose = eqx.filter_jit(proposed)
 _judge = eqx.filter_jit(judged)
 
@@ -42,24 +46,24 @@ class Programs:
         for _ in in_threads(lambda program: program.lower(self.problem, x).compile(), (_linearise, _simulate)):
             pass
 
-    def simulate(self, x: Float[Array, " n"]) -> Evaluation:
+    def simulate(self, x: Point) -> Evaluation:
         return _simulate(self.problem, x)
 
-    def linearise(self, x: Float[Array, " n"]) -> Slopes:
+    def linearise(self, x: Point) -> Slopes:
         return _linearise(self.problem, x)
 
-    def search(self, x: Float[Array, " n"], stops: Stops) -> Search:
+    def search(self, x: Point, stops: Stops) -> Search:
         """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
 
         **Arguments:** `x` [n], the start; a NaN one costs nothing and ends as FAILED; `stops`. **Returns:** Search.
         """
-        x = jnp.asarray(x)
-        search = started(self.problem.rows, x, stops)
-        while search.status == Status.RUNNING:
+        # Numbers are compared on the host: each operation between arrays would be a program of its own to compile.
+        search = _start(self.problem.rows, jnp.asarray(x), stops)
+        while int(search.status) == Status.RUNNING:
             step: Step = _propose(search, self.problem.free_mask)
-            trial = self.simulate(search.x + step.dx)
-            better = trial.misfit < search.misfit
-            slopes = self.linearise(search.x + step.dx) if better else search.slopes
+            trial = self.simulate(step.x)
+            better = float(trial.misfit) < float(search.misfit)
+            slopes = self.linearise(step.x) if better else search.slopes
             search = _judge(search, step, trial, slopes, stops)
         return search
 

@@ -1,11 +1,13 @@
 """The harness of the studies: a study is added by its folder alone, and everything of its run comes with it."""
 
 import hashlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from typing import get_args, get_type_hints
 
 import matplotlib.image
@@ -13,6 +15,7 @@ import pytest
 import xarray as xr
 
 import experiments
+import experiments.heartbeat
 from experiments.harness import Found, find_studies, write
 from experiments.report import Table, label, shown, tables_of
 from experiments.variables import described, undescribed
@@ -173,3 +176,22 @@ def test_a_tree_of_datasets_is_described_in_all_its_groups(tmp_path):
         assert read.attrs == {"commit": "none", "options": '{"quick": true}'}
         assert read["column_0/front"].attrs == {"units": "m", "long_name": "front"}
     assert not tree["column_0/front"].attrs.get("long_name")  # the study's own is as it was
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_silent_command_shows_its_time(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(experiments.heartbeat, "SILENT", 0.0)
+    with experiments.heartbeat.heartbeat("difsim toy"):
+        while "difsim toy" not in terminal.getvalue():
+            time.sleep(0.01)
+        sys.stdout.write("a result\n")
+    # The line of the time is erased before the result comes; afterwards it may come again, and is erased too.
+    assert re.search(r"difsim toy: \d+ s\r\x1b\[Ka result\n", terminal.getvalue())
+    assert terminal.getvalue().endswith(("a result\n", "\r\x1b[K"))

@@ -254,20 +254,24 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
     c = tangent @ acceleration + W_tn * free
 
     def share(γ):
-        """y and N."""
+        """y and N, and both by γ."""
         # n̂n̂ᵀ fills the direction that S and y do not have.
-        y = _solve(μ * S + γ * tangent + jnp.outer(n, n), c)
-        return y, free + μ * jnp.dot(W_tn, y) / W_nn
+        cofactors, determinant = cofactors3(μ * S + γ * tangent + jnp.outer(n, n))
+        # 0 for a singular matrix: no friction and no slip.
+        inverse = safe.divide(cofactors, jnp.broadcast_to(determinant, (3, 3)))
+        y = inverse @ c
+        y_γ = -inverse @ (tangent @ y)
+        return y, free + μ * jnp.dot(W_tn, y) / W_nn, y_γ, μ * jnp.dot(W_tn, y_γ) / W_nn
 
     def root(γ):
-        def off(γ):
-            y, push = share(γ)
-            return safe.divide(push, safe.norm(y)) - 1
+        """The next γ by Newton's method for N/|y| = 1."""
+        y, push, y_γ, push_γ = share(γ)
+        size = safe.norm(y)
+        ratio = safe.divide(push, size)
+        slope = safe.divide(push_γ - ratio * safe.divide(jnp.dot(y, y_γ), size), size)
+        return jnp.maximum(γ - safe.divide(ratio - 1, slope), 0.0)
 
-        value, slope = jax.jvp(off, (γ,), (jnp.ones_like(γ),))
-        return jnp.maximum(γ - safe.divide(value, slope), 0.0)
-
-    y, push = share(jnp.zeros_like(μ))
+    y, push, *_ = share(jnp.zeros_like(μ))
     # Without friction nothing but a point that is not pulled sideways stays.
     sticks = (safe.norm(y) <= push) & ((μ > 0) | (safe.norm(c) == 0))
     # |c| ≤ (μ tr S + γ) |y|: the root is not below this, and is this where μ = 0.
@@ -275,12 +279,5 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
     γ = jax.lax.fori_loop(0, 8, lambda _, γ: root(γ), jax.lax.stop_gradient(γ))
     # One step that is differentiated, from the root: the derivative of the implicit function.
     γ = jnp.where(sticks, 0.0, root(jax.lax.stop_gradient(γ)))
-    y, push = share(γ)
+    y, push, *_ = share(γ)
     return Hold(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))
-
-
-@jax.jit
-def _solve(matrix: Mat3, vector: Vec3) -> Vec3:
-    """matrix⁻¹ vector by cofactors; 0 for a singular matrix (here: no friction and no slip)."""
-    cofactors, determinant = cofactors3(matrix)
-    return safe.divide(cofactors @ vector, jnp.broadcast_to(determinant, (3,)))

@@ -1,6 +1,7 @@
 """On the host: fields at many places around a mesh, and the errors of one field relative to another there."""
 
 from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ from tqdm import tqdm
 from difsim.gravity.field import AbstractField
 from difsim.gravity.polyhedron import Polyhedron
 from difsim.mesh import TriMesh, surface_points
+from difsim.session import MATRIX_LIBRARY
 from difsim.units import G
 
 CHUNK = 4096  # points per call: one compiled shape, bounded memory, and visible progress
@@ -48,14 +50,14 @@ def field_at(
     return _chunked(_evaluate, field, points, label)
 
 
-@eqx.filter_jit
+@partial(eqx.filter_jit, compiler_options=MATRIX_LIBRARY)
 def _evaluate(field: AbstractField, points: Float[Array, "P 3"]) -> tuple:
     if hasattr(field, "evaluate"):
         return field.evaluate(points)[:2]
     return jax.lax.map(jax.value_and_grad(field.potential), points, batch_size=256)
 
 
-@eqx.filter_jit
+@partial(eqx.filter_jit, compiler_options=MATRIX_LIBRARY)
 def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " P"]:
     return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
 

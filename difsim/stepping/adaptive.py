@@ -55,8 +55,7 @@ def solved(run: Callable, choice: Choice, problem: Problem) -> Run:
         states, times, rest = forward(run, given, problem.state, problem.times)
     else:
         system = plain(problem.model, problem.scales)
-        nothing = jnp.zeros((0, *problem.times.shape))
-        states, times, _, rest = run(system, choice, problem.state[None], problem.times, nothing)
+        states, times, _, rest = run(system, choice, problem.state[None], problem.times, None)
         states = states[:, 0]
     return Run(states, times, *rest)
 
@@ -72,9 +71,11 @@ def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: Scalar
     return code
 
 
-def along(system: Variational, times: Array, states: Array, shifts: Array) -> Array:
+def along(system: Variational, times: Array, states: Array, shifts: Array | None) -> Array:
     """`states` [T, 1 + p, n], whose tangents are those at fixed times, with tangents at times that move."""
-    return jax.vmap(system.carried, in_axes=(0, 0, 1))(times, states, shifts) if len(shifts) else states
+    if shifts is None or not len(shifts):
+        return states
+    return jax.vmap(system.carried, in_axes=(0, 0, 1))(times, states, shifts)
 
 
 def approach(t: Scalar, z: Array, system: Variational) -> Approach:
@@ -125,7 +126,12 @@ def stepped(
     )
 
 
-def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
+def unmoved(z: Array, times: Array) -> Array:
+    """The tangents [p, T] of times that stand still, for rows z [1 + p, n]."""
+    return jnp.zeros((len(z) - 1, *times.shape), times.dtype)
+
+
+def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
     """Steps behind the contact guard to the end: `run` of `solved`."""
     rules = choice.rules
     stops = rules.rest is not None or rules.outside is not None
@@ -142,7 +148,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     states, (last,) = solution.ys
     # A force that is NaN makes the steps shrink until they are taken all the same, up to the last one allowed.
     nonfinite = jnp.any(jnp.isnan(last[0]))
-    end, shift, ended = solution.ts[1][0], jnp.zeros(len(shifts), times.dtype), jnp.asarray(False)
+    end, shift, ended = solution.ts[1][0], jnp.zeros(len(z) - 1, times.dtype), jnp.asarray(False)
     ending, stats = solution.controller_state, {}
     if rules.contact is not None:
         hit, ending = ending.landed, ending.inner
@@ -172,8 +178,12 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
         status = jnp.where(left, int(Status.LEFT), status)
     status = jnp.where(nonfinite, int(Status.NOT_FINITE), status)
     later = ended & (times > end)
-    times, shifts = jnp.where(later, end, times), jnp.where(later, shift[:, None], shifts)
-    states = along(system, times, jnp.where(later[:, None, None], last, states), shifts)
+    times, states = jnp.where(later, end, times), jnp.where(later[:, None, None], last, states)
+    if shifts is None and rules.contact is None:  # no time moves: a copy of the field less in the program
+        shifts = unmoved(z, times)
+    else:
+        shifts = jnp.where(later, shift[:, None], unmoved(z, times) if shifts is None else shifts)
+        states = along(system, times, states, shifts)
     contacts = jnp.asarray(contacts) if rules.contact is None else contacts + hit
     steps = solution.stats["num_accepted_steps"]
     return states, times, shifts, (status, Stats(steps, per_contact, contacts, **stats))

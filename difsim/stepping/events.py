@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from difsim.status import Status
-from difsim.stepping.adaptive import ROUNDINGS, along, approach, guarded, status_of, stepped
+from difsim.stepping.adaptive import ROUNDINGS, along, approach, guarded, status_of, stepped, unmoved
 from difsim.stepping.derivatives import Reverse
 from difsim.stepping.guard import Landing
 from difsim.stepping.integrals import Integrating
@@ -42,7 +42,7 @@ def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
     return ended
 
 
-def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array) -> Any:
+def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
     """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
 
     A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
@@ -96,4 +96,5 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
     status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
     status = jnp.where(inside, int(Status.INSIDE), status)
     states = along(system, times, states, shifts)
+    shifts = unmoved(z, times) if shifts is None else shifts
     return states, times, shifts, (status, Stats(steps, jnp.asarray(jnp.inf), count))

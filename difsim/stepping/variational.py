@@ -43,10 +43,9 @@ def scales_of(model: AbstractModel, t: Scalar, state: Any) -> Scales:
     """The scales of a motion that starts at `t` s with `state`; they have no derivative."""
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # the state PointState((0, 0, 1)) would be weakly typed
-    origin, unit = (
-        jax.lax.stop_gradient(ravel_pytree(x)[0].astype(flat.dtype))
-        for x in model.scales(t, jax.lax.stop_gradient(state))
-    )
+    arrays, rest = eqx.partition((model, state), eqx.is_inexact_array)
+    model, state = eqx.combine(jax.lax.stop_gradient(arrays), rest)
+    origin, unit = (ravel_pytree(x)[0].astype(flat.dtype) for x in model.scales(t, state))
     return Scales(origin, unit, unravel)
 
 
@@ -95,11 +94,15 @@ class Variational(eqx.Module):
         def at(t, y, moved):
             return function(eqx.combine(moved, self.still), t, self.scales.state(y))
 
-        for _ in range(2):
+        def newton(before, _):
+            t, z = before
             rate = self.field(t, z)
             value, slope = jax.jvp(lambda t, y: at(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
             late = safe.divide(value, slope)
-            t, z = t - late, z - late * rate
+            return (t - late, z - late * rate), slope
+
+        (t, z), slopes = jax.lax.scan(newton, (t, z), length=2)  # one copy of the field for both
+        slope = slopes[-1]
         if len(z) == 1:
             return t, z, jnp.zeros(0, t.dtype)
         change = jax.vmap(jax.linearize(lambda y, moved: at(t, y, moved), z[0], self.moved)[1])(
@@ -167,8 +170,8 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
     **Arguments:**
 
     * `run(rows, extra, z, times, shifts)` solves from `z` [1 + p, n], with the tangents `shifts` [p, T] of the
-      times. It returns the states [T, 1 + p, n], their times [T], the tangents [p, T] of these times, and anything
-      without a derivative. The tangents of the states include the change of the times.
+      times, or None where they have none. It returns the states [T, 1 + p, n], their times [T], the tangents [p, T]
+      of these times, and anything without a derivative. The tangents of the states include the change of the times.
     * `given`: the model, its scales, and `extra`, anything else that `run` needs and `jit` may trace, such as
       tolerances. A custom rule must not close over such values.
     * `state` [n], in these scales.
@@ -180,7 +183,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
     @eqx.filter_custom_jvp
     def flow(given, state, times):
         model, scales, extra = given
-        states, now, _, rest = run(plain(model, scales), extra, state[None], times, jnp.zeros((0, *times.shape)))
+        states, now, _, rest = run(plain(model, scales), extra, state[None], times, None)
         return states[:, 0], now, rest
 
     @flow.def_jvp
@@ -190,6 +193,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
         t_state, t_times = (
             jnp.zeros_like(x) if t is None else t for x, t in zip(primals[1:], tangents[1:], strict=True)
         )
+        moving = tangents[2] is not None
         moved = jax.tree.map(lambda t, x: None if t is None else x, t_model, model, is_leaf=_is_none)
         still = jax.tree.map(lambda t, x: x if t is None else None, t_model, model, is_leaf=_is_none)
         still_arrays, still_static = eqx.partition((still, others), eqx.is_array)
@@ -203,8 +207,9 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
                 lambda t: t / unit.reshape((-1,) + (1,) * (t.ndim - 1)), (t_moved, t_state, t_times)
             )
             system = Variational(still, moved, t_moved, scales)
-            z = system.carried(times[0], jnp.concatenate([state[None], t_state]), -t_times[:, 0])
-            states, now, shifts, rest = run(system, extra, z, times, t_times)
+            z = jnp.concatenate([state[None], t_state])
+            z = system.carried(times[0], z, -t_times[:, 0]) if moving else z
+            states, now, shifts, rest = run(system, extra, z, times, t_times if moving else None)
             t_states = jnp.moveaxis(states[:, 1:], 1, 0) * unit[:, None, None]
             return (states[:, 0], now, rest), (t_states, shifts * unit[:, None])
 

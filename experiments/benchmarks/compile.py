@@ -5,7 +5,10 @@ same tolerances, which ends where the surface is touched or at the last time: wh
 Both are compiled as fits are, with `COMPILE_SOONER`.
 """
 
+import json
+import os
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,24 +20,41 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Reverse, Unrolled, initialise, simulate
+from difsim import FixedSteps, Forward, Reverse, Unrolled, initialise, simulate
 from difsim.dynamics import AbstractModel, Flight, FlightState
 from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.session import COMPILE_SOONER
-from difsim.shape import comet_67p
+from difsim.shape import Sphere, comet_67p
+from experiments.agilkia.chain import OUTPUTS, Chain
+from experiments.agilkia.descent import AGILKIA
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import problem
+from experiments.agilkia.scenario import STRICT, problem
+from experiments.agilkia.solve import with_solver
+from experiments.agilkia.worlds import analogue
 from experiments.benchmarks.cobbles import _ends
 from experiments.benchmarks.dem import DT, bed
 from experiments.benchmarks.gradient_cases import Case, hard_bounces, sliding_to_rolling, tumbling_cube
 from experiments.benchmarks.timing import row
 from experiments.cliff.scene import Cliff, soil
 from experiments.cobbles import paper
+from experiments.cobbles.arcs import ArcProblem, Tracks, images
 from experiments.cobbles.collision import STEP
 from experiments.cobbles.laws import smooth
+from experiments.cobbles.montecarlo import times, world
 from experiments.cobbles.nominal import released
+from experiments.cobbles.paper_estimation import BOX
 from experiments.cobbles.stones import cobble, stone
 
+UNITS = {
+    "trace": "s CPU",
+    "lower": "s CPU",
+    "compile": "s CPU",
+    "all of these": "s CPU",
+    "size of the program": "operations",
+    "first run": "ms CPU",
+    "later runs": "ms CPU",
+    "traced again for other numbers": "times",
+}
 FORWARD, REVERSE = "Jacobian, forward", "gradient, reverse"
 
 
@@ -57,10 +77,23 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
             for kind, function, peer in _kinds(work):
                 ours = _measured(function, work.at)
                 theirs = _measured(peer, work.at) if peer else {}
-                for what, (value, unit) in ours.items():
-                    yield row(f"{name}, {kind}: {what}", value, unit, theirs.get(what, (np.nan,))[0])
+                for what, value in ours.items():
+                    yield row(f"{name}, {kind}: {what}", value, UNITS[what], theirs.get(what, np.nan))
     finally:
         jax.config.update("jax_enable_compilation_cache", kept)
+    for name, kinds in _other_engines().items():
+        for kind, stages in kinds.items():
+            for what, value in stages.items():
+                yield row(f"{name}, {kind}: {what}", np.nan, UNITS[what], value)
+
+
+def _other_engines() -> dict[str, dict[str, dict[str, float]]]:
+    """Stages by workload and derivative of MJX and JAX MD, whose Python DIFSIM_COMPILE_PEERS names."""
+    python = os.environ.get("DIFSIM_COMPILE_PEERS")
+    if python is None:
+        return {}
+    script = [python, str(Path(__file__).with_name("compile_peers.py"))]
+    return json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
 
 
 def _kinds(work: Workload) -> Iterator[tuple[str, Callable, Callable | None]]:
@@ -70,7 +103,7 @@ def _kinds(work: Workload) -> Iterator[tuple[str, Callable, Callable | None]]:
         yield REVERSE, jax.jacrev(work.reverse), None
 
 
-def _measured(function: Callable, at: jax.Array) -> dict[str, tuple[float, str]]:
+def _measured(function: Callable, at: jax.Array) -> dict[str, float]:
     """Each stage of the first call, and later calls."""
     jax.clear_caches()
     traces = []
@@ -89,14 +122,14 @@ def _measured(function: Callable, at: jax.Array) -> dict[str, tuple[float, str]]
     before = len(traces)
     jax.block_until_ready(program(at * (1 + 1e-9)))
     return {
-        "trace": (to_trace, "s CPU"),
-        "lower": (to_lower, "s CPU"),
-        "compile": (to_compile, "s CPU"),
-        "all of these": (to_trace + to_lower + to_compile, "s CPU"),
-        "size of the program": (size, "operations"),
-        "first run": (1e3 * first, "ms CPU"),
-        "later runs": (1e3 * float(np.median(runs)), "ms CPU"),
-        "traced again for other numbers": (len(traces) - before, "times"),
+        "trace": to_trace,
+        "lower": to_lower,
+        "compile": to_compile,
+        "all of these": to_trace + to_lower + to_compile,
+        "size of the program": size,
+        "first run": 1e3 * first,
+        "later runs": 1e3 * float(np.median(runs)),
+        "traced again for other numbers": len(traces) - before,
     }
 
 
@@ -140,13 +173,13 @@ def _solved(model: AbstractModel, state: Any, end: float) -> Any:
     return jax.tree.map(lambda x: x[-1], solution.ys)
 
 
-def _flight(field: Callable[[], AbstractField]) -> Workload:
-    made = field()
+def _flight(field: AbstractField) -> Workload:
+    """An hour about the body; the bare solve stops at the surface, which it does not reach."""
+    ground = Sphere((0.0, 0.0, 0.0), 500.0)
 
     def start(p):
-        return Flight(made, (0.0, 0.0, 1.4e-4)), FlightState(
-            jnp.stack([p[0], 0 * p[0], 0 * p[0]]), (0.0, 0.5, 0.0)
-        )
+        position = jnp.stack([p[0], 0 * p[0], 0 * p[0]])
+        return Flight(field, (0.0, 0.0, 1.4e-4), ground), FlightState(position, (0.0, 0.5, 0.0))
 
     def run(p, **way):
         model, state = start(p)
@@ -166,17 +199,44 @@ def _mesh_and_field() -> tuple[Any, Polyhedron]:
 
 
 def _polyhedron() -> Workload:
-    return _flight(lambda: _mesh_and_field()[1])
+    return _flight(_mesh_and_field()[1])
 
 
 def _fast_field() -> Workload:
     mesh, body = _mesh_and_field()
-    return _flight(lambda: Gridded.fit(body, mesh, 400.0))
+    return _flight(Gridded.fit(body, mesh, 400.0))
 
 
 def _touchdown() -> Workload:
     inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
     return Workload(lambda s: inverse.evaluate(s).residual, inverse.quantile(jnp.full(len(inverse.names), 0.5)))
+
+
+def _chain() -> Workload:
+    """Descent, touchdown and bounce, by the nine continuous unknowns and the six numbers of the separation."""
+    around = analogue()
+    lander, data = read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")
+    inverse = with_solver(problem(lander, data, around), STRICT, Forward()).relax()
+    middle = inverse.named(inverse.physical(inverse.quantile(jnp.full(inverse.size, 0.5))))
+    names, begin = [name for name in inverse.names if name != "scenario"], AGILKIA.separation
+
+    def ends(x):
+        p = middle | {name: x[i] for i, name in enumerate(names)}
+        apart = {"separation_position": x[-6:-3], "separation_velocity": x[-3:]}
+        observed, _ = Chain(inverse.predict, around)(p | {"scenario": 0.0} | apart)
+        return jnp.concatenate([jnp.atleast_1d(observed[name]) for name in OUTPUTS])
+
+    at = [*(middle[name] for name in names), *begin.position, *begin.velocity]
+    return Workload(ends, jnp.stack(at))
+
+
+def _camera() -> Workload:
+    """The pixels of an arc by the twelve numbers of its state."""
+    truth = world(2, cobble("generated", 5))
+    known, x, t = truth.known[0], truth.states[1][0], jnp.asarray(times(1))
+    arc = ArcProblem(known, Tracks(t, images(known, x, t), truth.seen[1][0]), 3.0, jnp.inf, x, jnp.asarray(BOX[1]))
+    residual = lambda s: arc.evaluate(s).residual  # noqa: E731
+    return Workload(residual, jnp.zeros(12), residual)
 
 
 def _stones() -> Workload:
@@ -214,9 +274,11 @@ WORKLOADS = {
     "bounce of a point": lambda: _of_case(hard_bounces(1)),
     "ball that slides and rolls": lambda: _of_case(sliding_to_rolling()),
     "hopper": lambda: _of_case(tumbling_cube(1)),
-    "touchdown, ten unknowns": _touchdown,
+    "touchdown": _touchdown,
     "flight in a polyhedron": _polyhedron,
     "flight in a fast field": _fast_field,
+    "chain of Agilkia": _chain,
+    "camera, pixels of an arc": _camera,
     "pair of stones": _stones,
     "grains": _grains,
     "soil": _soil,
