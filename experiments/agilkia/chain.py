@@ -26,12 +26,11 @@ from inversion.programs import in_threads
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
 
-def landed(world: World) -> tuple[FlightState, Array, Bool[Array, ""]]:
-    """State and time at the end of the descent from separation, and whether it came down."""
+def landed(world: World, separation: FlightState) -> tuple[FlightState, Array, Bool[Array, ""]]:
+    """State and time at the end of the descent from a separation, and whether it came down."""
     flight = Flight(world[0], SPIN, world[1])
     times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
-    start = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
-    descent = simulate(flight, start, times, solver=FINE, until=AtContact(), throw=False)
+    descent = simulate(flight, separation, times, solver=FINE, until=AtContact(), throw=False)
     return descent.last, descent.times[-1], descent.ok
 
 
@@ -60,7 +59,8 @@ class ChainProgram:
 
     def __init__(self, problem: Problem, world: World):
         def compiled():
-            state, time, ok = eqx.filter_jit(landed)(world)
+            begin = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
+            state, time, ok = eqx.filter_jit(landed)(world, begin)
             experiment = at_landing(problem.predict, world, state)
             program = jax.jit(lambda p: experiment(p), compiler_options=COMPILE_SOONER)
             return state, float(time), bool(ok), program.lower(_arrays(problem.parameters)).compile()

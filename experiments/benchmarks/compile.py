@@ -25,7 +25,7 @@ from difsim.dynamics import AbstractModel, Flight, FlightState
 from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.session import COMPILE_SOONER
 from difsim.shape import Sphere, comet_67p
-from experiments.agilkia.chain import OUTPUTS, Chain
+from experiments.agilkia.chain import OUTPUTS, at_landing, landed
 from experiments.agilkia.descent import AGILKIA
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, problem
@@ -221,9 +221,9 @@ def _chain() -> Workload:
     names, begin = [name for name in inverse.names if name != "scenario"], AGILKIA.separation
 
     def ends(x):
-        p = middle | {name: x[i] for i, name in enumerate(names)}
-        apart = {"separation_position": x[-6:-3], "separation_velocity": x[-3:]}
-        observed, _ = Chain(inverse.predict, around)(p | {"scenario": 0.0} | apart)
+        p = middle | {name: x[i] for i, name in enumerate(names)} | {"scenario": 0.0}
+        landing, _, _ = landed(around, FlightState(x[-6:-3], x[-3:]))
+        observed, _ = at_landing(inverse.predict, around, landing)(p)
         return jnp.concatenate([jnp.atleast_1d(observed[name]) for name in OUTPUTS])
 
     at = [*(middle[name] for name in names), *begin.position, *begin.velocity]
