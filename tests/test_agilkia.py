@@ -201,7 +201,7 @@ def test_a_shape_that_is_not_there_is_one_line(tmp_path):
     assert ended.returncode == 1 and ended.stderr == "difsim: no mesh file at nofile.obj\n"
 
 
-def test_next_contacts_have_intervals_where_the_sample_is_trusted():
+def test_next_contacts_need_a_trusted_sample():
     draws = {"second_contact_time": np.array([1.0, 2.0, 3.0, np.nan]), "second_contact_distance": np.ones(4)}
     draws["second_contact_position"] = np.ones((4, 3))
     found = contacts(draws, trusted=True)
