@@ -109,12 +109,15 @@ def _arrays(values: Any) -> dict[str, Array]:
     return {k: jnp.asarray(v if isinstance(v, float | np.floating) else 0.0, float) for k, v in values.items()}
 
 
-def contacts(found: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Median, 68 % and 95 % of time, distance and place of the next contact, over the draws that come down."""
+def contacts(found: dict[str, np.ndarray], trusted: bool) -> dict[str, Any]:
+    """Median, 68 % and 95 % of time, distance and place of the next contact, over the draws that come down.
+
+    A sample that is not `trusted` has no intervals.
+    """
     good = np.isfinite(found["second_contact_time"])
     shares = {"median": 0.5, "lo68": 0.16, "hi68": 0.84, "lo95": 0.025, "hi95": 0.975}
     numbers = {"draws": int(good.size), "come_down": float(good.mean())}
-    if good.any():
+    if trusted and good.any():
         for name in OUTPUTS:
             at = np.quantile(found[name][good], list(shares.values()), axis=0)
             numbers[name] = dict(zip(shares, at.tolist(), strict=True))

@@ -103,7 +103,8 @@ def _all(options: Agilkia, out: Path) -> Found:
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
     flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
-    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": contacts(flown)}
+    ends = contacts(flown, trusted=answer.posterior.fault is None)
+    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": ends}
     result = report.dataset(answer, data, series, summary, flown)
     text = report.table(summary) + "\n" + chain_table(summary["chain"])
     return Found(summary, {"result": result}, _draw(result.to_dataset(), options), text, report=words.inversion)
