@@ -46,8 +46,8 @@ def test_leaves_are_judged_by_the_best_at_each_value():
 def summary(**changes):
     branch = {"agrees_with_enumeration": True, "bound_violations": 0, "worst_violation": 0.0}
     branch |= {"incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
-    found = {"status": "ok", "verdict": "", "branch": branch, "stuck": {"leaves": {}, "profiles": {}}}
-    found["chain"] = {"status": "ok"}
+    found = {"status": "ok", "verdict": "", "branch": branch, "stuck": {"leaves": {}}}
+    found |= {"chain": {"status": "ok"}, "posterior": {"is_good": True, "verdict": "the sample is good"}}
     for key, value in changes.items():
         found[key] = found[key] | value if isinstance(value, dict) else value
     return found
@@ -60,8 +60,10 @@ def test_what_casts_doubt_is_said():
     assert "misfit of 14.9" in said and "at 9.1: the first is a local minimum" in said
     (said,) = words.concerns(summary(branch={"bound_violations": 2, "worst_violation": 0.28}))
     assert "2 bound(s) of the tree were violated, by up to 0.28" in said
-    said = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}, "profiles": {"thickness": [0.3, 0.4]}}))
-    assert "friction 0.6 lie above both neighbours" in said[0] and "thickness 0.3, 0.4" in said[1]
+    (said,) = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}}))
+    assert "friction 0.6 lie above both neighbours" in said
+    (said,) = words.concerns(summary(posterior={"is_good": False, "verdict": "NO intervals: too few"}))
+    assert "no intervals: NO intervals: too few" in said
     (said,) = words.concerns(summary(status="limit", verdict="did not converge"))
     assert "LIMIT: the iterations or generations were used up: allow more" in said
     assert "no answer yet: misses" in words.concerns(summary(status="misses the data", verdict="misses"))[0]
