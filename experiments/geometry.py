@@ -172,7 +172,7 @@ def _in_space(variable: xr.DataArray) -> Float[np.ndarray, "*n 3"]:
 
 
 def _times(data: xr.Dataset, dim: Any, count: int) -> Float[np.ndarray, " T"]:
-    """Of a dimension: its coordinate, the variable that has its name as a prefix, or the index."""
+    """The values along a dimension: its coordinate, the variable that has its name as a prefix, or the index."""
     for name in (dim, f"{dim}_time", "time"):
         if name in data.variables and data[name].shape == (count,) and data[name].dtype.kind in "fi":
             return data[name].values.astype(float)

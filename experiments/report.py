@@ -181,7 +181,7 @@ def _labelled(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows(values: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Of a list of mappings, or of lists."""
+    """The table of a list of mappings, or of lists."""
     for i, value in enumerate(values):
         if isinstance(value, Mapping):
             yield {"": i + 1} | _labelled(value)

@@ -31,7 +31,7 @@ class View:
     follow: str = ""
     """The name of a part, or its beginning, to which the camera keeps close."""
     size: tuple[int, int] = (960, 640)
-    """Of a picture, pixels."""
+    """Width and height of a picture, pixels."""
 
     def run(self) -> None:
         """Draw each dataset that holds something to be seen."""

@@ -48,7 +48,7 @@ def _row(answer: Answer, name: str, q: Any) -> dict[str, Any]:
 
 
 def _verdict(q: Any, low: float, high: float) -> str:
-    """By how many ends of the interval exclude a tenth of the prior or more."""
+    """The verdict by the number of ends of the interval that exclude a tenth of the prior or more."""
     s = [float(q.scaled(jnp.asarray(end))) for end in (low, high)]
     below, above = (float(jax.scipy.special.ndtr(x)) if np.isinf(q.limits[1]) else x for x in s)
     return (NOT_FIXED, ONE_SIDED, FIXED)[(below >= EXCLUDED) + (above <= 1.0 - EXCLUDED)]

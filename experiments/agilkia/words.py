@@ -37,7 +37,7 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
 
 
 def inversion(found: Mapping[str, Any]) -> Report:
-    """Of the ground from the touchdown."""
+    """The report on the ground from the touchdown."""
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
     bounded = [
@@ -128,7 +128,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
 
 
 def flights(found: Mapping[str, Any]) -> Report:
-    """Of descent and bounce in several worlds."""
+    """The report on descent and bounce in several worlds."""
     down, up = found["descent"], found["bounce"]
     ended = {f"descent, {k}": v["status"] for k, v in down.items()} | {
         f"bounce, {k}": v["status"] for k, v in up.items()
@@ -152,7 +152,7 @@ def flights(found: Mapping[str, Any]) -> Report:
 
 
 def grains(found: Mapping[str, Any]) -> Report:
-    """Of the touchdown on beds of grains."""
+    """The report on the touchdown on beds of grains."""
     columns = {k: found[k] for k in ("paper", "grains", "reduced")}
     ours, theirs = found["grains"], found["paper"]
     keys = dict.fromkeys(key for column in columns.values() for key in column)

@@ -7,7 +7,7 @@ from experiments.report import Report, Table
 
 
 def rows(found: Mapping[str, Any]) -> Report:
-    """Of measured rows."""
+    """The report on measured rows."""
     compared = [row for row in found["rows"] if row["ratio"] is not None]
     return Report(
         question="How long does it take, and how does that compare with a peer on the same work?",

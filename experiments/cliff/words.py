@@ -10,7 +10,7 @@ ONE = "There is one experiment, whose surface is digitised to 2 mm."
 
 
 def collapse(found: Mapping[str, Any]) -> Report:
-    """Of one collapse."""
+    """The report on one collapse."""
     concerns = []
     if "few published numbers" in found["points"]:
         concerns.append(f"The comparison has {found['points']}.")
@@ -44,7 +44,7 @@ def collapse(found: Mapping[str, Any]) -> Report:
 
 
 def compared(found: Mapping[str, Any]) -> Report:
-    """Of collapses at several spacings, or by several rules of the step."""
+    """The report on collapses at several spacings, or by several rules of the step."""
     names, last = list(found), list(found)[-1]
     columns = {
         "particles": "particles",
@@ -66,7 +66,7 @@ def compared(found: Mapping[str, Any]) -> Report:
 
 
 def cohesive(found: Mapping[str, Any]) -> Report:
-    """Of blocks that stand."""
+    """The report on blocks that stand."""
     cases = found["cases"]
     by_cohesion: dict[str, list] = {}  # from no corrections to all of them
     for name, row in cases.items():
@@ -92,7 +92,7 @@ def cohesive(found: Mapping[str, Any]) -> Report:
 
 
 def inverse(found: Mapping[str, Any]) -> Report:
-    """Of the soil from the heap."""
+    """The report on the soil from the heap."""
     rows, concerns, told = [], [], {}
     for name, fit in found["fits"].items():
         if fit["status"] not in ("GRADIENT", "MISFIT", "STEP"):
@@ -129,7 +129,7 @@ def inverse(found: Mapping[str, Any]) -> Report:
 
 
 def profile(found: Mapping[str, Any]) -> Report:
-    """Of the misfit against friction."""
+    """The report on the misfit against friction."""
     narrow, wide = (
         "{} to {}".format(*map(digits, found[k]))
         for k in ("interval_95_deg", "interval_95_with_the_models_error_deg")
@@ -152,7 +152,7 @@ def profile(found: Mapping[str, Any]) -> Report:
 
 
 def derivatives(found: Mapping[str, Any]) -> Report:
-    """Of the range in which derivatives agree with differences."""
+    """The report on the range in which derivatives agree with differences."""
     tables = []
     for step, rows in found["forward_from_differences"].items():
         for name, seen in rows.items():

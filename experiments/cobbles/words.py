@@ -11,7 +11,7 @@ OURS = "The stones, the frame and the cameras are ours where the paper gives non
 
 
 def collision(found: Mapping[str, Any]) -> Report:
-    """Of the collision in time, its tables and its convergence."""
+    """The report on the collision in time, its tables and its convergence."""
     nominal, tables, attitudes = found["nominal"], found["table"], found["attitudes"]
     theirs = paper.ENERGY_RATIO[
         paper.RESTITUTIONS.index(paper.RESTITUTION), paper.INCLINATIONS.index(paper.INCLINATION)
@@ -65,7 +65,7 @@ def collision(found: Mapping[str, Any]) -> Report:
 
 
 def estimate(found: Mapping[str, Any]) -> Report:
-    """Of the Monte Carlo of two arcs."""
+    """The report on the Monte Carlo of two arcs."""
     rows = [
         {
             "scenario": scenario,
@@ -103,7 +103,7 @@ def estimate(found: Mapping[str, Any]) -> Report:
 
 
 def tracks(found: Mapping[str, Any]) -> Report:
-    """Of the estimate from a user's tracks."""
+    """The report on the estimate from a user's tracks."""
     states = [
         {
             "": f"body {s['body']}, arc {s['arc']}",
@@ -128,7 +128,7 @@ def tracks(found: Mapping[str, Any]) -> Report:
 
 
 def impact(found: Mapping[str, Any]) -> Report:
-    """Of the fit through the impact."""
+    """The report on the fit through the impact."""
     fits, angles = found["fits"], found["inclination_deg"]
     names = {
         "restitution, one fit": "restitution_sigma",
@@ -168,7 +168,7 @@ def impact(found: Mapping[str, Any]) -> Report:
 
 
 def design(found: Mapping[str, Any]) -> Report:
-    """Of the designs of the experiment."""
+    """The report on the designs of the experiment."""
     sigma = found["sigma"]["restitution"]
     best = {w: row["all"] / row["paper"] for w, row in sigma.items()}
     return Report(

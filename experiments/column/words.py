@@ -9,7 +9,7 @@ SMALL = "A column here is 4 to 9 grains in radius, in the experiments hundreds: 
 
 
 def collapse(found: Mapping[str, Any]) -> Report:
-    """Of run-out against aspect ratio."""
+    """The report on run-out against aspect ratio."""
     keys = ("aspect", "run_out", "run_out_lube", "front_m", "top_m", "slope_deg", "beyond_front", "kinetic_left")
     name, finest = list(found.items())[-1]
     ratios = [row["run_out"] / row["run_out_lube"] for row in finest["columns"]]
@@ -36,7 +36,7 @@ def collapse(found: Mapping[str, Any]) -> Report:
 
 
 def repose(found: Mapping[str, Any]) -> Report:
-    """Of slopes of heaps."""
+    """The report on slopes of heaps."""
     heaps = found["heaps"]
     keys = ("friction", "rolling", "slope_deg", "run_out", "top_over_radius", "kinetic_left")
     steepest = max(heaps, key=lambda row: row["slope_deg"])

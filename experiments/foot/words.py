@@ -9,7 +9,7 @@ ROUND = "A sole is guided: it does not tilt or slip, and it is alone."
 
 
 def push(found: Mapping[str, Any]) -> Report:
-    """Of a sole at constant speed."""
+    """The report on a sole at constant speed."""
     rows = [{"": name, **found[name]} for name in ("sph", "law") if name in found]
     answer = []
     if rows:
@@ -32,7 +32,7 @@ def push(found: Mapping[str, Any]) -> Report:
 
 
 def throw(found: Mapping[str, Any]) -> Report:
-    """Of a sole with a lander's mass."""
+    """The report on a sole with a lander's mass."""
     throws = {k: v for k, v in found.items() if isinstance(v, Mapping)}
     last, row = list(throws.items())[-1]
     return Report(
@@ -49,7 +49,7 @@ def throw(found: Mapping[str, Any]) -> Report:
 
 
 def grains(found: Mapping[str, Any]) -> Report:
-    """Of a sole that is thrown into grains."""
+    """The report on a sole that is thrown into grains."""
     throws = {k: v for k, v in found.items() if "law" in v}
     last, row = list(throws.items())[-1]
     return Report(
@@ -68,7 +68,7 @@ def grains(found: Mapping[str, Any]) -> Report:
 
 
 def calibrate(found: Mapping[str, Any]) -> Report:
-    """Of the factors of the reduced law."""
+    """The report on the factors of the reduced law."""
     factors, off = found["factors"], found["rms_ln_of_law_over_grains_way"]
     return Report(
         question="By which factors must the reduced law be changed to take what grains take from a sole?",

@@ -7,7 +7,7 @@ from experiments.report import Report, digits
 
 
 def errors(found: Mapping[str, Any]) -> Report:
-    """Of the errors in three planes."""
+    """The report on the errors in three planes."""
     worst = found["greatest_error"]
     return Report(
         question="Where, and by how much, does the fast field of a body differ from its polyhedron?",

@@ -11,7 +11,7 @@ OURS = "The paper prints no initial state, stiffness, friction or restitution: t
 
 
 def cube(found: Mapping[str, Any]) -> Report:
-    """Of the cube in three gravities."""
+    """The report on the cube in three gravities."""
     thrown = {f"{target}, {law} law": row for law, rows in found["thrown"].items() for target, row in rows.items()}
     columns = ("settling_time_s", "distance_m", "path_m", "highest_m", "contacts", "steps", "ledger_error")
     first = next(iter(found["thrown"].values()))
@@ -38,7 +38,7 @@ def cube(found: Mapping[str, Any]) -> Report:
 
 
 def minerva(found: Mapping[str, Any]) -> Report:
-    """Of one release over Imhotep."""
+    """The report on one release over Imhotep."""
     grids = {f"grid of {digits(found['grid_m'])} m": found}
     if found["paper_grid"]:
         grids[f"grid of {digits(found['paper_grid']['grid_m'])} m"] = found["paper_grid"]
@@ -69,7 +69,7 @@ def minerva(found: Mapping[str, Any]) -> Report:
 
 
 def ensemble(found: Mapping[str, Any]) -> Report:
-    """Of thousands of releases."""
+    """The report on thousands of releases."""
     ellipse, times = found["landing_ellipse"], found["settling_time_s"]
     unsettled = {name: n for name, n in found["statuses"].items() if name != "OK"}
     rows = [
@@ -106,7 +106,7 @@ def ensemble(found: Mapping[str, Any]) -> Report:
 
 
 def tracks(found: Mapping[str, Any]) -> Report:
-    """Of losses, coverage and what a track tells."""
+    """The report on losses, coverage and what a track tells."""
     counts = list(next(iter(found["found"].values())))
     return Report(
         question="Which loss finds restitution, friction and rolling resistance from the track of a bouncing cube?",
@@ -139,7 +139,7 @@ def tracks(found: Mapping[str, Any]) -> Report:
 
 
 def hop(found: Mapping[str, Any]) -> Report:
-    """Of the hop to a target."""
+    """The report on the hop to a target."""
     evolution = found["evolution"]
     status = Status[found["status"]]
     return Report(
@@ -172,7 +172,7 @@ def hop(found: Mapping[str, Any]) -> Report:
 
 
 def field(found: Mapping[str, Any]) -> Report:
-    """Of the ground from tracks."""
+    """The report on the ground from tracks."""
     status = Status[found["status"]]
     return Report(
         question="Can the shape of the ground be told from the tracks of balls that roll over it?",

@@ -11,7 +11,7 @@ SMALL = "The bed has a few hundred grains in a narrow drum; a wide one was not t
 
 
 def derivatives(found: Mapping[str, Any]) -> Report:
-    """Of derivatives of a path and of the mean."""
+    """The report on derivatives of a path and of the mean."""
     until = found["right_until_s"]
     widest = max(until, key=float)
     failed = {k: v for k, v in found["failed"].items() if v}
@@ -46,7 +46,7 @@ def derivatives(found: Mapping[str, Any]) -> Report:
 
 
 def surrogate(found: Mapping[str, Any]) -> Report:
-    """Of the grains from rebounds."""
+    """The report on the grains from rebounds."""
     unknowns = {k: v for k, v in found.items() if isinstance(v, Mapping) and "verdict" in v}
     return Report(
         question="Which properties of the grains do the depth and the rebound of a ball tell, through a response "
@@ -76,7 +76,7 @@ def surrogate(found: Mapping[str, Any]) -> Report:
 
 
 def descent(found: Mapping[str, Any]) -> Report:
-    """Of the stochastic descent beside the surface."""
+    """The report on the stochastic descent beside the surface."""
     status = Status[found["status"]]
     return Report(
         question="Does a stochastic descent through grains find their friction and restitution, as a response surface "

@@ -9,7 +9,7 @@ MODEL = "The simulation is in the plane, with a spacing that is coarser than the
 
 
 def cases(found: Mapping[str, Any]) -> Report:
-    """Of the runs of Table 1."""
+    """The report on the runs of Table 1."""
     orders, runs = found["orderings"], found["runs"]
     kept = sum(row["holds"] for row in orders.values())
     columns = {
@@ -45,7 +45,7 @@ def cases(found: Mapping[str, Any]) -> Report:
 
 
 def sensitivity(found: Mapping[str, Any]) -> Report:
-    """Of the regression over pairs of runs."""
+    """The report on the regression over pairs of runs."""
     slopes = found["slopes"]
     strongest = max(slopes, key=lambda k: abs(slopes[k]["cm2_per_spread"]) / slopes[k]["error_cm2"])
     row = slopes[strongest]

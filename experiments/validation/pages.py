@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.cobbles import paper as cobbles_paper
 
 # Cases of the list that take minutes, or that are bounds on many numbers: each has a test, and no number here.
@@ -160,33 +162,32 @@ def _compared(name: str, theirs: float, ours: float, tolerance: float | None = N
     return name, theirs, f"{ours:.4g}", tolerance, "pass" if abs(ours - theirs) <= tolerance else "FAIL"
 
 
-def _table_5(found: dict) -> list[tuple]:
-    """Energetic restitution of the cobbles; at 15 degrees the paper's own shape dips, which is reported only."""
-    ours = found["table"]["hard"]
+def _cells(work: str, theirs: np.ndarray, ours: list, tolerance: float | None) -> list[tuple]:
+    """The rows of one of the paper's tables over restitution and inclination.
+
+    At 15 degrees the paper's own shape dips: those cells are reported only.
+    """
     return [
         _compared(
-            f"Table 5: CoR_E, e = {e}, α = {angle:g}°",
-            float(cobbles_paper.ENERGY_RATIO[i, j]),
-            ours["energy_ratio"][i][j],
-            None if angle == 15.0 else 0.08,
+            f"{work}, e = {e}, α = {angle:g}°",
+            float(theirs[i, j]),
+            ours[i][j],
+            None if angle == 15.0 else tolerance,
         )
         for i, e in enumerate(cobbles_paper.RESTITUTIONS)
         for j, angle in enumerate(cobbles_paper.INCLINATIONS)
     ]
+
+
+def _table_5(found: dict) -> list[tuple]:
+    """Energetic restitution of the cobbles."""
+    return _cells("Table 5: CoR_E", cobbles_paper.ENERGY_RATIO, found["table"]["hard"]["energy_ratio"], 0.08)
 
 
 def _table_6(found: dict) -> list[tuple]:
     """Ratio of normal speeds: the paper holds them within 6 % of the restitution that was put in."""
-    ours = found["table"]["hard"]
-    return [
-        _compared(
-            f"Table 6: ratio of normal speeds, e = {e}, α = {angle:g}°",
-            float(cobbles_paper.NORMAL_RATIO[i, j]),
-            ours["normal_ratio"][i][j],
-        )
-        for i, e in enumerate(cobbles_paper.RESTITUTIONS)
-        for j, angle in enumerate(cobbles_paper.INCLINATIONS)
-    ]
+    ours = found["table"]["hard"]["normal_ratio"]
+    return _cells("Table 6: ratio of normal speeds", cobbles_paper.NORMAL_RATIO, ours, None)
 
 
 def _monte_carlo(found: dict) -> list[tuple]:

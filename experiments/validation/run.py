@@ -28,7 +28,7 @@ class Validation(Study):
     stage: Literal["analytic", "pages"] = "analytic"
     """"analytic": the cases in closed form; "pages": validation.md and papers.md, from the results of all studies."""
     results: Path = Path("results")
-    """Of stage pages: where the studies have written."""
+    """For the stage "pages": the folder into which the studies have written."""
 
 
 def judge(rows: Sequence[Case | Convergence]) -> dict[str, Any]:

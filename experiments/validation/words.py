@@ -7,7 +7,7 @@ from experiments.report import Report, Table
 
 
 def analytic(found: Mapping[str, Any]) -> Report:
-    """Of the cases in closed form."""
+    """The report on the cases in closed form."""
     plain = [row for row in found["table"] if "tolerance" in row]
     columns = ("case", "expected", "ours", "unit", "error", "tolerance", "verdict")
     subjects = dict.fromkeys(row["subject"] for row in plain)
