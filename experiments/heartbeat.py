@@ -15,7 +15,7 @@ class _Terminal:
     """What was last written, and whether the last line is ours, which the next word of the command replaces."""
 
     def __init__(self):
-        self.last, self.is_shown = time.monotonic(), False
+        self.last, self.is_shown = time.monotonic() - SILENT, False  # the imports before us were silent already
 
 
 class _Heard:
@@ -46,12 +46,13 @@ def heartbeat(what: str) -> Iterator[None]:
     stream, terminal, ended, started = sys.stdout, _Terminal(), threading.Event(), time.monotonic()
 
     def beat():
-        while not ended.wait(1.0):
+        while not ended.is_set():
             now = time.monotonic()
             if now - terminal.last > SILENT:
                 terminal.is_shown = True
                 stream.write(f"{ERASED}{what}: {now - started:.0f} s")
                 stream.flush()
+            ended.wait(1.0)
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
