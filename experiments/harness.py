@@ -28,7 +28,9 @@ import matplotlib
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.saving.atomic import atomically
 from experiments.heartbeat import heartbeat
+from experiments.owner import owned
 from experiments.page import caption_of, page
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
@@ -93,7 +95,8 @@ class Study:
             out = self.folder(stage)
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
-            with matplotlib.rc_context(STYLE), heartbeat(f"difsim {self.name()} --stage {stage}"):
+            life = heartbeat(f"difsim {self.name()} --stage {stage}")
+            with owned(out), matplotlib.rc_context(STYLE), life:
                 found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
@@ -133,10 +136,12 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         whole = data.map_over_datasets(described) if isinstance(data, xr.DataTree) else described(data)
         files.append(out / f"{name}.nc")
         whole.attrs.update(attributes)
-        whole.to_netcdf(files[-1], engine="h5netcdf")
+        with atomically(files[-1]) as beside:
+            whole.to_netcdf(beside, engine="h5netcdf")
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
-        figure.savefig(pictures[name][0])
+        with atomically(pictures[name][0]) as beside:
+            figure.savefig(beside)
     text = ""
     if found.summary:
         files.append(out / f"{found.record}.json")
@@ -152,7 +157,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
             print("\nlook twice:", *(f"* {each}" for each in concerns), sep="\n")
         path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
         report = replace(report, concerns=concerns)
-        path.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
+        with atomically(path) as beside:
+            beside.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
         print(f"\nthe report is {path}")
 
 
