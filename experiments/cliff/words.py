@@ -114,7 +114,7 @@ def inverse(found: Mapping[str, Any]) -> Report:
                 )
     correlated = [{"fit": n, **fit["correlations"]} for n, fit in found["fits"].items() if "correlations" in fit]
     return Report(
-        question="Which properties of the soil does the surface of its heap tell?",
+        question="Which properties of the soil does the surface of its heap determine?",
         answer=[
             f"{name}: {'; '.join(told[name])}. The fit {fit['verdict']}." for name, fit in found["fits"].items()
         ],

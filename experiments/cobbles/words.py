@@ -84,8 +84,7 @@ def estimate(found: Mapping[str, Any]) -> Report:
     failed = sum(row["failed"] for noises in found["monte_carlo"].values() for row in noises.values())
     first = rows[0]
     return Report(
-        question="How accurately do cameras tell the energy that a pair of stones keeps, from its motion before and "
-        "after the collision?",
+        question="How accurately do cameras measure the share of energy that two stones keep in a collision?",
         answer=[
             f"In scenario {first['scenario']} with {first['noise, px']} px of noise the estimate is "
             f"{digits(first['mean'], 4)} ± {digits(first['sigma'])} for a truth of {digits(found['energy_ratio'], 4)}.",
@@ -139,9 +138,9 @@ def impact(found: Mapping[str, Any]) -> Report:
     }
     gain = found["two_arcs_restitution_sigma"][-1] / found["restitution_sigma"][-1]
     return Report(
-        question="How accurately does one fit through the impact tell restitution, beside two fits of the arcs?",
+        question="How accurately does one fit through the impact determine restitution, beside a fit of each arc?",
         answer=[
-            f"One fit through the impact tells restitution to {digits(found['restitution_sigma'][-1])} at "
+            f"One fit through the impact determines restitution to {digits(found['restitution_sigma'][-1])} at "
             f"{angles[-1]:g}°, {digits(gain, 2)} times as accurately as two arcs.",
             f"{fits['count']} fits to noisy pixels give {digits(fits['restitution_mean'], 4)} ± "
             f"{digits(fits['restitution_scatter'], 2)}, and state {digits(fits['restitution_sigma'], 2)}. The truth is "
@@ -172,12 +171,12 @@ def design(found: Mapping[str, Any]) -> Report:
     sigma = found["sigma"]["restitution"]
     best = {w: row["all"] / row["paper"] for w, row in sigma.items()}
     return Report(
-        question="Which cameras, markers and release tell most of restitution?",
+        question="Which cameras, markers and release determine the restitution best?",
         answer=[
-            "With all of the design free the uncertainty of restitution falls to "
+            "With the whole design free, the uncertainty of the restitution falls to "
             + ", ".join(f"{digits(v, 2)} of the paper's (scenario {w})" for w, v in best.items())
             + ".",
-            "What tells most by itself: "
+            "The part of the design that helps most by itself: "
             + ", ".join(f"{v} (scenario {w})" for w, v in found["tells_most"].items())
             + ".",
         ],
@@ -194,6 +193,6 @@ def design(found: Mapping[str, Any]) -> Report:
         limits=[
             "The standard deviations are a linear prediction.",
             "Descents end after a fixed number of evaluations, not at a proven minimum.",
-            "View-ports are where a wall allows them: a design is a target within bounds, not a drawing.",
+            "A design is a target within bounds, not a drawing.",
         ],
     )

@@ -49,7 +49,7 @@ def surrogate(found: Mapping[str, Any]) -> Report:
     """The report on the grains from rebounds."""
     unknowns = {k: v for k, v in found.items() if isinstance(v, Mapping) and "verdict" in v}
     return Report(
-        question="Which properties of the grains do the depth and the rebound of a ball tell, through a response "
+        question="Which properties of the grains do the depth and the rebound of a ball determine, by a response "
         "surface?",
         answer=[
             f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])}, "
