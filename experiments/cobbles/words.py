@@ -9,6 +9,20 @@ from experiments.report import Report, Table, digits, failures, grid, share
 STIFF = ("hard", "smooth", "compliant")  # laws that are to repeat the paper's Table 5
 OURS = "The stones, the frame and the cameras are ours where the paper gives none: its shape is not public."
 
+FITS = {  # what the report of the fit through the impact shows of its fits
+    "count": "fits, each to other noise",
+    "starts": "searches of each fit",
+    "converged": "share of fits that explain the pixels",
+    "searches_converged": "share of searches that do",
+    "restitution_mean": "restitution, mean",
+    "restitution_scatter": "restitution, scatter",
+    "restitution_sigma": "restitution, standard deviation that a fit states",
+    "restitution_within_1_96_sigma": "share of fits whose 95 % interval holds the restitution",
+    "told_within_1_96_sigma": "share of all 95 % intervals that hold the truth",
+    "ellipsoid_95_holds": "share of 95 % ellipsoids that hold the truth",
+    "friction_scatter": "friction, scatter",
+}
+
 
 def collision(found: Mapping[str, Any]) -> Report:
     """The report on the collision in time, its tables and its convergence."""
@@ -156,7 +170,7 @@ def impact(found: Mapping[str, Any]) -> Report:
                 [f"{a:g}°" for a in angles],
                 {k: found[name] for k, name in names.items()},
             ),
-            Table("fits", [{"": k.replace("_", " "), "value": v} for k, v in fits.items()]),
+            Table("fits", [{"": text, "value": fits[k]} for k, text in FITS.items()]),
         ],
         limits=[
             "Friction is known by its prior alone: the contact sticks.",

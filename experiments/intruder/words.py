@@ -6,7 +6,8 @@ from typing import Any
 from difsim import Status
 from experiments.report import Report, Table, digits, failures, share
 
-OUTCOMES = ("depth", "rebound")
+OUTCOMES = {"depth": "m", "rebound": "m/s"}
+UNITS = {"modulus": " Pa"}  # of the unknowns; the others have none
 SMALL = "The bed has a few hundred grains in a narrow drum; a wide one was not tried."
 
 
@@ -52,22 +53,28 @@ def surrogate(found: Mapping[str, Any]) -> Report:
         question="Which properties of the grains do the depth and the rebound of a ball determine, by a response "
         "surface?",
         answer=[
-            f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])}, "
-            f"{row['verdict']}."
+            f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)}{UNITS.get(name, '')} for a truth of "
+            f"{digits(row['truth'])}: {row['verdict']}."
             for name, row in unknowns.items()
         ],
         concerns=[f"{found['failed']} of the throws that make the surface failed."] if found["failed"] else [],
         tables=[
-            Table("unknowns", [{"": name, **row} for name, row in unknowns.items()]),
             Table(
-                "the surface",
+                "unknowns",
+                [
+                    {"": f"{name},{UNITS[name]}" if name in UNITS else name, **row}
+                    for name, row in unknowns.items()
+                ],
+            ),
+            Table(
+                "error of the response surface",
                 [
                     {
-                        "": k,
+                        "": f"{k}, {unit}",
                         "error": found["error"][k],
                         "share of the spread": share(found["error_over_spread"][k]),
                     }
-                    for k in OUTCOMES
+                    for k, unit in OUTCOMES.items()
                 ],
             ),
         ],
