@@ -112,6 +112,15 @@ def estimate(found: Mapping[str, Any]) -> Report:
             "The truth is a simulation by the same model of motion: an error of that model does not show.",
             "Markers that the other stone hides are taken as seen.",
         ],
+        captions={
+            "energy_ratio": "Energetic restitution from the images, with 3 sigma: ours and the paper's, for"
+            " each scenario and pixel noise.",
+            "ellipsoids": "Errors of position and spin of the samples, with the 3 sigma ellipses of the fits, for "
+            "each arc and body.",
+            "accuracy": "Mean residual, and standard deviations of the motion, against the noise of pixels and of "
+            "markers.",
+            "images": "Paths of the markers of one stone through the images of the three cameras.",
+        },
     )
 
 
@@ -177,6 +186,10 @@ def impact(found: Mapping[str, Any]) -> Report:
             "A fit may have several solutions, at several places of touch; a covariance describes one of them.",
             "Pixels are simulated by the same model.",
         ],
+        captions={
+            "impact": "Standard deviations of one fit through the impact and of a fit of each arc, against the "
+            "inclination; and fits of the nominal collision with 95 % intervals. Line: the truth.",
+        },
     )
 
 
@@ -196,7 +209,9 @@ def design(found: Mapping[str, Any]) -> Report:
         ],
         tables=[
             Table(
-                f"standard deviation of {name}", [{"scenario": w, **row} for w, row in found["sigma"][key].items()]
+                f"standard deviation of {name}",
+                [{"scenario": w, **row} for w, row in found["sigma"][key].items()],
+                "Columns: the paper's design, with one part of it free, and with all of it free.",
             )
             for name, key in (
                 ("restitution", "restitution"),
@@ -206,7 +221,13 @@ def design(found: Mapping[str, Any]) -> Report:
         ],
         limits=[
             "The standard deviations are a linear prediction.",
+            "Friction keeps the standard deviation of its prior, because the contact sticks.",
             "Descents end after a fixed number of evaluations, not at a proven minimum.",
             "A design is a target within bounds, not a drawing.",
         ],
+        captions={
+            "design": "Places of the cameras (hollow: the paper's); standard deviation of the restitution, by the part "
+            "of the design that is free (dashed: calibration and markers unknown too); and places of the "
+            "markers on the stones (grey: the paper's).",
+        },
     )

@@ -28,6 +28,9 @@ def push(found: Mapping[str, Any]) -> Report:
         if rows
         else [],
         limits=[ROUND, "The bearing of particles falls with their spacing: a single spacing is too high."],
+        captions={
+            "force": "Force over area against penetration, for each speed. Dotted: the reduced law of a disc.",
+        },
     )
 
 
@@ -47,6 +50,9 @@ def throw(found: Mapping[str, Any]) -> Report:
         ],
         tables=[Table("throws", [{"": name, **r} for name, r in throws.items()])],
         limits=[ROUND, "The soil cannot be compacted; soil that can takes less of the speed."],
+        captions={
+            "thrown": "Force over area, and speed of the footpad, against penetration.",
+        },
     )
 
 
@@ -70,6 +76,10 @@ def grains(found: Mapping[str, Any]) -> Report:
             "The wall and the floor of the cylinder resist too.",
             "One bed of each size is one sample.",
         ],
+        captions={
+            "grains": "Force over area, and speed of the footpad, against penetration in grains. Dotted: the reduced "
+            "law.",
+        },
     )
 
 
@@ -95,4 +105,8 @@ def calibrate(found: Mapping[str, Any]) -> Report:
             "Walls and coarse grains err to one side: they resist more than the ground would.",
             "The factors hold within the box of soils that was sampled.",
         ],
+        captions={
+            "factors": "Energy that the law takes divided by that of grains, as the law stands (hollow) and with its "
+            "factors (full); and grains over law with factors, against each quantity that was varied.",
+        },
     )

@@ -101,6 +101,10 @@ def ensemble(found: Mapping[str, Any]) -> Report:
             "The spread of the inputs is ours.",
             "The law of rolling decides between face and rim: see the README.",
         ],
+        captions={
+            "ensemble": "Places of rest around the site with the landing ellipse; times until rest; and the change of "
+            "each output by one sigma of each input.",
+        },
     )
 
 
@@ -134,6 +138,10 @@ def tracks(found: Mapping[str, Any]) -> Report:
             ),
         ],
         limits=["Tracks are simulated by the model that is fitted.", "Noise is Gaussian and independent."],
+        captions={
+            "tracks": "Share of trials in which each loss finds the ground, against the length of the track; one track "
+            "and its fit; and the intervals of the three unknowns, with the share that holds the truth.",
+        },
     )
 
 
@@ -167,6 +175,10 @@ def hop(found: Mapping[str, Any]) -> Report:
             )
         ],
         limits=["The ground is a plane.", "The hop is one jump: bounces after it are not part of the target."],
+        captions={
+            "hop": "Range of the hop against the momentum of the wheel; the hop to the target; and the distance from"
+            " the target against the number of simulations, for the gradient and for evolution.",
+        },
     )
 
 
@@ -197,4 +209,8 @@ def field(found: Mapping[str, Any]) -> Report:
             "The tracks are simulated with the model that is fitted: errors of the contact law are not in them.",
             "Friction, restitution and the release of the balls are known.",
         ],
+        captions={
+            "field": "The ground, as it is and as it is found, with its error; the misfit during the descent; and one "
+            "section through the ground.",
+        },
     )

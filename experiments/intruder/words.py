@@ -43,6 +43,10 @@ def derivatives(found: Mapping[str, Any]) -> Report:
             SMALL,
             "Past its horizon few paths dominate the mean of derivatives, and its error bar is too small.",
         ],
+        captions={
+            "derivatives": "Speed of the ball in one throw and in the mean; difference of the derivative from finite "
+            "differences; and derivatives of the mean speed, by three methods.",
+        },
     )
 
 
@@ -79,6 +83,10 @@ def surrogate(found: Mapping[str, Any]) -> Report:
             ),
         ],
         limits=[SMALL, "The throws that are fitted come from the model that made the surface."],
+        captions={
+            "surrogate": "Outcomes of the response surface against those of the simulation; and the fits of each "
+            "unknown, with 95 % intervals. Line: the truth.",
+        },
     )
 
 
@@ -103,4 +111,8 @@ def descent(found: Mapping[str, Any]) -> Report:
             SMALL,
             "The throws that are fitted come from the bed that is simulated; modulus and speed are known.",
         ],
+        captions={
+            "descent": "Path of the descent over friction and restitution, and the fit by the surface; and the"
+            " objective during the descent.",
+        },
     )
