@@ -58,8 +58,9 @@ def branch_and_bound(
     is the parent's solution moved to the node's values, None at the root; it must not raise if every simulation
     fails (misfit infinite). `order`: names of all Discrete parameters, first branched first; `limit`: a function
     of an assignment to a misfit that no values of the other unknowns can undercut, by physics: such a bound is
-    proved; `tolerance`: prune from incumbent - tolerance on; `max_nodes`: stop branching after so many solved
-    nodes; `checkpoint`: keeps solved nodes by assignment; `progress`: show a bar. **Returns:** Tree.
+    proved; `tolerance` of a misfit: prune from incumbent - tolerance on, and count larger violations alone;
+    `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps solved nodes by assignment;
+    `progress`: show a bar. **Returns:** Tree.
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
@@ -88,8 +89,8 @@ def branch_and_bound(
             node = replace(node, parent=above)
             if not np.isfinite(node.misfit):
                 node = replace(node, bound=bound, missed=0.0 if parent is None else parent.missed)
-            # The tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
-            if node.misfit < bound - 1e-6 * abs(bound) - 1e-9:
+            # The tolerance of the solver, unless a larger one is given: two searches agree to about 1e-6 of a minimum.
+            if node.misfit < bound - max(tolerance, 1e-6 * abs(bound) + 1e-9):
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
                 _disprove(nodes, above, node.misfit)
             nodes.append(node)
@@ -147,10 +148,10 @@ def enumerate_leaves(
 
 
 def _disprove(nodes: list[Node], above: int | None, misfit: float) -> None:
-    """Mark the bounds of a node and its ancestors that are above a misfit found below them."""
+    """Correct the bounds of a node and its ancestors that are above a misfit found below them."""
     while above is not None:
         if nodes[above].bound > misfit:
-            nodes[above] = replace(nodes[above], missed=1.0)
+            nodes[above] = replace(nodes[above], bound=misfit, missed=1.0)
         above = nodes[above].parent
 
 
@@ -180,7 +181,7 @@ def _solve_node(
             "minima": np.asarray(found.minima, float),
         }
 
-    key = "solved-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
+    key = "node-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
     stored = compute() if checkpoint is None else checkpoint.get_or(key, compute)
     misfit = float(stored["misfit"])
     status = "open"

@@ -1,6 +1,6 @@
 """The result of branch and bound: its nodes with their bounds, what each bound is worth, and what that proves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,11 @@ def label(missed: float) -> str:
 class Node:
     """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
 
-    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or the parent's bound if no simulation was
-    valid, since that proves nothing about the leaves below; `missed`: the probability, at most, that the bound is
-    wrong, since a lower minimum was missed: by the number of minima that repeated searches found, and 1 where nothing
-    is known; `status`: "open", "branched", "pruned", "leaf" (all values fixed), "failed" (a leaf without a valid
-    simulation).
+    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or a lower one that was found below it, or the
+    parent's bound if no simulation was valid, since that proves nothing about the leaves below; `missed`: the
+    probability, at most, that the bound is wrong, since a lower minimum was missed: by the number of minima that
+    repeated searches found, and 1 where nothing is known; `status`: "open", "branched", "pruned", "leaf" (all values
+    fixed), "failed" (a leaf without a valid simulation).
     """
 
     assignment: dict[str, float]
@@ -91,6 +91,14 @@ class Tree:
             HEURISTIC: ": what its searches missed is not known",
         }
         return f"closed by {self.label} bounds{doubt[self.label]}"
+
+    def bound(self, assignment: Mapping[str, float]) -> float:
+        """The lowest misfit of a leaf, by the deepest node above it that was solved, for `sample`.
+
+        **Arguments:** `assignment`, the values of all discrete unknowns. **Returns:** the bound.
+        """
+        above = [node for node in self.nodes if node.assignment.items() <= assignment.items()]
+        return max(above, key=lambda node: len(node.assignment)).bound
 
     @property
     def leaves(self) -> tuple[Node, ...]:

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import numpy as np
 
 from difsim import Forward
 from difsim.stepping.solvers import AbstractSolver
+from experiments.agilkia.limits import lowest_misfit
 from experiments.agilkia.scenario import STRICT
 from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
 from inversion.branch import enumerate_leaves
@@ -22,6 +24,7 @@ ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the 
 QUICK = 100  # effective draws of a smoke test
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
+TOLERANCE = 0.02  # of a misfit near 10: two searches that stop there differ by as much at one minimum
 STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 
@@ -94,7 +97,15 @@ def invert(
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
     started = time.perf_counter()
-    tree = branch_and_bound(problem, solver, order=_order(problem), checkpoint=checkpoint, progress=progress)
+    tree = branch_and_bound(
+        problem,
+        solver,
+        order=_order(problem),
+        limit=partial(lowest_misfit, problem),
+        tolerance=TOLERANCE,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
     seconds = time.perf_counter() - started
     if tree.incumbent is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
