@@ -1,5 +1,9 @@
 """The `difsim` command: one subcommand a study."""
 
+from experiments.interruption import end_on_signals
+
+end_on_signals()  # before the imports, which take seconds
+
 from difsim import configure
 
 configure()  # before a study is imported: an array that it makes then would be one of float32

@@ -28,8 +28,11 @@ import matplotlib
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.saving.atomic import atomically
 from experiments.heartbeat import heartbeat
+from experiments.owner import owned
 from experiments.page import caption_of, page
+from experiments.ranges import Range, check_options
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
 from experiments.style import STYLE
@@ -76,6 +79,7 @@ class Study:
 
     command: ClassVar[str] = ""  # of the command line; the folder's name unless given
     stages: ClassVar[Mapping[str, Callable[[Any, Path], Found]]] = {}
+    ranges: ClassVar[Mapping[str, Range]] = {}  # of the options that are physical quantities
 
     @classmethod
     def name(cls) -> str:
@@ -89,11 +93,13 @@ class Study:
 
     def run(self) -> None:
         """Run the chosen stage, or each of them for the stage "all", and write what they found."""
+        check_options(self, self.ranges)
         for stage in (self.stage,) if self.stage in self.stages else self.stages:
             out = self.folder(stage)
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
-            with matplotlib.rc_context(STYLE), heartbeat(f"difsim {self.name()} --stage {stage}"):
+            life = heartbeat(f"difsim {self.name()} --stage {stage}")
+            with owned(out), matplotlib.rc_context(STYLE), life:
                 found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
@@ -133,10 +139,12 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         whole = data.map_over_datasets(described) if isinstance(data, xr.DataTree) else described(data)
         files.append(out / f"{name}.nc")
         whole.attrs.update(attributes)
-        whole.to_netcdf(files[-1], engine="h5netcdf")
+        with atomically(files[-1]) as beside:
+            whole.to_netcdf(beside, engine="h5netcdf")
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
-        figure.savefig(pictures[name][0])
+        with atomically(pictures[name][0]) as beside:
+            figure.savefig(beside)
     text = ""
     if found.summary:
         files.append(out / f"{found.record}.json")
@@ -152,7 +160,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
             print("\nlook twice:", *(f"* {each}" for each in concerns), sep="\n")
         path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
         report = replace(report, concerns=concerns)
-        path.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
+        with atomically(path) as beside:
+            beside.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
         print(f"\nthe report is {path}")
 
 

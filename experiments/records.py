@@ -16,6 +16,8 @@ from typing import Any
 
 import jax
 
+from difsim.saving.atomic import atomically
+
 LIBRARIES = ("jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy")  # whose versions may change a digit
 
 
@@ -57,5 +59,6 @@ def write_json(path: Path, content: Any) -> str:
     """Write `content`, a NaN or infinity as null, for JSON knows neither; and give the text."""
     clean = json.loads(json.dumps(content), parse_constant=lambda _: None)
     text = json.dumps(clean, indent=1, allow_nan=False)
-    path.write_text(text + "\n")
+    with atomically(path) as beside:
+        beside.write_text(text + "\n")
     return text

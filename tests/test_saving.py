@@ -3,6 +3,7 @@
 import json
 import time
 import tracemalloc
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from difsim.saving.arrays import read_arrays, read_table, write_arrays, write_table
-from difsim.saving.atomic import write_atomically
+from difsim.saving.atomic import atomically
 from difsim.saving.marks import digest
 from difsim.typing import Scalar, number
 from tests.crafted import HARM, Harmful, planted
@@ -20,19 +21,30 @@ from tests.crafted import HARM, Harmful, planted
 def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
     path = tmp_path / "folder" / "piece.arrays"
 
-    def half(file):
-        file.write(b"ne")
-        raise KeyboardInterrupt
+    def write(text, killed=False):
+        with atomically(path) as beside:
+            beside.write_text(text)
+            if killed:
+                raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, half)
+        write("ne", killed=True)
     assert not list(path.parent.iterdir())
-    write_atomically(path, lambda file: file.write(b"old"))
+    write("old")
     with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, half)
-    assert path.read_bytes() == b"old"
-    write_atomically(path, lambda file: file.write(b"new"))
-    assert path.read_bytes() == b"new"
+        write("ne", killed=True)
+    assert path.read_text() == "old"
+    write("new")
+    assert path.read_text() == "new" and list(path.parent.iterdir()) == [path]
+
+
+def test_a_full_disk_is_reported_with_the_path(tmp_path):
+    path, full = tmp_path / "piece.arrays", Path("/dev/full")  # a device on which nothing has room
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: .*piece\.arrays"), atomically(path):
+        full.write_bytes(bytes(10**6))
+    assert not list(tmp_path.iterdir())
 
 
 class Sized(eqx.Module):

@@ -270,8 +270,8 @@ def test_all_methods_give_the_same_derivative():
 @pytest.mark.slow
 def test_grad_by_checkpoints_is_the_jacobian_of_sensitivities():
     grad = jax.grad(lambda p: rebound(p, reverse())[0][0])(P)
-    forward = jax.jacfwd(lambda p: rebound(p, forward())[0][0])(P)
-    np.testing.assert_allclose(grad * P, forward * P, rtol=1e-5)
+    tangents = jax.jacfwd(lambda p: rebound(p, forward())[0][0])(P)
+    np.testing.assert_allclose(grad * P, tangents * P, rtol=1e-5)
 
 
 def test_equal_steps_converge_in_fifth_order():

@@ -17,13 +17,13 @@ import stat
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.saving.atomic import write_atomically
+from difsim.saving.atomic import atomically
 
 MAGIC, VERSION = b"difsim arrays ", b"1"
 SUM = 32  # bytes of the checksum
@@ -81,14 +81,12 @@ def _write(path: str | PathLike, kind: str, mark: str, table: Mapping[str, Any])
     if len(head) > HEADER:
         raise ValueError(f"{path}: {len(arrays)} arrays are too many for one file: keep less")
 
-    def write(file: BinaryIO) -> None:
-        checksum = hashlib.sha256()
+    checksum = hashlib.sha256()
+    with atomically(Path(path)) as beside, beside.open("wb") as file:
         for part in (head, *(array.reshape(-1).view(np.uint8).data for array in arrays)):
             checksum.update(part)
             file.write(part)
         file.write(checksum.digest())
-
-    write_atomically(Path(path), write)
 
 
 def read_table(

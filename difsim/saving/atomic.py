@@ -1,25 +1,36 @@
 """On the host: files that are complete or absent."""
 
 import os
-from collections.abc import Callable
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+
+UNFINISHED = ".part-"  # how the names of unfinished files begin: a killed process leaves them
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file and move it to `path`, so that a killed run leaves the old file or the new one.
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """A path to write a file to, which is moved to `path` at the end: a killed run leaves the old file or the new one.
 
-    **Arguments:** `path`, whose folder is made if needed; `write`, a function that writes to the open file.
-    **Raises:** whatever `write` raises; the unfinished file is removed.
+        with atomically(folder / "result.json") as beside:
+            beside.write_text(text)
+
+    **Arguments:** `path`, whose folder is made if needed. **Yields:** a path beside it, with the same suffix.
+    **Raises:** whatever the body raises, an OSError with the path; the unfinished file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")  # two processes may make the same file
+    beside = path.with_name(
+        f"{UNFINISHED}{uuid.uuid4().hex[:12]}-{path.name}"
+    )  # two threads may make the same file
     try:
-        with beside.open("wb") as file:
-            write(file)
-            file.flush()
+        yield beside
+        with beside.open("rb+") as file:
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # a full disk is reported without a name
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+    finally:
+        beside.unlink(missing_ok=True)

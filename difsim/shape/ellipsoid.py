@@ -53,13 +53,15 @@ def _nearest(a: Vec3, x: Vec3) -> tuple[Vec3, Scalar]:
     """The closest surface point y as pᵢ = yᵢ/aᵢ (a unit vector), and t."""
     # In the mid-planes 0/0 would follow: take a point just beside them.
     x = x + jnp.where(x == 0, _TINY, 0.0)
-    # Solved for s = t + min a², which avoids cancellation near the mid-plane of the shortest axis.
-    e = a**2 - jnp.min(a) ** 2
+    # Solved for s = t + min a², which avoids cancellation near the mid-plane of the shortest axis. Its own e must be 0:
+    # a² - min a², compiled to one operation that rounds once, leaves 1e-17, which is large beside _TINY.
+    least = jnp.min(a)
+    e = (a - least) * (a + least)
     start = jnp.max(a * jnp.abs(x) - e)  # below the root, since Σ ≥ 1 by the largest term alone
     held = jax.lax.stop_gradient((a, x, e))
     s = jax.lax.fori_loop(0, _STEPS, lambda _, s: _newton(s, *held), jax.lax.stop_gradient(start))
     s = _newton(s, a, x, e)  # carries the derivative of the root, for that of the normal
-    p, root = a * x / (e + s), s - jnp.min(a) ** 2
+    p, root = a * x / (e + s), s - least**2
     # Where two points are equally close the normal jumps; its derivative there, of order 1/_TINY, is left out.
     two = s < 1e10 * _TINY
     return jnp.where(two, jax.lax.stop_gradient(p), p), jnp.where(two, jax.lax.stop_gradient(root), root)

@@ -8,7 +8,7 @@ from difsim.status import Status
 HEAD = """# Statuses
 
 A status says how a run or a search ended. `difsim.Status(code)` gives its name, message and remedy. UNDER_RESOLVED and
-PAST_VALIDITY concern derivatives only. `simulate` raises an exception for all others; inside `jit`, or with
+PAST_VALIDITY concern derivatives only. For all others except OK, `simulate` raises an exception. Inside `jit`, or with
 `throw=False`, it returns the status instead.
 
 | code | status | what happened | what to do |

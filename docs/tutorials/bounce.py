@@ -8,17 +8,18 @@
 # %% [markdown]
 # # A bounce and its restitution
 #
-# A ball falls on a plane in weak gravity and bounces. We simulate it, look at the derivative of its height, and find
-# its coefficient of restitution from noisy readings. You need no file. The notebook takes about a minute, most of it
-# compilation.
+# A ball falls on a plane in weak gravity and bounces. We simulate it, compute the derivative of its height, and find
+# its coefficient of restitution from noisy readings. That coefficient is the speed after an impact divided by the
+# speed before it. You need no file. The notebook takes about a minute, most of it compilation.
 #
-# Call `configure` first. It selects float64 and keeps compiled programs, so that the second run is faster.
+# Call `configure` first. It selects double precision (float64) and keeps compiled programs, so that the second run is
+# faster.
 #
 # ## 1. Simulate
 #
 # A model is made of parts: a gravity field, a shape, and a coefficient of restitution. All numbers are in SI units.
-# `simulate` takes a model, a state and the times at which you want the state. It returns a `Solution`. If the run
-# fails, `simulate` raises an error that names the status and the remedy.
+# `simulate` takes a model, an initial state, and the times at which you want the state. It returns a `Solution`. If the
+# run fails, `simulate` raises an error that names the reason and the remedy.
 
 # %%
 import difsim
@@ -36,11 +37,12 @@ g = 1e-4  # m/s²
 
 
 def ball(restitution):
-    return dynamics.Bouncer(gravity.Uniform((0, 0, -g)), shape.Plane((0, 0, 0), (0, 0, 1)), restitution)
+    ground = shape.Plane((0, 0, 0), (0, 0, 1))  # a point of it, and its normal
+    return dynamics.Bouncer(gravity.Uniform((0, 0, -g)), ground, restitution)
 
 
 times = jnp.linspace(0.0, 600.0, 301)  # s
-run = simulate(ball(0.7), dynamics.PointState((0, 0, 1)), times)
+run = simulate(ball(0.7), dynamics.PointState((0, 0, 1)), times)  # at rest, 1 m above the ground
 height = run.states.position[:, 2]
 plt.figure(figsize=(6, 3))
 plt.plot(times, height)
@@ -52,9 +54,10 @@ print(f"status {difsim.Status(int(run.status)).name}, {int(run.stats.contacts)} 
 # %% [markdown]
 # ## 2. Differentiate
 #
-# The time of an impact depends on the start. difsim finds it as the root of the distance and differentiates it as an
-# implicit function, so the derivative across the impact is exact. For one bounce there is a closed form: $z(t) = e
-# \sqrt{2 g h}\, τ - g τ^2 / 2$, where $τ$ is the time since the impact.
+# The time of an impact depends on the initial state. difsim finds the time at which the distance to the ground is zero,
+# and differentiates that time too, so the derivative across the impact is exact. For one bounce there is a closed form:
+# $z(t) = e \sqrt{2 g h}\, τ - g τ^2 / 2$. Here $z$ is the height, $h$ the height of the release, $e$ the coefficient of
+# restitution, and $τ$ the time since the impact. JAX's `jacfwd` makes a function of the derivative.
 
 # %%
 t = 200.0
@@ -65,15 +68,17 @@ def after_one_bounce(e):
 
 
 tau = t - np.sqrt(2 * 1.0 / g)
-print("difsim     ", jax.jacfwd(after_one_bounce)(0.7))
-print("closed form", np.sqrt(2 * g * 1.0) * tau)
+print("difsim     ", jax.jacfwd(after_one_bounce)(0.7), "m")
+print("closed form", np.sqrt(2 * g * 1.0) * tau, "m")
 
 # %% [markdown]
 # ## 3. Fit
 #
 # A camera reads the height every 20 s with an error of 2 mm. We pretend not to know the restitution and the height of
-# the release. A forward model for `inversion` is a function from a dictionary of parameters to a dictionary of
-# observables, and a flag that says whether the run is valid. Inside a fit a failed run is a status, so `throw=False`.
+# the release; each is `Bounded` by a range. `inversion` wants a function of a dictionary of parameters. The function
+# returns a dictionary of observables, and a flag that says whether the run is valid. A fit must survive runs that fail,
+# so `throw=False` turns the error into that flag. The fit tries `starts` random values of the parameters and improves
+# the best `keep` of them by least squares.
 
 # %%
 from inversion import Bounded, Observation, Observations, Problem, fit
@@ -102,9 +107,9 @@ print(found)
 # %% [markdown]
 # ## 4. Check
 #
-# The answer has an uncertainty, and a test whether the model explains the data. Here both true values lie within three
-# standard deviations. If `explains_data` is false, do not use the uncertainty: the search may be in a wrong minimum,
-# the model may be wrong, or the stated errors may be too small.
+# The answer has an uncertainty, and a test of whether the model explains the data. Here both true values lie within
+# three standard deviations. If `explains_data` is false, do not use the uncertainty: the search may have ended in a
+# wrong minimum, the model may be wrong, or the stated errors may be too small.
 
 # %%
 for name, true in truth.items():
@@ -126,7 +131,7 @@ plt.show()
 # ## What this does not say
 #
 # The ball is a point and its restitution does not depend on the speed. A real body is rough, spins and loses energy to
-# friction: see [two stones](../theory-pair.md) and [contact with a surface](../theory-contact.md). Bounces smaller
-# than `rest_height` count as the end of the motion ([hard contact](../theory-impact.md)).
+# friction: see [two stones](../theory-pair.md) and [contact with a surface](../theory-contact.md). The motion ends with
+# the first bounce that is lower than the model's `rest_height` ([hard contact](../theory-impact.md)).
 #
 # Next: [my own lander](lander.md).

@@ -8,15 +8,16 @@
 # %% [markdown]
 # # My own hopper on my own mesh
 #
-# A small box is released over an asteroid and bounces until it rests. You give the shape as a mesh file. The notebook
-# releases the box many times with slightly different velocities and draws the landing ellipse. It takes about three
-# minutes.
+# A small box is released above an asteroid and bounces until it rests. You give the shape of the asteroid as a mesh
+# file. The notebook releases the box many times with slightly different velocities and draws the landing ellipse. It
+# takes about three minutes.
 #
 # ## 1. The mesh
 #
-# Any closed mesh will do: `.obj`, `.stl`, `.ply`, or a plate model. So that this notebook needs no download, we write
-# one: a rough ellipsoid of 320 triangles, about 200 m across. A mesh file does not carry its unit, so `load` wants it;
-# `size` checks it. A mesh that is open or inside out is refused with the place of the fault.
+# Any closed mesh will do: `.obj`, `.stl`, `.ply`, or a table of plates. So that this notebook needs no download, we
+# write one: a rough ellipsoid of 320 triangles, about 200 m across. A mesh file does not state its unit, so `load`
+# asks for it. `size` is the range in which the largest extent must lie, in m: it shows a wrong unit. A mesh that is
+# open or inside out is refused with the place of the fault.
 
 # %%
 import difsim
@@ -44,9 +45,10 @@ print(f"{len(mesh.faces)} faces, volume {mesh.volume:.3g} m³")
 # %% [markdown]
 # ## 2. Surface, gravity and hopper
 #
-# The surface is a table of distances made from the mesh. The gravity is that of a homogeneous polyhedron, exact for
-# this mesh. The hopper is a box whose corners touch the ground. `NormalForce.from_restitution` finds the damping that
-# gives the restitution you want. The body rotates once in 6 h.
+# The surface is a table of distances made from the mesh, on a grid of 6 m. The gravity is that of a homogeneous
+# polyhedron, exact for this mesh. The hopper is a box whose corners touch the ground. Each corner is a spring with a
+# damper: `NormalForce.from_restitution` finds the damping that gives the restitution you want. Friction sticks below
+# a slip speed, and rolling resistance stops a spin. The asteroid rotates once in 6 h.
 
 # %%
 from difsim.body import RigidBody, RigidState
@@ -77,10 +79,11 @@ inertia = (
 def hopper(restitution, friction):
     contact = SurfaceContact(
         Vertices.box(edges),
-        NormalForce.from_restitution(restitution, Hooke(20.0), 1e-3, mass=mass),  # 20 N/m
-        AtEffectivePoint(StickSlip(friction, friction, 1e-3)),
-        (RollingForceAndTorque(5e-3, 1e-3),),
+        NormalForce.from_restitution(restitution, Hooke(20.0), 1e-3, mass=mass),  # 20 N/m; smoothed over 1 mm
+        AtEffectivePoint(StickSlip(friction, friction, 1e-3)),  # sticks below 1 mm/s
+        (RollingForceAndTorque(5e-3, 1e-3),),  # a lever arm of 5 mm; fades below 1e-3 rad/s
     )
+    # No step is longer than 0.05 s where it could jump over a contact.
     return Hopper(RigidBody(mass, inertia), contact, surface, field, spin, resolution=0.05)
 
 
@@ -95,13 +98,13 @@ print(f"gravity at the site: {float(jnp.linalg.norm(field.acceleration(site))):.
 # ## 3. One release
 #
 # `until=AtRest(...)` ends the run when the hopper is at rest. `gradient="ignore"` says that we do not want a
-# derivative along the path: after several bounces it would mean nothing (see [gradients](../gradients.md)).
+# derivative: after several bounces it would mean nothing (see [gradients](../gradients.md)).
 
 # %%
 from difsim import Adaptive, AtRest, Status, simulate
 
-REST = AtRest(speed=1e-4, spin=1e-3, hold=20.0)
-SOLVER = Adaptive(1e-6, 1e-6, max_steps=20_000)
+REST = AtRest(speed=1e-4, spin=1e-3, hold=20.0)  # below 0.1 mm/s and 1e-3 rad/s for 20 s
+SOLVER = Adaptive(1e-6, 1e-6, max_steps=20_000)  # relative and absolute tolerance
 
 
 def release(case, times):
@@ -132,13 +135,14 @@ plt.show()
 # %% [markdown]
 # ## 4. Many releases
 #
-# The release is known to 2 mm/s, the ground to 0.05 in restitution and friction. `map_batched` runs all cases on all
-# cores. Count the failures: a case that did not come to rest is not part of the ellipse, but it must not be hidden.
+# The velocity of the release is known to 2 mm/s, its spin to 0.01 rad/s, and restitution and friction to 0.05.
+# `map_batched` runs all cases on all cores. Count the failures: a case that did not come to rest is not part of the
+# ellipse, but it must not be hidden.
 #
 # ## 5. The landing ellipse
 #
-# The ellipse holds 95 % of a Gaussian. Compare it with the points: a surface with slopes makes the spread anything but
-# Gaussian.
+# The ellipse would hold 95 % of the cases if they were Gaussian. Compare it with the points: on a surface with slopes
+# they are not.
 
 # %%
 from inversion import map_batched
@@ -188,8 +192,8 @@ print(f"time to rest: {np.median(np.asarray(landed['time'])[settled]):.0f} s (me
 # ## What this does not say
 #
 # The ground is smooth between the vertices of the mesh; `difsim.shape.Rough` adds rocks. The contact is softer than
-# rock, so that steps are affordable: make it stiffer until the ellipse no longer changes. For thousands of cases that
-# survive an interruption use `inversion.sweep`; [the hopper study](../studies/hopper.md) has such an ensemble on comet
-# 67P.
+# rock, so that time steps can be long: make it stiffer until the ellipse no longer changes. For thousands of cases use
+# `inversion.sweep`, which continues after an interruption. The [hopper study](../studies/hopper.md) has such an
+# ensemble on comet 67P.
 #
 # Next: [soil and grains](soil.md).

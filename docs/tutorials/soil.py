@@ -8,14 +8,16 @@
 # %% [markdown]
 # # Soil and grains, with a derivative
 #
-# Soil can be a continuum (smoothed particle hydrodynamics, SPH) or grains (the discrete element method, DEM). Both run
-# through the same `simulate` and have derivatives. This notebook lets a block of sand collapse and a stone hit grains.
+# Soil can be a continuum (smoothed particle hydrodynamics, SPH) or grains (the discrete element method, DEM). Both are
+# run by the same `simulate` and have derivatives. This notebook lets a block of sand collapse and a stone hit grains.
 # It takes about three minutes, most of it compilation.
 #
 # ## 1. A block of sand
 #
-# The sand is elastic up to the cone of Drucker and Prager and flows on it. Particles of the floor and the wall are a
-# `Tool` that does not move. A model of particles is a function of its material, so the friction can be an argument.
+# The sand is elastic until its shear stress reaches the bound of Drucker and Prager, which grows with the pressure.
+# Then it flows. The particles of floor and wall form a `Tool`, a rigid part, that does not move. `CubicSpline` sets the
+# reach of a particle, 2.5 spacings. `Viscosity` damps particles that approach each other. The friction is an argument
+# of our function, so that we can differentiate with respect to it.
 
 # %%
 import difsim
@@ -60,9 +62,10 @@ print(f"the front is at {float(run.states.position[-1, 0, : block.sum()].max()):
 # %% [markdown]
 # ## 2. A derivative of the collapse
 #
-# How does the spread of the sand change with its friction? A derivative needs a known number of steps: `FixedSteps`,
-# with `derivative=Unrolled()`. We take the mean square distance from the wall, because a mean over particles is
-# smoother than the place of the first one, and compare with a finite difference over one degree.
+# How does the spread of the sand change with its friction? A derivative needs a number of steps that is known
+# beforehand: `FixedSteps`, with `derivative=Unrolled()`. The spread is the root mean square distance from the wall: a
+# mean over all particles is smoother than the place of the foremost one. We compare with a finite difference over one
+# degree.
 
 # %%
 steps = FixedSteps(800)
@@ -79,14 +82,15 @@ value, slope, status = both(20.0)
 assert status == difsim.Status.OK, difsim.Status(int(status)).name
 (high, *_), (low, *_) = both(20.5), both(19.5)
 print(
-    f"spread {float(value):.4f} m; derivative {float(slope):.2e} m per degree; difference {float(high - low):.2e}"
+    f"spread {float(value):.4f} m; derivative {float(slope):.2e}, difference {float(high - low):.2e} m per degree"
 )
 
 # %% [markdown]
 # ## 3. A stone among grains
 #
-# Grains are spheres with friction and contact history. The stone is a `Clump`: a rigid body filled with spheres. The
-# grains begin on a lattice and settle while the stone falls.
+# Grains are spheres with friction; their contacts are springs that remember how far they were sheared. The stone is a
+# `Clump`: a rigid body filled with spheres, which leave a share of its volume empty, the `vacancy`. The grains begin on
+# a lattice and settle while the stone falls.
 
 # %%
 from difsim.beds import CylindricalContainer
@@ -128,9 +132,10 @@ plt.show()
 # %% [markdown]
 # ## 4. A derivative through grains, and its limit
 #
-# The same call gives the derivative of the stone's speed by the friction of the grains. Over some hundreds of steps it
-# is that of the run. Later, neighbouring runs diverge: the derivative along one path grows without bound and means
-# nothing. Use the gradient of a mean then ([through grains](../gradients.md#through-grains)).
+# The same call gives the derivative of the stone's speed with respect to the friction of the grains. Over some hundreds
+# of steps it agrees with finite differences. Later, runs that begin almost alike diverge. The derivative of a single
+# run then grows without bound and means nothing: use the gradient of a mean over many runs ([through
+# grains](../gradients.md#through-grains)).
 
 
 # %%
@@ -144,12 +149,13 @@ upwards, slope, status = short(0.5)
 assert status == difsim.Status.OK, difsim.Status(int(status)).name
 (more, *_), (less, *_) = short(0.5 + 1e-5), short(0.5 - 1e-5)
 print(
-    f"after 30 ms: {float(upwards):.4f} m/s; derivative {float(slope):.4f}; difference {float(more - less) / 2e-5:.4f}"
+    f"after 30 ms: {float(upwards):.4f} m/s; per unit of friction: derivative {float(slope):.4f} m/s, "
+    f"difference {float(more - less) / 2e-5:.4f} m/s"
 )
 
 # %% [markdown]
 # ## What this does not say
 #
-# The beds are tiny, so that the notebook is short. [Beds](../theory-dem.md#4-beds) at rest and of any size are
-# prepared by `BedSpecification`. The spacing of the particles and the number of grains must be refined until the
-# answer no longer changes; the [cliff](../studies/cliff.md) and [column](../studies/column.md) studies show how.
+# The beds are tiny, so that the notebook is short. `BedSpecification` prepares [beds](../theory-dem.md#4-beds) at rest,
+# of any size. Refine the spacing of the particles, or the size of the grains, until the answer no longer changes; the
+# [cliff](../studies/cliff.md) and [column](../studies/column.md) studies show how.

@@ -9,21 +9,23 @@
 # # My own tracked stones
 #
 # Cameras filmed two stones that collide in free fall, and a tracker followed the markers glued to them. This notebook
-# turns the tracks into positions, velocities and spins before and after the impact, with their uncertainties, and into
-# the energetic restitution of the collision. It takes about two minutes.
+# turns the tracks into positions, velocities and spins before and after the impact, with their uncertainties. From
+# these follows the energetic restitution: the kinetic energy after the collision divided by that before it. The
+# notebook takes about two minutes.
 #
-# We use the example that comes with difsim (simulated: pixel noise of 1 px, missing images, slipped markers). Your own
-# files have the same form.
+# We use the example that comes with difsim. Its images are simulated, with a noise of 1 pixel. Some images are missing,
+# and some markers have slipped. Your own files have the same form.
 #
 # ## 1. The files
 #
 # | file | content |
 # |---|---|
-# | `tracks.csv` | one row for each marker that is seen in an image: time, camera, body, marker, u and v in pixels |
-# | `cams.json` | the cameras, the two arcs of free flight, and for each body its mass and the places of its markers |
-# | `stone.obj` | the closed surface of each stone in m; here both have the same |
+# | `tracks.csv` | a row for each marker in each image: time in s, camera, body, marker, u and v in pixels |
+# | `cams.json` | the cameras, the times of free flight before and after the impact, mass and markers of each body |
+# | `stone.obj` | the closed surface of a stone in m; here both stones have the same |
 #
-# A calibration that OpenCV wrote is read too ([cameras](../theory-camera.md#1-camera)).
+# The coordinate u counts to the right, v downwards. A calibration that OpenCV wrote is read too
+# ([cameras](../theory-camera.md#1-camera)).
 
 # %%
 import difsim
@@ -56,8 +58,8 @@ print("bodies:", {name: (body["mass_kg"], sorted(body["markers_m"])) for name, b
 # %% [markdown]
 # ## 2. Read and look
 #
-# Reading checks everything: a faulty row is named with its line. Look at the tracks of one camera before you trust
-# them.
+# Reading checks everything: the message names the line of a faulty row. Look at the tracks of one camera before you
+# trust them.
 
 # %%
 meshes = [folder / "stone.obj", folder / "stone.obj"]
@@ -80,8 +82,9 @@ plt.show()
 # %% [markdown]
 # ## 3. Estimate
 #
-# Each arc of each body is fitted on its own: twelve numbers for the state at its start. No first guess is needed. The
-# errors of the marker places are part of the stated uncertainty, because more images do not average them out.
+# Each arc of each body is fitted on its own. The fit finds twelve numbers: position, attitude, velocity and spin at the
+# start of the arc. It needs no first guess. The stated uncertainty includes the errors of the places of the markers,
+# which do not average out over many images.
 
 # %%
 found = estimate_tracks(folder / "tracks.csv", folder / "cams.json", meshes)
@@ -95,8 +98,9 @@ for state in found.summary["states"]:
 # %% [markdown]
 # ## 4. Check
 #
-# The residual should be as large as the noise of the tracker, and alike in all cameras. A larger residual in one
-# camera points to its calibration; one in all cameras points to a slipped marker or a wrong arc.
+# The residual is the distance between a marker in the image and in the model. Its root mean square should be as large
+# as the noise of the tracker, and alike in all cameras. If it is larger in one camera, suspect the calibration of that
+# camera. If it is larger in all cameras, suspect a slipped marker or wrong times of the arc.
 
 # %%
 for state in found.summary["states"]:
@@ -118,8 +122,8 @@ assert 0 < ratio < 1 and sigma < 0.05
 # ## What this does not say
 #
 # The calibration is taken as exact unless its errors are given ([errors that a fit does not
-# estimate](../theory-camera.md#3-consider-parameters-errors-that-a-fit-does-not-estimate)). The energy ratio depends
-# on the frame of the cameras. A fit through the impact uses all images at once and gives the law's restitution and
-# friction: [the cobbles study](../studies/cobbles.md).
+# estimate](../theory-camera.md#3-consider-parameters-errors-that-a-fit-does-not-estimate)). The energies are those in
+# the frame of the cameras; another frame gives another ratio. The [cobbles study](../studies/cobbles.md) also fits all
+# images at once, through the impact, which gives the restitution and the friction of the impact law.
 #
 # Next: [my own hopper](hopper.md).

@@ -9,6 +9,7 @@ import tyro
 from experiments.cobbles import collision, design, estimation, impact
 from experiments.cobbles.stones import Cobble, bennu, cobble
 from experiments.harness import Found, Study
+from experiments.ranges import SEED
 
 Unknown = Literal["calibration", "markers", "compliance"]
 
@@ -62,6 +63,7 @@ def _estimate(options: Cobbles, out: Path) -> Found:
     return estimation.estimate(options.quick, options.stone())
 
 
+Cobbles.ranges = {"seed": SEED}
 Cobbles.stages = {
     "collision": lambda options, out: collision.collide_all(options.quick, options.stone()),
     "estimate": _estimate,

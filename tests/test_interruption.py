@@ -1,0 +1,186 @@
+"""Signals end a command with one line, lose nothing that was finished, and the next run goes on from it."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import xarray
+
+STUDY = '''
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+import numpy as np
+
+from experiments.harness import Found, Study
+from inversion import Checkpoint
+
+
+def busy(options, out):
+    """Ten pieces, after the third of which compiled code would run for hours."""
+    kept = Checkpoint(out / "toy_checkpoint", options.seed)
+    total = 0.0
+    for i in range(10):
+        made = []
+        def piece():
+            made.append(i)
+            if i == 3 and not (out / "go").exists():
+                (out / "here").touch()
+                grow = jax.jit(lambda x: jax.lax.fori_loop(0, 10**12, lambda _, y: y * 1.0000001, x))
+                jax.block_until_ready(grow(1.0))
+            return {"value": np.sqrt(np.float64(i))}
+        total += float(kept.get_or(f"piece-{i}", piece)["value"])
+        print("made" if made else "kept", i, flush=True)
+    return Found({"total": total})
+
+
+@dataclass
+class Toy(Study):
+    """A toy."""
+
+    stage: Literal["busy"] = "busy"
+    seed: int = 0
+    stages = {"busy": busy}
+'''
+RUN = (
+    "from experiments.interruption import end_on_signals; end_on_signals(); import toys; from experiments import \
+__main__ as m; m.experiments = toys; m.main()"
+)
+
+
+@pytest.fixture
+def command(tmp_path):
+    """A function that starts `difsim toy` in a process of its own."""
+    folder = tmp_path / "toys" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "run.py").write_text(STUDY)
+    for each in (folder, folder.parent):
+        (each / "__init__.py").touch()
+    path = os.pathsep.join([str(tmp_path), os.getcwd(), os.environ.get("PYTHONPATH", "")])
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", RUN, "toy", "--out", str(tmp_path / "out")],
+            env=os.environ | {"PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+def wait_for(path, process):
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+
+
+def test_a_signal_in_compiled_code_ends_the_command_and_loses_nothing(command, tmp_path):
+    out = tmp_path / "out"
+    (out / "toy_checkpoint").mkdir(parents=True)
+    unfinished = out / "toy_checkpoint" / ".part-0123456789ab-piece-9.arrays"
+    unfinished.touch()  # of a process that was killed
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
+        run = command()
+        wait_for(out / "here", run)
+        run.send_signal(number)
+        told, error = run.communicate(timeout=30)  # the loop would run for hours
+        assert run.returncode == status
+        assert told.split("\n")[:-1] == [f"{'made' if number == signal.SIGINT else 'kept'} {i}" for i in range(3)]
+        assert error.strip() == ("" if number == signal.SIGKILL else LINE)
+        (out / "here").unlink()
+        assert not unfinished.exists()
+    (out / "go").touch()
+    told, error = command().communicate(timeout=60)
+    assert "kept 2\nmade 3" in told and "kept 3" not in told, error
+    assert json.loads((out / "summary.json").read_text())["total"] == sum(i**0.5 for i in range(10))
+    assert not list(out.glob("*checkpoint"))
+
+
+LINE = "difsim: interrupted; the same command goes on from what is finished"
+
+
+def test_a_second_process_is_told_who_owns_the_folder(command, tmp_path):
+    first = command()
+    wait_for(tmp_path / "out" / "here", first)
+    told, error = command().communicate(timeout=60)
+    first.kill()
+    first.communicate()
+    assert error.startswith(f"difsim: {tmp_path}/out is in use by process {first.pid} on ")
+    assert "another --out" in error and not told
+
+
+ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
+OF_THE_RUN = {
+    "created",
+    "wall_seconds",
+    "command",
+    "options",
+    "commit",
+    "inputs",
+}  # what differs between equal runs
+
+
+@pytest.mark.slow  # each of them compiles a study five times
+@pytest.mark.parametrize(
+    "study",
+    [
+        ["column", "--quick"],
+        ["sampling", "--quick", "--cases", "E0", "P0"],
+        ["hopper", "--stage", "ensemble", "--quick"],
+        ["cobbles", "--stage", "estimate", "--quick"],
+        ["foot", "--stage", "throw", "--quick"],
+        ["cliff", "--stage", "inverse", "--quick"],
+        ["agilkia", "--quick"],
+    ],
+    ids=lambda study: study[0],
+)
+def test_a_killed_study_ends_as_if_it_had_not_been_killed(study, tmp_path):
+    def run(folder, number=None, after=0.0):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "experiments", *study, "--out", str(tmp_path / folder)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=after if number else None)
+        if number:
+            process.send_signal(number)
+        _, error = process.communicate(timeout=30 if number else None)
+        assert process.returncode in ((ENDS[number], 0) if number else (0,)), error
+        return process.returncode
+
+    started = time.monotonic()
+    run("whole")
+    whole = time.monotonic() - started
+    chosen = random.Random(" ".join(study))
+    for number in ENDS:
+        while run("killed", number, chosen.uniform(3, whole)) == 0:  # it was quicker this time
+            shutil.rmtree(tmp_path / "killed")
+    run("killed")
+    assert results(tmp_path / "whole") == results(tmp_path / "killed")
+
+
+def results(folder):
+    """What the files of a study say, but for what differs between equal runs."""
+    said = {}
+    for path in sorted(folder.rglob("*.json")):
+        said[path.name] = {k: v for k, v in json.loads(path.read_text()).items() if k not in OF_THE_RUN}
+    for path in sorted(folder.rglob("*.nc")):
+        with xarray.open_datatree(path, engine="h5netcdf") as tree:
+            said[path.name] = {
+                f"{node.path}/{name}": values.values.tobytes()
+                for node in tree.subtree
+                for name, values in node.variables.items()
+            }
+    return said
