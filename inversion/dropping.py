@@ -15,7 +15,7 @@ PILOT, BEST = 400, 8  # simulations that estimate the evidence, in so many leave
 
 
 def weighed_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray]:
-    """Which leaves to keep, and the most evidence that each may have.
+    """The leaves to keep, and the most evidence that each may have.
 
     A leaf's weight is its evidence by that of all, of which draws in a few leaves give a part. They hardly
     overestimate it: their mean exceeds ten times the truth with a probability of a tenth at most (Markov).
@@ -42,7 +42,7 @@ def weighed_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray
 
 
 def told(cube: Cube, ceiling: np.ndarray, log_evidence: float) -> str:
-    """How many leaves were dropped, and the weight that they may have together, in words."""
+    """The number of dropped leaves, and the weight that they may have together, in words."""
     from scipy.special import logsumexp
 
     lost = ~cube.kept

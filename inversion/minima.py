@@ -1,4 +1,4 @@
-"""How probable it is that repeated local searches have missed a minimum."""
+"""The probability that repeated local searches have missed a minimum."""
 
 import numpy as np
 from jaxtyping import Float

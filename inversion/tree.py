@@ -10,7 +10,7 @@ PROVED, PROBABLE, HEURISTIC = "proved", "probable", "heuristic"
 
 
 def label(missed: float) -> str:
-    """What a bound is worth that is wrong with this probability at most: a proof, a chance, or nothing known."""
+    """The label of a bound that is wrong with this probability at most."""
     return PROVED if missed == 0.0 else HEURISTIC if missed >= 1.0 else PROBABLE
 
 
@@ -36,7 +36,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What the bound is worth: "probable", or "heuristic" where nothing is known of what was missed."""
+        """The worth of the bound: "probable", or "heuristic" where nothing is known of what was missed."""
         return label(self.missed)
 
 
@@ -71,7 +71,7 @@ class Tree:
 
     @property
     def label(self) -> str:
-        """What the tree's answer is worth: "proved", "probable" or "heuristic"."""
+        """The worth of the answer: "proved", "probable" or "heuristic"."""
         return label(self.missed)
 
     @property
