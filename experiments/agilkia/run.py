@@ -99,7 +99,7 @@ def _all(options: Agilkia, out: Path) -> Found:
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
     chain = ChainProgram(inverse, world)
-    solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
+    solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     answer = invert(inverse, solver, checkpoint, progress=True, size=size)
 
