@@ -62,16 +62,22 @@ def agilkia(found: dict[str, Any]) -> Promises:
             sum(r["fitted"] for r in found["observables"].values()),
         ],
         "| rebound, m/s | 0.325 ± 0.02 / (0.227, 0.106, -0.177) ± 0.01 |": [ours["rebound_speed"]],
-        "| dissipated in the ground (penetration, sliding and hull), J | 41 ± 3 |": [ours["ground_energy"]],
-        "| damper, J | 4 ± 2 |": [ours["damper_energy"]],
+        "| dissipated in the ground (penetration, sliding and hull), J | 41 ± 3 |": [
+            ours["ground_energy"],
+            *3 * [None],
+            ours["damper_energy"],
+        ],
         "| kinetic energy left, J | 5 / 4.5 |": [ours["kinetic_energy"]],
         "| penetration of the footpads, m | 0.24, 0.17, < 0.01 (± 0.05) |": [
             ours[f"penetration_{which}"] for which in ("deepest", "middle", "least")
         ],
         "| spin after the wheel's run-down, rad/s | 0.483 ± 0.2 |": [ours["spin_after_rundown"]],
-        "| thickness, m | 0.272 ± 0.062 |": [best["thickness"]],
-        "| grain diameter, mm | 0.14 ± 0.04 |": [1e3 * best["grain_diameter"]],
-        "| grain density, kg/m³ | 1443 ± 231 |": [best["grain_density"]],
+        "| verdict | |---|---|---|---|---|---|---| | thickness, m | 0.272 ± 0.062 |": [best["thickness"]],
+        "| grain diameter, mm | 0.14 ± 0.04 |": [
+            1e3 * best["grain_diameter"],
+            *7 * [None],
+            best["grain_density"],
+        ],
     }
 
 
@@ -112,7 +118,12 @@ def cube(found: dict[str, Any]) -> Promises:
         'dissipate during the compression phase" |': [
             100 * hit[law]["share_lost_in_compression"] for law in ("smooth", "paper")
         ],
-        "1e-4 m/s here), at 40 s |": slid["smooth"]["slip_m_s_at_40_s"] + slid["paper"]["slip_m_s_at_40_s"],
+        # The third is below what the tolerance of 1e-8 resolves.
+        "1e-4 m/s here), at 40 s |": [
+            *slid["smooth"]["slip_m_s_at_40_s"][:2],
+            None,
+            *slid["paper"]["slip_m_s_at_40_s"],
+        ],
     }
 
 
