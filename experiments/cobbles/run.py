@@ -40,7 +40,11 @@ class Cobbles(Study):
     fits: int = 100
     """How many fits of the nominal case stage impact makes, each to other noise."""
 
+    shared_stages = ("estimate",)
+
     def __post_init__(self):
+        if self.share and self.tracks:
+            raise ValueError("--share: --tracks is one fit, with nothing to share")
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
             raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
         if self.fits < 1:
@@ -57,10 +61,10 @@ class Cobbles(Study):
         return cobble(self.shape, self.seed)
 
 
-def _estimate(options: Cobbles, out: Path) -> Found:
+def _estimate(options: Cobbles, out: Path) -> Found | None:
     if options.tracks:
         return estimation.estimate_tracks(options.tracks, options.calibration, options.mesh)
-    return estimation.estimate(options.quick, options.stone())
+    return estimation.estimate(options.quick, options.stone(), out, options.shared)
 
 
 Cobbles.ranges = {"seed": SEED}
