@@ -1,0 +1,157 @@
+"""The posterior of the soil's three unknowns from the surface of its heap, through a response surface.
+
+A posterior takes thousands of values, and a collapse takes a second: a polynomial through the heights of collapses
+all over the prior stands in for them. Its error at each place, by collapses that are left out, is an unknown beside
+those of the soil. It is normal, so it is integrated out: its variance is added to that of the data.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+from difsim import Status
+from experiments import posteriors
+from experiments.cliff.inverse import STATIONS, UNKNOWNS, Fall
+from experiments.cliff.measured import RESOLUTION
+from experiments.corner import corner
+from experiments.harness import Found
+from inversion import (
+    Checkpoint,
+    Importance,
+    Observation,
+    Observations,
+    Problem,
+    Tempered,
+    fit,
+    response_surface,
+    sample,
+    sweep,
+)
+from inversion.leastsq import Fit, latin_hypercube
+from inversion.posterior import Posterior
+from inversion.response import ResponseSurface
+
+COLLAPSES, QUICK_COLLAPSES = 120, 24
+OF = {
+    "three": "the synthetic surface",
+    "experiment": "the measured surface",
+}  # data that three unknowns are told by
+
+
+def collapses(fall: Fall, count: int, out: Path) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "n k"]]:
+    """Soils all over the prior, and the heights at STATIONS of their heaps, NaN where one failed.
+
+    An interrupted run goes on from its checkpoint.
+    """
+    shares = latin_hypercube(jax.random.PRNGKey(0), count, len(UNKNOWNS))
+    soils = {
+        name: jax.vmap(lambda u, q=q: q.physical(q.quantile(u)))(shares[:, i])
+        for i, (name, q) in enumerate(UNKNOWNS.items())
+    }
+
+    def heap(soil: Mapping[str, Array]) -> dict[str, Array]:
+        ended = fall(soil)
+        return {"height": jnp.where(ended.status == Status.OK, fall.heights(ended, STATIONS), jnp.nan)}
+
+    kept = Checkpoint(out / "collapses.checkpoint", (fall.begin, fall.steps, fall.dt, STATIONS))
+    found = sweep(heap, soils, chunk=8, checkpoint=kept, progress=True)
+    return np.stack([found[name].values for name in UNKNOWNS], axis=1), found["height"].values
+
+
+def coordinates(soil: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+    """Those of the surface: the stiffness by its logarithm."""
+    return soil.at[..., 2].set(jnp.log(soil[..., 2]))
+
+
+class Heap(eqx.Module):
+    """Heights at STATIONS by the response surface, as a function of the soil."""
+
+    surface: ResponseSurface
+
+    def __call__(self, soil: Mapping[str, Array]) -> tuple[dict[str, Array], bool]:
+        return {"surface": self.surface(coordinates(jnp.stack([soil[name] for name in UNKNOWNS])))}, True
+
+
+def problem(surface: ResponseSurface, heights: Float[np.ndarray, " k"]) -> Problem:
+    """The three unknowns from heights at STATIONS, which are good to 2 mm and the surface's error."""
+    sigma = np.hypot(RESOLUTION, np.asarray(surface.error))
+    return Problem(UNKNOWNS, Heap(surface), Observations({"surface": Observation(heights, sigma, "m")}))
+
+
+def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
+    """What `inverse.fits` found, and the posteriors of the three unknowns by the data among OF that it fitted."""
+    result = found.data["result"]
+    names = [name for name in OF if f"{name}_data" in result]
+    if not names:
+        raise ValueError(f"--posterior: the posterior is of the fits {' or '.join(OF)}: name one with --fits")
+    soils, heights = collapses(fall, QUICK_COLLAPSES if quick else COLLAPSES, out)
+    surface = response_surface(coordinates(jnp.asarray(soils)), heights)
+    told, groups, figures, text = {}, {}, {}, []
+    for name in names:
+        local, drawn = draw(problem(surface, result[f"{name}_data"].values), quick)
+        told[name] = judge(local, drawn)
+        shown = posteriors.picture_data(drawn, told[name]["unknowns"])
+        shown = shown.assign_coords(parameter_2=list(local.names))
+        shown["local_covariance"] = (
+            ("parameter", "parameter_2"),
+            local.covariance,
+            {"units": "products of unit_of"},
+        )
+        groups |= {f"/{name}": shown} | {f"/{name}/{k}": v for k, v in posteriors.samples(drawn).items()}
+        figures[f"posterior_{name}"] = corner(shown, f"The soil by {OF[name]}: posterior of all three unknowns")
+        text += [f"\nthe soil by {OF[name]}", *posteriors.lines(told[name]["unknowns"], told[name]["posterior"])]
+    error = np.asarray(surface.error)
+    result = result.assign(collapse_height=(("collapse", "x"), heights, {"units": "m"}))
+    result["surface_error"] = "x", error, {"units": "m", "long_name": "error of the response surface"}
+    for i, (unknown, q) in enumerate(UNKNOWNS.items()):
+        result[f"collapse_{unknown}"] = "collapse", soils[:, i], {"units": q.unit}
+    summary = {
+        "collapses": len(soils),
+        "failed_collapses": int(np.sum(~np.asarray(surface.ok))),
+        "surface_error_m": error.tolist(),
+        "posteriors": told,
+    }
+    tree = xr.DataTree.from_dict({"/": result} | groups)
+    figures = dict(found.figures) | figures
+    return Found(dict(found.summary) | summary, {"result": tree}, figures, "\n".join(text), report=found.report)
+
+
+def draw(posed: Problem, quick: bool) -> tuple[Fit, Posterior]:
+    """The best fit of all three unknowns, with its local covariance, and their posterior."""
+    key = jax.random.PRNGKey(0)
+    method = Importance(Tempered(320), generation=400) if quick else Importance()
+    size = 200 if quick else 4000
+    return fit(posed, key=key, starts=64, keep=8), sample(
+        posed, key=key, method=method, effective_size=size, batch_size=256
+    )
+
+
+def judge(local: Fit, drawn: Posterior) -> dict[str, Any]:
+    """Rows of the unknowns, each with the `local95` interval of the fit; correlations, and the sample's quality."""
+    rows = posteriors.rows(drawn, {name: local.values[name] for name in local.names})
+    for name, row in rows.items():
+        half = 1.96 * local.sigma[name]
+        row["local95"] = [row["value"] - half, row["value"] + half] if np.isfinite(half) else None
+    return {
+        "unknowns": rows,
+        "correlations": correlations({k: drawn.draws[k] for k in UNKNOWNS}, drawn.weights),
+        "posterior": posteriors.quality(drawn),
+    }
+
+
+def correlations(draws: Mapping[str, np.ndarray], weights: np.ndarray) -> dict[str, float]:
+    """Correlations of unknowns over the posterior, by pairs."""
+    matrix = np.cov(np.stack(list(draws.values())), aweights=weights)
+    sigma = np.sqrt(np.diag(matrix))
+    names = list(draws)
+    return {
+        f"{names[i]}, {names[j]}": float(matrix[i, j] / sigma[i] / sigma[j])
+        for i, j in zip(*np.triu_indices(len(names), 1), strict=True)
+    }
