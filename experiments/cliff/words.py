@@ -132,6 +132,10 @@ def inverse(found: Mapping[str, Any]) -> Report:
                 f"{digits(p['correlations']['friction, cohesion'], 2)}."
                 for name, p in posteriors.items()
             ),
+            *(
+                f"{share(held)} of the 95 % intervals of {name} hold the truth, with each collapse in turn as data."
+                for name, held in found.get("left_out_hold_95", {}).items()
+            ),
         ],
         concerns=concerns,
         tables=[
