@@ -37,9 +37,12 @@ def draw(result: xr.Dataset) -> dict[str, Figure]:
     **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
     **Returns:** the figures by name.
     """
-    makers = {"touchdown": _touchdown, "fit": _residuals, "tree": diagrams.search}
-    drawn = {name: maker(result) for name, maker in makers.items()}
-    return drawn | {"parameters": corner(result, heading(result, "Posterior"))}
+    return {
+        "touchdown": _touchdown(result),
+        "fit": _residuals(result),
+        "parameters": corner(result, heading(result, "Posterior")),
+        "tree": diagrams.search(result),
+    }
 
 
 def _touchdown(result: xr.Dataset) -> Figure:

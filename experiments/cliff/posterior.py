@@ -1,8 +1,8 @@
 """The posterior of the soil's three unknowns from the surface of its heap, through a response surface.
 
 A posterior takes thousands of values, and a collapse takes a second: a polynomial through the heights of collapses
-all over the prior stands in for them. Its error at each place, by collapses that are left out, is an unknown beside
-those of the soil. It is normal, so it is integrated out: its variance is added to that of the data.
+all over the prior stands in for them. Its errors at the places are unknowns beside those of the soil, with a normal
+prior by collapses that are left out. They are integrated out: their covariance is added to that of the data.
 """
 
 from collections.abc import Mapping
@@ -80,28 +80,39 @@ class Heap(eqx.Module):
         return {"surface": self.surface(coordinates(jnp.stack([soil[name] for name in UNKNOWNS])))}, True
 
 
-def problem(surface: ResponseSurface, heights: Float[np.ndarray, " k"]) -> Problem:
-    """The three unknowns from heights at STATIONS, which are good to 2 mm and the surface's error."""
-    sigma = np.hypot(RESOLUTION, np.asarray(surface.error))
-    return Problem(UNKNOWNS, Heap(surface), Observations({"surface": Observation(heights, sigma, "m")}))
+def problem(
+    surface: ResponseSurface, heights: Float[np.ndarray, " k"], covariance: Float[np.ndarray, "k k"]
+) -> Problem:
+    """The three unknowns from heights at STATIONS with the covariance of their errors and the surface's."""
+    data = Observation(heights, covariance=covariance, unit="m")
+    return Problem(UNKNOWNS, Heap(surface), Observations({"surface": data}))
 
 
-def left_out(soils: Float[np.ndarray, "n 3"], heights: Float[np.ndarray, "n k"]) -> dict[str, float]:
-    """The shares of 95 % intervals that hold the truth, with each collapse in turn as data of 2 mm and not as a point.
+def errors_of(
+    surfaces: list[ResponseSurface], soils: Float[np.ndarray, "n 3"], heights: Float[np.ndarray, "n k"]
+) -> Float[np.ndarray, "n k"]:
+    """What each surface is off by at the collapse that it was made without."""
+    at = coordinates(jnp.asarray(soils))
+    return np.stack([np.asarray(surface(x)) for surface, x in zip(surfaces, at, strict=True)]) - heights
+
+
+def left_out(
+    surfaces: list[ResponseSurface],
+    soils: Float[np.ndarray, "n 3"],
+    heights: Float[np.ndarray, "n k"],
+    covariance: Float[np.ndarray, "k k"],
+) -> dict[str, float]:
+    """The shares of 95 % intervals that hold the truth, with each collapse as data of 2 mm and not as a point.
 
     The posteriors are the prior's draws by their likelihoods, which suffice for three unknowns.
     """
-    rng = np.random.default_rng(SEED)
-    soils, heights = (x[np.isfinite(heights).all(axis=1)] for x in (soils, heights))
-    drawn, below = by_prior(jnp.asarray(rng.random((DRAWS, len(UNKNOWNS))))), []
+    rng, below = np.random.default_rng(SEED), []
+    drawn = by_prior(jnp.asarray(rng.random((DRAWS, len(UNKNOWNS)))))
     predicted = eqx.filter_jit(lambda surface, x: jax.vmap(surface)(coordinates(x)))
-    for i, (soil, seen) in enumerate(zip(soils, heights, strict=True)):
-        kept = np.arange(len(soils)) != i
-        surface = response_surface(coordinates(jnp.asarray(soils[kept])), heights[kept])
-        off = (
-            np.asarray(predicted(surface, jnp.asarray(drawn))) - seen - RESOLUTION * rng.standard_normal(seen.size)
-        )
-        misfit = np.sum(off**2 / (RESOLUTION**2 + np.asarray(surface.error) ** 2), axis=1)
+    whitening = np.linalg.inv(np.linalg.cholesky(covariance)).T
+    for surface, soil, seen in zip(surfaces, soils, heights, strict=True):
+        seen = seen + RESOLUTION * rng.standard_normal(seen.size)
+        misfit = np.sum(((np.asarray(predicted(surface, jnp.asarray(drawn))) - seen) @ whitening) ** 2, axis=1)
         weights = np.exp(-0.5 * (misfit - misfit.min()))
         below.append(weights @ (drawn < soil) / weights.sum())
     return {name: ranks.holds(column) for name, column in zip(UNKNOWNS, np.transpose(below), strict=True)}
@@ -114,10 +125,17 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
     if not names:
         raise ValueError(f"--posterior: the posterior is of the fits {' or '.join(OF)}: name one with --fits")
     soils, heights = collapses(fall, QUICK_COLLAPSES if quick else COLLAPSES, out)
-    surface = response_surface(coordinates(jnp.asarray(soils)), heights)
+    ok = np.isfinite(heights).all(axis=1)
+    points, heights = soils[ok], heights[ok]
+    surface, *without = (
+        response_surface(coordinates(jnp.asarray(points[kept])), jnp.asarray(heights[kept]))
+        for kept in [np.full(len(points), True), *~np.eye(len(points), dtype=bool)]
+    )
+    off = errors_of(without, points, heights)
+    covariance = RESOLUTION**2 * np.eye(STATIONS.size) + off.T @ off / len(off)
     told, groups, figures, text = {}, {}, {}, []
     for name in names:
-        local, drawn = draw(problem(surface, result[f"{name}_data"].values), quick)
+        local, drawn = draw(problem(surface, result[f"{name}_data"].values, covariance), quick)
         told[name] = judge(local, drawn)
         shown = posteriors.picture_data(drawn, told[name]["unknowns"])
         shown = shown.assign_coords(parameter_2=list(local.names))
@@ -129,16 +147,16 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
         groups |= {f"/{name}": shown} | {f"/{name}/{k}": v for k, v in posteriors.samples(drawn).items()}
         figures[f"posterior_{name}"] = corner(shown, f"The soil by {OF[name]}: posterior of all three unknowns")
         text += [f"\nthe soil by {OF[name]}", *posteriors.lines(told[name]["unknowns"], told[name]["posterior"])]
-    error = np.asarray(surface.error)
+    error = np.sqrt(np.mean(off**2, axis=0))
     result = result.assign(collapse_height=(("collapse", "x"), heights, {"units": "m"}))
     result["surface_error"] = "x", error, {"units": "m", "long_name": "error of the response surface"}
     for i, (unknown, q) in enumerate(UNKNOWNS.items()):
-        result[f"collapse_{unknown}"] = "collapse", soils[:, i], {"units": q.unit}
+        result[f"collapse_{unknown}"] = "collapse", points[:, i], {"units": q.unit}
     summary = {
         "collapses": len(soils),
-        "failed_collapses": int(np.sum(~np.asarray(surface.ok))),
+        "failed_collapses": int(np.sum(~ok)),
         "surface_error_m": error.tolist(),
-        "left_out_hold_95": left_out(soils, heights),
+        "left_out_hold_95": left_out(without, points, heights, covariance),
         "posteriors": told,
     }
     tree = xr.DataTree.from_dict({"/": result} | groups)
