@@ -32,6 +32,7 @@ from difsim.saving.atomic import atomically
 from experiments.heartbeat import heartbeat
 from experiments.owner import owned
 from experiments.page import caption_of, page
+from experiments.ranges import Range, check_options
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
 from experiments.style import STYLE
@@ -78,6 +79,7 @@ class Study:
 
     command: ClassVar[str] = ""  # of the command line; the folder's name unless given
     stages: ClassVar[Mapping[str, Callable[[Any, Path], Found]]] = {}
+    ranges: ClassVar[Mapping[str, Range]] = {}  # of the options that are physical quantities
 
     @classmethod
     def name(cls) -> str:
@@ -91,6 +93,7 @@ class Study:
 
     def run(self) -> None:
         """Run the chosen stage, or each of them for the stage "all", and write what they found."""
+        check_options(self, self.ranges)
         for stage in (self.stage,) if self.stage in self.stages else self.stages:
             out = self.folder(stage)
             out.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,8 @@ def flight(rtol=1e-12, atol=1e-12, **options):
 
 
 def landing(derivative=None, slack=1e-6, **options):
-    return flight(**options) | {"derivative": derivative, "until": AtContact(slack)}
+    chosen = {} if derivative is None else {"derivative": derivative}
+    return flight(**options) | chosen | {"until": AtContact(slack)}
 
 
 def name(way):

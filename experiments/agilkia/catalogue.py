@@ -15,7 +15,8 @@ from difsim import safe
 from difsim.body import AbstractLandingGear, CentralDamper, MaxwellLegs
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown import contact_indicator
-from experiments.agilkia.keys import NOT_NEGATIVE, POSITIVE, RANGE, Numbers, Text, positive
+from experiments.agilkia import keys
+from experiments.agilkia.keys import Numbers, Text
 from inversion import Bounded, Discrete, Fixed, Gaussian, Log
 
 BOULDER, FLIGHT, LEGS = "boulder", "flight", "legs"  # what a row needs to have a meaning
@@ -44,17 +45,21 @@ class Unknown:
 class Observable:
     """One number, or vector, that an instrument would have read.
 
-    **Arguments:** `name`; `unit`; `read` off a `Run` (None: the report computes it); `needs`, without which there
-    is none; `is_smooth`, whether it has a derivative worth fitting; `integrands(model, t, state)`, rates by name
-    whose integrals over the touchdown `read` finds in `run.integrals`.
+    **Arguments:** `name`; `reading`, its unit, shape and ranges; `read` off a `Run` (None: the report computes it);
+    `needs`, without which there is none; `is_smooth`, whether it has a derivative worth fitting; `integrands(model, t,
+    state)`, rates by name whose integrals over the touchdown `read` finds in `run.integrals`.
     """
 
     name: str
-    unit: str
+    reading: Numbers
     read: Callable[[Any], Any] | None
     needs: str = ""
     is_smooth: bool = True
     integrands: Callable[[Touchdown, Any, Any], dict[str, Any]] | None = None
+
+    @property
+    def unit(self) -> str:
+        return self.reading.range.unit
 
 
 @dataclass(frozen=True)
@@ -87,18 +92,21 @@ def _tilt(sigma: float) -> Fixed | Gaussian:
     return Gaussian(0.0, np.radians(sigma), unit="rad") if sigma else Fixed(0.0, "rad")
 
 
-SOME, SEVERAL = positive((), (2,)), positive((), (-1,))
+def _unknown(name: str, key: str, prior: Callable[[Any], Any], needs: str = "") -> Unknown:
+    return Unknown(name, key, keys.UNKNOWNS[key], prior, needs)
+
+
 UNKNOWNS = (
-    Unknown("thickness", "thickness_m", SOME, _between(Bounded, "m")),
-    Unknown("grain_diameter", "grain_diameter_m", SOME, _between(Log, "m")),
-    Unknown("grain_density", "grain_density_kg_per_m3", SOME, _between(Bounded, "kg/m3")),
-    Unknown("grain_modulus", "grain_modulus_Pa", SEVERAL, lambda x: _one_of(x, "Pa", Log)),
-    Unknown("friction", "friction", SEVERAL, lambda x: _one_of(x, "1")),
+    _unknown("thickness", "thickness_m", _between(Bounded, "m")),
+    _unknown("grain_diameter", "grain_diameter_m", _between(Log, "m")),
+    _unknown("grain_density", "grain_density_kg_per_m3", _between(Bounded, "kg/m3")),
+    _unknown("grain_modulus", "grain_modulus_Pa", lambda x: _one_of(x, "Pa", Log)),
+    _unknown("friction", "friction", lambda x: _one_of(x, "1")),
     Unknown("scenario", "scenario", Text(several=True), _scenarios, BOULDER),
-    Unknown("edge_offset", "edge_offset_m", RANGE, _between(Bounded, "m"), BOULDER),
-    Unknown("tilt_x", "tilt_sigma_deg", NOT_NEGATIVE, _tilt),
-    Unknown("tilt_y", "tilt_sigma_deg", NOT_NEGATIVE, _tilt),
-    Unknown("heading", "heading_deg", RANGE, lambda x: _between(Bounded, "rad")(np.radians(x))),
+    _unknown("edge_offset", "edge_offset_m", _between(Bounded, "m"), BOULDER),
+    _unknown("tilt_x", "tilt_sigma_deg", _tilt),
+    _unknown("tilt_y", "tilt_sigma_deg", _tilt),
+    _unknown("heading", "heading_deg", lambda x: _between(Bounded, "rad")(np.radians(x))),
 )
 
 
@@ -133,48 +141,56 @@ def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
 
 
 OBSERVABLES = (  # docs/theory-agilkia.md says how each is defined; at the last time unless the name says otherwise
-    Observable("rebound_speed", "m/s", lambda run: safe.norm(run.last.body.velocity)),
-    Observable("rebound_velocity", "m/s", lambda run: run.known.frame.comet_velocity(run.last.body.velocity)),
-    Observable("spin", "rad/s", lambda run: run.last.body.spin[2]),
-    Observable("spin_4s", "rad/s", lambda run: run.middle.body.spin[2]),
-    Observable("spin_after_rundown", "rad/s", _spin_after_rundown),
-    Observable("ground_energy", "J", lambda run: run.energy["ground"] + run.energy["friction"]),
-    Observable("damper_energy", "J", lambda run: run.energy["damper"]),
-    Observable("friction_energy", "J", lambda run: run.energy["friction"]),
-    Observable("kinetic_energy", "J", lambda run: _energy(run, run.last)),
-    Observable("initial_energy", "J", lambda run: _energy(run, run.first)),
-    Observable("damper_stroke", "m", lambda run: safe.greatest(_strokes(run)), LEGS),
-    Observable("penetration_deepest", "m", _depth(-1), LEGS),
-    Observable("penetration_middle", "m", _depth(-2), LEGS),
-    Observable("penetration_least", "m", _depth(0), LEGS),
-    Observable("boulder_time", "s", lambda run: run.integrals["boulder_time"], BOULDER, integrands=phases),
-    Observable("regolith_time", "s", lambda run: run.integrals["regolith_time"], LEGS, integrands=phases),
-    Observable("contact_time", "s", lambda run: run.integrals["contact_time"], integrands=phases),
-    Observable("peak_force", "N", None, is_smooth=False),  # a maximum over the saved times
+    Observable("rebound_speed", keys.SPEED, lambda run: safe.norm(run.last.body.velocity)),
+    Observable(
+        "rebound_velocity", keys.VELOCITY, lambda run: run.known.frame.comet_velocity(run.last.body.velocity)
+    ),
+    Observable("spin", keys.SPIN, lambda run: run.last.body.spin[2]),
+    Observable("spin_4s", keys.SPIN, lambda run: run.middle.body.spin[2]),
+    Observable("spin_after_rundown", keys.SPIN, _spin_after_rundown),
+    Observable("ground_energy", keys.ENERGY, lambda run: run.energy["ground"] + run.energy["friction"]),
+    Observable("damper_energy", keys.ENERGY, lambda run: run.energy["damper"]),
+    Observable("friction_energy", keys.ENERGY, lambda run: run.energy["friction"]),
+    Observable("kinetic_energy", keys.ENERGY, lambda run: _energy(run, run.last)),
+    Observable("initial_energy", keys.ENERGY, lambda run: _energy(run, run.first)),
+    Observable("damper_stroke", keys.DEPTH, lambda run: safe.greatest(_strokes(run)), LEGS),
+    Observable("penetration_deepest", keys.DEPTH, _depth(-1), LEGS),
+    Observable("penetration_middle", keys.DEPTH, _depth(-2), LEGS),
+    Observable("penetration_least", keys.DEPTH, _depth(0), LEGS),
+    Observable(
+        "boulder_time", keys.DURATION, lambda run: run.integrals["boulder_time"], BOULDER, integrands=phases
+    ),
+    Observable(
+        "regolith_time", keys.DURATION, lambda run: run.integrals["regolith_time"], LEGS, integrands=phases
+    ),
+    Observable("contact_time", keys.DURATION, lambda run: run.integrals["contact_time"], integrands=phases),
+    Observable("peak_force", keys.FORCE, None, is_smooth=False),  # a maximum over the saved times
     Observable(
         "boulder_force",
-        "N",
+        keys.FORCE,
         lambda run: safe.divide(run.integrals["boulder_impulse"], run.integrals["boulder_time"]),
         BOULDER,
         integrands=phases,
     ),
     Observable(
         "regolith_force",
-        "N",
+        keys.FORCE,
         lambda run: safe.divide(run.integrals["footpad_impulse"], run.integrals["regolith_time"]),
         LEGS,
         integrands=phases,
     ),
-    Observable("second_contact_time", "s", lambda run: run.known.horizon + run.next.time, FLIGHT),
-    Observable("second_contact_distance", "m", lambda run: safe.norm(run.next.position - run.site), FLIGHT),
-    Observable("second_contact_position", "m", lambda run: run.next.position, FLIGHT),
+    Observable("second_contact_time", keys.FLIGHT, lambda run: run.known.horizon + run.next.time, FLIGHT),
+    Observable(
+        "second_contact_distance", keys.DISTANCE, lambda run: safe.norm(run.next.position - run.site), FLIGHT
+    ),
+    Observable("second_contact_position", keys.POSITION, lambda run: run.next.position, FLIGHT),
 )
 GEARS = {
-    "central": Gear(
-        {"damping_N_s_per_m": POSITIVE, "stroke_m": POSITIVE},
-        lambda table: CentralDamper(table["damping_N_s_per_m"], table["stroke_m"]),
+    "central": Gear(keys.GEAR, lambda table: CentralDamper(table["damping_N_s_per_m"], table["stroke_m"])),
+    "maxwell": Gear(
+        {"damping_N_s_per_m": keys.GEAR["damping_N_s_per_m"]},
+        lambda table: MaxwellLegs(table["damping_N_s_per_m"]),
     ),
-    "maxwell": Gear({"damping_N_s_per_m": POSITIVE}, lambda table: MaxwellLegs(table["damping_N_s_per_m"])),
 }
 
 

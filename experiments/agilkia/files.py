@@ -47,6 +47,7 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
     boulder. **Raises** `ValueError` that names the file, key and remedy.
     """
     tables = _read(path)
+    confirmed = keys.confirmed(path, tables)
     needed, optional = dict(keys.LANDER), dict(keys.OPTIONAL)
     legs = keys.LEGS.keys() & keys.table(path, "lander", tables.get("lander", {})).keys()
     if legs:
@@ -67,9 +68,9 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
     for where, wanted in needed.items():
         if where not in tables:
             raise ValueError(f"{path}: the table [{where}] is missing; data/philae.toml shows what it holds")
-        keys.check(path, where, tables[where], wanted, optional.get(where, {}))
+        keys.check(path, where, tables[where], wanted, optional.get(where, {}), confirmed)
     if "sub_spheres" in tables:
-        keys.check(path, "sub_spheres", tables["sub_spheres"], keys.SUB_SPHERES, {})
+        keys.check(path, "sub_spheres", tables["sub_spheres"], keys.SUB_SPHERES, {}, confirmed)
     known = {*needed, "sub_spheres"}
     if extra := set(tables) - known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
@@ -86,7 +87,7 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
     """
     lander, obstacle, prior = tables["lander"], tables["obstacle"], tables["unknowns"]
     legs, leg = len(lander["feet_m"]), obstacle["leg"]
-    if leg >= min(legs, len(lander["hips_m"])):
+    if leg not in range(min(legs, len(lander["hips_m"]))):
         raise ValueError(f"{path}: [obstacle] leg = {leg} must be one of the lander's {legs} legs, counted from 0")
     hip, foot = (float(np.hypot(*lander[key][leg][:2])) for key in ("hips_m", "feet_m"))
     offsets = np.atleast_1d(prior["edge_offset_m"])  # one where it is known
@@ -102,21 +103,23 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
 def read_observations(path: Path, catalogue: Catalogue = STANDARD) -> DataSet:
     """A named data set. **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on."""
     tables = _read(path)
+    confirmed = keys.confirmed(path, tables)
     if extra := set(tables) - {"name", "initial", "lander", "observables"}:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are name, initial, lander, observables")
     for key in ("name", "initial", "observables"):
         if key not in tables:
             raise ValueError(f"{path}: {key!r} is missing; data/philae_published.toml shows what it holds")
-    keys.check(path, "initial", tables["initial"], keys.INITIAL, {})
+    keys.check(path, "initial", tables["initial"], keys.INITIAL, {}, confirmed)
     overrides = tables.get("lander", {})
-    keys.check(path, "lander", overrides, {}, keys.BODY | keys.LEGS)
+    keys.check(path, "lander", overrides, {}, keys.BODY | keys.LEGS, confirmed)
     fitted, reported = {}, {}
     for name, entry in keys.table(path, "observables", tables["observables"]).items():
         try:
             row = catalogue.observable(name)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        keys.check(path, f"observables.{name}", entry, keys.OBSERVATION, keys.REMARKS)
+        needed = keys.observation(row.reading)
+        keys.check(path, f"observables.{name}", entry, needed, keys.REMARKS, confirmed)
         is_fitted = entry.get("fitted", True)
         if is_fitted and not row.is_smooth:
             raise ValueError(f"{path}: {name} cannot be fitted: its derivative is not smooth; set fitted = false")

@@ -20,6 +20,7 @@ from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.foot.calibration import TABLE, read
 from experiments.harness import Found, Study
+from experiments.ranges import SEED, Range
 from inversion import Checkpoint
 
 THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
@@ -70,6 +71,10 @@ class Agilkia(Study):
                 setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
+        if self.keep > self.starts:
+            raise ValueError(
+                f"--keep {self.keep} must be at most --starts {self.starts}, of which it keeps the best"
+            )
 
     def inputs(self) -> list[Path]:
         """The two input files, the table of the calibrated law, and the shape's file."""
@@ -163,4 +168,5 @@ def _pictures(options: Agilkia, out: Path) -> Found:
         raise ValueError(f"{path} is no result of a run ({error}): run without --stage pictures again") from error
 
 
+Agilkia.ranges = {"grain": Range("m", (1e-3, 1.0), (0.01, 0.2), "cm or mm"), "seed": SEED}
 Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures, "coverage": _coverage}

@@ -9,6 +9,7 @@ import tyro
 from experiments.cobbles import collision, design, estimation, impact, posterior
 from experiments.cobbles.stones import Cobble, bennu, cobble
 from experiments.harness import Found, Study
+from experiments.ranges import SEED
 
 Unknown = Literal["calibration", "markers", "compliance"]
 
@@ -75,6 +76,7 @@ def _impact(options: Cobbles, out: Path) -> Found:
     return posterior.with_posterior(found, impact.posed(options.quick, options.stone(), ()), options.quick)
 
 
+Cobbles.ranges = {"seed": SEED}
 Cobbles.stages = {
     "collision": lambda options, out: collision.collide_all(options.quick, options.stone()),
     "estimate": _estimate,

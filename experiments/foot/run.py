@@ -15,6 +15,7 @@ from experiments.foot import calibrate, grains, thrown, words
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
+from experiments.ranges import Range
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
 
 SAMPLES = 120
@@ -112,6 +113,17 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
     return Found(found, tables, {"grains": grains.draw(results)}, report=words.grains)
 
 
+FootStudy.ranges = {
+    "spacing": Range("m", (1e-4, 0.2), (2e-3, 0.05), "mm"),
+    "speeds": Range("m/s", (1e-4, 100.0), (0.01, 10.0), "cm/s"),
+    "depth": Range("m", (1e-3, 10.0), (0.01, 1.0), "mm"),
+    "load": Range("kg/m2", (1e-2, 1e6), (10.0, 1e4), "g/cm2"),
+    "softening": Range("", (1.0, 1e4), (1.0, 100.0)),
+    "alpha": Range("", (0.0, 10.0), (0.0, 2.0)),
+    "grains": Range("m", (1e-3, 0.5), (0.01, 0.1), "mm"),
+    "width": Range("m", (0.2, 20.0), (0.3, 3.0), "cm"),
+    "cohesion": Range("Pa", (0.0, 1e6), (0.0, 1e4)),
+}
 FootStudy.stages = {
     "push": _pushed,
     "throw": _thrown,

@@ -20,6 +20,7 @@ from difsim.mesh import TriMesh, load
 from difsim.units import G
 from experiments.gravity import words
 from experiments.harness import Found, Study
+from experiments.ranges import Range
 from experiments.style import PALE
 from experiments.variables import described
 
@@ -120,4 +121,10 @@ def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
     return figure
 
 
+GravityStudy.ranges = {
+    "GM": Range("m3/s2", (1e-9, 1e17), (1e-3, 1e12), "km3/s2"),
+    "spacing": Range("m", (1e-4, 1e6), (0.1, 5e3), "km"),
+    "points": Range("", (2, 5000), (2, 1000)),
+    "reach": Range("greatest radii", (0.1, 1e3), (1.0, 10.0)),
+}
 GravityStudy.stages = {"tables": _map, "packed": _map}

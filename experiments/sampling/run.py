@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from experiments.harness import Found, Study
+from experiments.ranges import Range
 from experiments.records import write_json
 from experiments.sampling import words
 from experiments.sampling.collect import collect, motion, orderings
@@ -88,4 +89,9 @@ def _times(until: float) -> np.ndarray:
     return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)
 
 
+Sampling.ranges = {
+    "spacing": Range("m", (1e-4, 3e-3), (5e-4, 3e-3), "mm"),
+    "softening": Range("", (1.0, 1e3), (1.0, 20.0)),
+    "until": Range("s", (1e-3, 100.0), (0.01, 10.0), "ms"),
+}
 Sampling.stages = {"cases": _cases, "sensitivity": _sensitivity}
