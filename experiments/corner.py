@@ -33,12 +33,12 @@ def corner(result: xr.Dataset, title: str) -> Figure:
         for j, column in enumerate(shown[: i + 1]):
             ax, x, y = axes[i, j], result.sel(parameter=column), result.sel(parameter=row)
             ax.set_xscale("log" if x["log_scale"] else "linear")
-            ax.set_xlim(float(x["prior_lo"]), float(x["prior_hi"]))
+            ax.set_xlim(*_range(x))
             if i == j:
                 _marginal(ax, x)
             else:
                 ax.set_yscale("log" if y["log_scale"] else "linear")
-                ax.set_ylim(float(y["prior_lo"]), float(y["prior_hi"]))
+                ax.set_ylim(*_range(y))
                 ax.spines[:].set_visible(True)
                 ax.tick_params(which="both", labelleft=j == 0)
                 ax.plot(x["prior_draw"], y["prior_draw"], ",", color=PALE)
@@ -63,7 +63,7 @@ def corner(result: xr.Dataset, title: str) -> Figure:
     if "local_covariance" in result:
         styles["local 95 % of the best fit"] = {"color": ORANGE}
     key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title="axes span the prior range")
+    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title="axes span the prior, or three\nintervals of 95 % if that is far wider")
     return figure
 
 
@@ -87,7 +87,7 @@ def _shown(result: xr.Dataset) -> list[str]:
     if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "draw", "prior_draw")):
         return []
     finite = np.isfinite(result["value"] + result["prior_lo"] + result["prior_hi"]).values
-    finite &= np.isfinite(result["draw"]).all("sample").values
+    finite &= np.isfinite(result["draw"]).all("shown_draw").values
     return [str(n) for n in result["parameter"].values[finite]]
 
 
@@ -109,4 +109,15 @@ def _marginal(ax: Axes, x: xr.Dataset) -> None:
 
 
 def _axis(x: xr.Dataset) -> str:
-    return f"{str(x['parameter'].item()).replace('_', ' ')} [{x['unit_of'].item()}]"
+    name, unit = str(x["parameter"].item()).replace("_", " "), x["unit_of"].item()
+    return f"{name} [{unit}]" if unit else name
+
+
+def _range(x: xr.Dataset) -> tuple[float, float]:
+    """The ends of an axis: the prior's, or about an interval that would be a line there."""
+    low, high = float(x["prior_lo"]), float(x["prior_hi"])
+    if not {"lo95", "hi95"} <= set(x) or x["log_scale"]:
+        return low, high
+    width, middle = float(x["hi95"] - x["lo95"]), 0.5 * float(x["hi95"] + x["lo95"])
+    narrow = width < 0.05 * (high - low)  # false for an interval that is not known
+    return (max(low, middle - 1.5 * width), min(high, middle + 1.5 * width)) if narrow else (low, high)

@@ -116,9 +116,9 @@ def picture_data(posterior: Posterior, told: Mapping[str, Row]) -> xr.Dataset:
         "prior_hi": ends[:, 1],
     }
     draws = {
-        "draw": (("sample", "parameter"), np.stack([drawn[n] for n in names], axis=1)),
+        "draw": (("shown_draw", "parameter"), np.stack([drawn[n] for n in names], axis=1)),
         "prior_draw": (
-            ("prior_sample", "parameter"),
+            ("shown_prior", "parameter"),
             np.stack([posterior.prior[n][:SHOWN] for n in names], axis=1),
         ),
     }

@@ -88,7 +88,7 @@ def with_posterior(found: Found, known: Setup, quick: bool) -> Found:
     """What `impact.estimate` found, and the posterior by the pixels of the first of its fits."""
     result = found.data["result"]
     first = result.isel(sample=0)
-    best = first["fit"].isel(start=int(first["misfit"].argmin())).values
+    best = first["fit"].isel(start=int(first["misfit"].values.argmin())).values
     case = truth(known, paper.INCLINATION)
     measured, _ = observed(known, case, jnp.asarray(PIXEL), noise_keys(result.sizes["sample"])[0])
     size, method = (100, Importance(Tempered(160), generation=200)) if quick else (1000, Importance(Tempered(400)))
