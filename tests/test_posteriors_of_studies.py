@@ -63,7 +63,7 @@ def test_ranks_of_uniform_truths_are_uniform_and_of_others_not():
     assert ranks.holds(below) == pytest.approx(0.95, abs=0.01) and ranks.holds(below, 0.5) < 0.55
 
 
-def test_rank_counts_draws_below_and_puts_equal_ones_in_random_order(mixed):
+def test_equal_draws_are_in_random_order_in_a_rank(mixed):
     low, high = (dict.fromkeys(mixed.draws, value) for value in (-1e300, 1e300))
     assert set(ranks.rank(mixed, low, 0).values()) == {0}
     assert set(ranks.rank(mixed, high, 0).values()) == {ranks.OF}
