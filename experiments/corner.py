@@ -63,7 +63,8 @@ def corner(result: xr.Dataset, title: str) -> Figure:
     if "local_covariance" in result:
         styles["local 95 % of the best fit"] = {"color": ORANGE}
     key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title="axes span the prior, or three\nintervals of 95 % if that is far wider")
+    spans = "axes span the prior, or three\nintervals of 95 % if that is far wider"
+    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title=spans)
     return figure
 
 

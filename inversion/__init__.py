@@ -1,6 +1,6 @@
 """inversion: gradient-based inversion of forward models, independent of their physics.
 
-Classes of results, such as `leastsq.Fit`, `branch.Tree` and `posterior.Posterior`, are in modules of their own or in
+Classes of results, such as `leastsq.Fit`, `tree.Tree` and `posterior.Posterior`, are in modules of their own or in
 those of the functions that return them.
 Laws of errors are in `noise`.
 """

@@ -4,105 +4,34 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from tqdm import tqdm
 
 from .coordinates import plain
+from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
 from .sweeps import Checkpoint
+from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree
 
 
 class Solved(Protocol):
-    """The result of a solver of one node, for example a Fit or an Evolution."""
+    """The result of a solver of one node, for example a Fit or an Evolution.
+
+    `minima`: the misfits at which its repeated searches ended, those that failed left out.
+    """
 
     misfit: float
     values: dict[str, Any]
     calls: Calls
+    minima: Sequence[float]
 
 
 Solve = Callable[[Problem, Mapping[str, Any] | None], Solved]
-
-
-@dataclass(frozen=True)
-class Node:
-    """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
-
-    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or the parent's bound if no simulation was
-    valid, since that proves nothing about the leaves below; `status`: "open", "branched", "pruned", "leaf" (all
-    values fixed), "failed" (a leaf without a valid simulation).
-    """
-
-    assignment: dict[str, float]
-    misfit: float
-    bound: float
-    values: dict[str, Any]
-    parent: int | None
-    status: str
-    calls: Calls
-
-
-@dataclass(frozen=True)
-class Tree:
-    """All nodes in the order of their solution, and the best leaf.
-
-    `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), NaN if a bound was
-    violated, since other bounds may be wrong too, and infinite without an incumbent. `violations`: number of nodes
-    whose misfit is below their parent's, which proves that the parent's was no bound, by `worst_violation` at
-    most; `tolerance`: the largest gap of a closed tree.
-    """
-
-    nodes: tuple[Node, ...]
-    incumbent: Node | None
-    bound_gap: float
-    violations: int
-    worst_violation: float
-    tolerance: float
-
-    @property
-    def is_closed(self) -> bool:
-        """True if the gap is within the tolerance and no bound was violated.
-
-        The bounds may still be wrong; `enumerate_leaves` is a proof without bounds.
-        """
-        return self.bound_gap <= self.tolerance
-
-    @property
-    def verdict(self) -> str:
-        """The state of the proof in words."""
-        if self.incumbent is None:
-            return "not closed: no leaf with a valid simulation"
-        if self.violations:
-            return (
-                f"not closed: {self.violations} bound(s) violated, by up to {self.worst_violation:.2g} of misfit"
-            )
-        return "closed" if self.is_closed else f"not closed: a gap of {self.bound_gap:.2g} of misfit"
-
-    @property
-    def leaves(self) -> tuple[Node, ...]:
-        return tuple(node for node in self.nodes if node.status == "leaf")
-
-    @property
-    def nodes_visited(self) -> int:
-        return len(self.nodes)
-
-    @property
-    def calls(self) -> Calls:
-        return sum((node.calls for node in self.nodes), Calls())
-
-    def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
-        """True if the incumbent's misfit is that of the best of all leaves.
-
-        **Arguments:** `leaves`, all of them; `relative`, `absolute`, tolerances of the misfit. **Returns:** a
-        boolean.
-        """
-        best = min(leaf.misfit for leaf in leaves)
-        return self.incumbent is not None and bool(
-            abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
-        )
+Limit = Callable[[Mapping[str, float]], float]
 
 
 def branch_and_bound(
@@ -110,6 +39,7 @@ def branch_and_bound(
     solve: Solve,
     *,
     order: Sequence[str] | None = None,
+    limit: Limit | None = None,
     tolerance: float = 0.0,
     max_nodes: int | None = None,
     checkpoint: Checkpoint | None = None,
@@ -119,14 +49,18 @@ def branch_and_bound(
 
     Nodes are solved in the order of their parent's bound, deeper ones first for equal bounds. A relaxed minimum is
     a lower bound of all leaves below it: min over the hull <= min over the values. It depends on the solver: a
-    local minimum is no bound. So check `is_closed`, which is false for a tree with a violated bound, and verify
-    the result with `enumerate_leaves` where the number of leaves allows it.
+    local minimum is no bound, and every bound says how probable it is that a lower one was missed. A blend of choices
+    that have names in place of numbers is no relaxation of them: its bound is heuristic. So check `is_closed`, which
+    is false for a tree with a violated bound, and `label`; verify the result with `enumerate_leaves` where the number
+    of leaves allows it.
 
     **Arguments:** `problem`; `solve`: (problem of the node, guess) -> object with misfit, values, calls; the guess
     is the parent's solution moved to the node's values, None at the root; it must not raise if every simulation
-    fails (misfit infinite). `order`: names of all Discrete parameters, first branched first; `tolerance`: prune
-    from incumbent - tolerance on; `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps
-    solved nodes by assignment; `progress`: show a bar. **Returns:** Tree.
+    fails (misfit infinite). `order`: names of all Discrete parameters, first branched first; `limit`: a function
+    of an assignment to a misfit that no values of the other unknowns can undercut, by physics: such a bound is
+    proved; `tolerance` of a misfit: prune from incumbent - tolerance on, and count larger violations alone;
+    `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps solved nodes by assignment;
+    `progress`: show a bar. **Returns:** Tree.
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
@@ -139,6 +73,7 @@ def branch_and_bound(
     # Unsolved nodes, by their parent's bound, then the deeper first, then the value nearest to the
     # parent's relaxed one. So the first leaf costs one solution per level, and pruned nodes are never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
+    known = (lambda assignment: -np.inf) if limit is None else limit
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
@@ -151,10 +86,13 @@ def branch_and_bound(
                 guess = parent.values | assignment
             node = _solve_node(problem, solve, assignment, guess, checkpoint)
             # Without a valid simulation nothing is proved about the leaves below: the parent's bound remains.
-            node = replace(node, parent=above, bound=node.misfit if np.isfinite(node.misfit) else bound)
-            # The tolerance of the solver: two searches for one minimum agree to about 1e-6 of it.
-            if node.misfit < bound - 1e-6 * abs(bound) - 1e-9:
+            node = replace(node, parent=above)
+            if not np.isfinite(node.misfit):
+                node = replace(node, bound=bound, missed=0.0 if parent is None else parent.missed)
+            # The tolerance of the solver, unless a larger one is given: two searches agree to about 1e-6 of a minimum.
+            if node.misfit < bound - max(tolerance, 1e-6 * abs(bound) + 1e-9):
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
+                _disprove(nodes, above, node.misfit)
             nodes.append(node)
             bar.update()
             if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
@@ -163,8 +101,11 @@ def branch_and_bound(
             elif node.status == "open":
                 name = order[len(assignment)]
                 for rank, value in enumerate(problem.parameters[name].nearest_first(node.values[name])):
-                    child = (node.bound, -len(assignment), rank, len(heap) + len(nodes), len(nodes) - 1)
-                    heapq.heappush(heap, (*child, assignment | {name: value}))
+                    below = assignment | {name: value}
+                    bound = max(node.bound, known(below))
+                    heapq.heappush(
+                        heap, (bound, -len(assignment), rank, len(heap) + len(nodes), len(nodes) - 1, below)
+                    )
 
     best = np.inf if incumbent is None else incumbent.misfit
     branched = {node.parent for node in nodes}
@@ -175,7 +116,17 @@ def branch_and_bound(
             nodes[i] = replace(node, status="pruned")
     gap = max(0.0, best - heap[0][0]) if heap else 0.0
     gap = np.inf if incumbent is None else np.nan if violations else gap
-    return Tree(tuple(nodes), incumbent, gap, violations, worst, tolerance)
+    # What the answer rests on: the solutions of leaves, and the bounds by which the others were not solved.
+    missed = {i: node.missed for i, node in enumerate(nodes) if node.status in ("leaf", "failed")}
+    dropped = dict.fromkeys((PROVED, PROBABLE, HEURISTIC), 0)
+    for bound, *_, above, assignment in heap:
+        if known(assignment) >= best - tolerance:
+            dropped[PROVED] += 1
+        elif bound >= best - tolerance:
+            dropped[nodes[above].label] += 1
+            missed[above] = nodes[above].missed
+    total = 1.0 if violations or incumbent is None else min(1.0, sum(missed.values()))
+    return Tree(tuple(nodes), incumbent, gap, violations, worst, total, dropped, tolerance)
 
 
 def enumerate_leaves(
@@ -194,6 +145,14 @@ def enumerate_leaves(
         _solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint)
         for values in tqdm(combinations, disable=not progress, desc="leaves")
     )
+
+
+def _disprove(nodes: list[Node], above: int | None, misfit: float) -> None:
+    """Correct the bounds of a node and its ancestors that are above a misfit found below them."""
+    while above is not None:
+        if nodes[above].bound > misfit:
+            nodes[above] = replace(nodes[above], bound=misfit, missed=1.0)
+        above = nodes[above].parent
 
 
 def _discrete(problem: Problem) -> tuple[str, ...]:
@@ -215,7 +174,12 @@ def _solve_node(
     def compute():
         found = solve(problem.hold(assignment).relax(), guess)
         values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
-        return {"misfit": found.misfit, "values": np.concatenate(values), "calls": np.asarray(found.calls)}
+        return {
+            "misfit": found.misfit,
+            "values": np.concatenate(values),
+            "calls": np.asarray(found.calls),
+            "minima": np.asarray(found.minima, float),
+        }
 
     key = "node-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
     stored = compute() if checkpoint is None else checkpoint.get_or(key, compute)
@@ -227,4 +191,8 @@ def _solve_node(
     ends = np.cumsum([math.prod(shape) for shape in shapes.values()])[:-1]
     parts = zip(shapes.items(), np.split(stored["values"], ends), strict=True)
     values = {name: plain(part.reshape(shape)) for (name, shape), part in parts}
-    return Node(assignment, misfit, misfit, values, None, status, Calls(*stored["calls"].tolist()))
+    minima = stored["minima"]
+    relaxed = [problem.parameters[name] for name in _discrete(problem) if name not in assignment]
+    blended = any(not q.is_ordered for q in relaxed)
+    missed = 1.0 if blended else probability_missed(minima.size, distinct(minima))
+    return Node(assignment, misfit, misfit, missed, values, None, status, Calls(*stored["calls"].tolist()))

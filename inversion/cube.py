@@ -1,10 +1,12 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from .outcome import Calls
 from .parameters import Discrete
@@ -16,7 +18,8 @@ class Cube:
     """A problem as samplers see it: k numbers between 0 and 1, and the log-likelihood of the data there.
 
     The coordinates are the free and the undecided discrete unknowns, in order. A discrete one selects the values in
-    equal shares. Simulations are those of the problem's fits, by the same compiled program.
+    equal shares. Simulations are those of the problem's fits, by the same compiled program. Leaves that are not `kept`
+    have the likelihood zero without a simulation.
 
     **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores; a
     number for so many at once in one compiled call, quicker for closed forms and slower for adaptive solutions.
@@ -29,6 +32,7 @@ class Cube:
         self.programs = Programs(self.relaxed)
         self.active = np.flatnonzero(np.asarray(self.relaxed.free_mask))
         self.calls = Calls()
+        self.kept = np.ones(tuple(self.choices.values()), bool)
         if not self.active.size:
             raise ValueError("sample: every unknown is held: nothing to draw")
 
@@ -49,13 +53,53 @@ class Cube:
         """The numbers [rows] of the selected values of each discrete coordinate."""
         return {k: np.clip((u[:, k] * count).astype(int), 0, count - 1) for k, count in self.choices.items()}
 
+    def assignment(self, leaf: Sequence[int]) -> dict[str, float]:
+        """The values of the discrete unknowns, by name.
+
+        **Arguments:** `leaf`: the number of each one's value. **Returns:** name -> value.
+        """
+        names = (self.labels[k] for k in self.choices)
+        values = zip(names, leaf, strict=True)
+        return {name: float(self.problem.parameters[name].values[i]) for name, i in values}
+
+    def moved(self, u: Float[np.ndarray, "rows k"], leaves: Int[np.ndarray, " rows"]) -> np.ndarray:
+        """Points in other leaves.
+
+        **Arguments:** `u`, uniform points; `leaves`: the number of the leaf of each, counted in the order of `kept`.
+        **Returns:** uniform points of these leaves [rows, k].
+        """
+        u = u.copy()
+        values = np.unravel_index(leaves, self.kept.shape)
+        for (k, count), value in zip(self.choices.items(), values, strict=True):
+            u[:, k] = (value + u[:, k]) / count
+        return u
+
+    def within(self, u: Float[np.ndarray, "rows k"], rng: np.random.Generator) -> np.ndarray:
+        """Draws of the prior of the kept leaves: those that are in another one are moved.
+
+        **Arguments:** `u`, draws of the prior; `rng`. **Returns:** draws [rows, k].
+        """
+        if self.kept.all():
+            return u
+        moved = self.moved(u, rng.choice(np.flatnonzero(self.kept), size=len(u)))
+        return np.where(self._is_kept(u)[:, None], u, moved)
+
+    def _is_kept(self, u: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.kept[tuple(self.selected(u).values())], len(u))
+
     def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The physical values [rows, n] of all unknowns."""
         return np.asarray(_physical(self.problem, self.relaxed, self._all(u)))
 
     def log_likelihood(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
-        """The log-likelihood [rows] of the data, -infinity where the simulation failed."""
-        x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
+        """The log-likelihood [rows] of the data, -infinity where the simulation failed or the leaf is not kept."""
+        x, found = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u))), np.full(len(u), -np.inf)
+        here = self._is_kept(u)
+        if here.any():
+            found[here] = self._simulated(x[here])
+        return found
+
+    def _simulated(self, x: np.ndarray) -> np.ndarray:
         if self.batch_size is None:
             found = in_threads(lambda row: float(self.programs.simulate(jnp.asarray(row)).log_likelihood), x)
         else:

@@ -34,6 +34,11 @@ class Evolution:
     status: Status
     history: np.ndarray
 
+    @property
+    def minima(self) -> tuple[float, ...]:
+        """The misfit of the one search, for branch and bound."""
+        return (self.misfit,) if np.isfinite(self.misfit) else ()
+
 
 def differential_evolution(
     problem: Problem,

@@ -82,6 +82,11 @@ class Fit:
         )
 
     @property
+    def minima(self) -> tuple[float, ...]:
+        """The misfits at which the searches ended, those that failed left out."""
+        return tuple(misfit for misfit, _ in self.starts if np.isfinite(misfit))
+
+    @property
     def explains_data(self) -> bool:
         """True if the misfit may be due to chance, with a `p_value` of 1e-3 or more.
 

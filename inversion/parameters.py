@@ -292,11 +292,16 @@ class Fixed(AbstractParameter):
         raise ValueError(f"a Fixed parameter cannot be held at {value}: build the problem with that value")
 
 
+def _written(values: Any) -> tuple[str, ...]:
+    return tuple(f"{v:g}" for v in np.asarray(values))
+
+
 class Discrete(AbstractInterval):
     """A number with a few possible values; values between them exist only relaxed, for branch and bound.
 
     **Arguments:** `values`: at least two different numbers in `unit`; `relaxed`: the prior over their hull,
-    `Bounded` or `Log` (numbers that are orders of magnitude apart); `labels`: one name per value.
+    `Bounded` or `Log` (numbers that are orders of magnitude apart); `labels`: one name per value, for choices that
+    are no numbers of one scale.
     **Raises:** ValueError for fewer than two values, repeated or non-finite ones, or unmatched labels.
     """
 
@@ -317,7 +322,7 @@ class Discrete(AbstractInterval):
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
             raise ValueError(f"Discrete: values {values} are not all finite")
-        labels = tuple(f"{v:g}" for v in array) if labels is None else tuple(labels)
+        labels = _written(array) if labels is None else tuple(labels)
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)
@@ -327,6 +332,11 @@ class Discrete(AbstractInterval):
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the values are numbers of one scale; choices with names have nothing in between."""
+        return self.labels == _written(self.values)
 
     def chosen(self, u: Numbers) -> Numbers:
         """The s of the value that the prior probability u selects, all values being equally likely."""

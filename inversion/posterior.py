@@ -326,9 +326,7 @@ def reported(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
         probability, error = _probability(sampled, here)
         share = probability * math.prod(cube.choices.values())  # by that of the prior
         evidence = sampled.log_evidence + float(np.log(share)) if share > 0.0 else -np.inf
-        chosen = zip((labels[k] for k in selected), values, strict=True)
-        found = {name: float(problem.parameters[name].values[value]) for name, value in chosen}
-        leaves.append(Leaf(found, probability, error, evidence))
+        leaves.append(Leaf(cube.assignment(values), probability, error, evidence))
     by_name = lambda u: dict(zip(labels, cube.physical(u)[:, cube.active].T, strict=True))  # noqa: E731
     return Posterior(
         problem=problem,

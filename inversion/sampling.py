@@ -1,13 +1,18 @@
 """Posteriors: `sample`, the one entry point to all samplers."""
 
+from dataclasses import replace
+from functools import partial
+
+import jax
 from jaxtyping import Array
 
 from .cube import Cube
+from .dropping import Bound, told, weighed_leaves
 from .importance import Importance
 from .posterior import Posterior, reported
 from .problem import Problem
 from .sweeps import Checkpoint
-from .tempered import Tempered
+from .tempered import Tempered, stored
 
 
 def sample(
@@ -18,6 +23,7 @@ def sample(
     effective_size: int = 1000,
     limit: int = 200_000,
     batch_size: int | None = None,
+    bound: Bound | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool = False,
 ) -> Posterior:
@@ -31,13 +37,22 @@ def sample(
     a standard deviation / sqrt(effective_size) and that of a probability at most 0.5 / sqrt(effective_size);
     `limit`: the number of simulations after which it ends without that; `batch_size`: None for simulations one by
     one in as many threads as there are cores, or as many at once in one compiled call, quicker for closed forms;
+    `bound`, for some hundred combinations of discrete values: a function of them to a misfit that no other values
+    undercut, such as `Tree.bound`; those whose weight it shows to be below 1e-4 are dropped, and the result says so;
     `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars.
     **Returns:** Posterior; `print` it, and check `posterior.ok`.
-    **Raises:** ValueError when every unknown is held, or the size is below 2; RuntimeError when fewer than two of
-    the first draws of the prior could be simulated.
+    **Raises:** ValueError when every unknown is held, the size is below 2, or there is nothing to bound; RuntimeError
+    when fewer than two of the first draws of the prior could be simulated.
     """
     if effective_size < 2:
         raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
     cube = Cube(problem, batch_size)
     method = Importance() if method is None else method
-    return reported(problem, cube, method.draws(cube, key, effective_size, limit, checkpoint, progress))
+    if bound is None:
+        return reported(problem, cube, method.draws(cube, key, effective_size, limit, checkpoint, progress))
+    key, pilot = jax.random.split(key)
+    weighed = stored(checkpoint, "leaves", partial(weighed_leaves, cube, bound, pilot))
+    cube.kept = weighed["kept"]
+    draws = method.draws(cube, key, effective_size, limit, checkpoint, progress)
+    said = told(cube, weighed["ceiling"], draws.log_evidence)
+    return reported(problem, cube, replace(draws, method=f"{draws.method}; {said}"))

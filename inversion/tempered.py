@@ -56,8 +56,7 @@ class Tempered:
         **Arguments:** `cube`; `key`; `checkpoint`: keeps finished stages; `progress`: show a bar.
         **Returns:** Draws. **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
-        first = stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))
-        piece, stage = first, 0
+        piece, stage = stored(checkpoint, "tempering-0", lambda: self._prior(cube, key)), 0
         with tqdm(disable=not progress, desc="tempering", total=1.0, bar_format=BAR) as bar:
             while piece["temperature"] < 1.0:
                 stage += 1
@@ -69,7 +68,7 @@ class Tempered:
             u=piece["u"],
             log_likelihood=piece["log_likelihood"],
             weights=np.full(piece["log_likelihood"].shape, 1.0 / piece["log_likelihood"].size),
-            prior=first["u"][0],
+            prior=self._uniform(cube, key),
             log_evidence=float(piece["log_evidence"]),
             error=float(np.sqrt(piece["variance"])),
             k_hat=None,
@@ -134,9 +133,12 @@ class Tempered:
             bar.update(min(round(size), effective_size) - bar.n)
         return found
 
+    def _uniform(self, cube: Cube, key: Array) -> np.ndarray:
+        return np.asarray(jax.random.uniform(key, (self.chains * self.steps, cube.active.size)))
+
     def _prior(self, cube: Cube, key: Array) -> Piece:
-        """Draws of the prior, at temperature 0."""
-        u = np.asarray(jax.random.uniform(key, (self.chains * self.steps, cube.active.size)))
+        """Draws of the prior of the kept leaves, at temperature 0."""
+        u = cube.within(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
         values = cube.log_likelihood(u)
         if np.sum(np.isfinite(values)) < 2:
             raise RuntimeError(
@@ -145,8 +147,12 @@ class Tempered:
             )
         zero = np.zeros(())
         # One step of as many chains: draws of the prior are independent.
-        return {"u": u[None], "log_likelihood": values[None], "temperature": zero, "log_evidence": zero} | {
-            "variance": zero
+        return {
+            "u": u[None],
+            "log_likelihood": values[None],
+            "temperature": zero,
+            "log_evidence": np.log(np.mean(cube.kept)),
+            "variance": zero,
         }
 
     def _stage(self, cube: Cube, key: Array, piece: Piece) -> Piece:

@@ -20,10 +20,13 @@ from scipy.spatial import ConvexHull
 from experiments.agilkia.baseline import OPTIMUM, paper_objective
 from experiments.agilkia.chain import chain_table, contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.limits import Limit, limits, lowest_misfit
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Fixed, Observation, Observations, Problem
+from inversion.cube import Cube
+from inversion.programs import in_threads
 from tests.helpers import assert_described
 
 PHILAE = DATA / "philae.toml"
@@ -275,10 +278,14 @@ def test_the_examples_are_complete():
 
 
 @pytest.fixture(scope="module")
-def optimum():
+def observe():
+    return jax.jit(lambda known, p: known(p))
+
+
+@pytest.fixture(scope="module")
+def optimum(observe):
     """Observables at the paper's optimum, in both data sets."""
     lander, found = read_lander(PHILAE), {}
-    observe = jax.jit(lambda known, p: known(p))
     for name in ("published", "paper"):
         known = experiment(lander, read_observations(DATA / f"philae_{name}.toml"))
         found[name] = observe(known, {k: jnp.asarray(v) for k, v in OPTIMUM.items()})
@@ -296,6 +303,38 @@ def test_energy_and_times_of_a_touchdown_add_up(optimum, name):
     assert v["contact_time"] <= v["boulder_time"] + v["regolith_time"] + 1e-6
     assert v["penetration_least"] <= v["penetration_middle"] <= v["penetration_deepest"] < 0.3
     assert np.linalg.norm(v["rebound_velocity"]) == pytest.approx(v["rebound_speed"], rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_touchdown_is_beyond_the_limits(observe, count):
+    setting = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml"))
+    cube = Cube(setting)
+    rows = cube.physical(np.random.default_rng(count).random((count, cube.active.size)))
+    lowest = {s: lowest_misfit(setting, {"scenario": s}) for s in (0.0, 1.0)}
+    bounds = {s: limits(setting.predict, {"scenario": s}) for s in lowest}
+    assert {*bounds[1.0]} - {*bounds[0.0]} == {"impulse"} and all(value < 6.0 for value in lowest.values())
+
+    def beyond(row):
+        p = setting.named(jnp.asarray(row))
+        (values, ok), scenario = observe(setting.predict, p), float(p["scenario"])
+        if not ok:
+            return None
+        assert float(setting.data.compare(values, p).misfit) >= lowest[scenario]
+        return {name: limit.excess(values) for name, limit in bounds[scenario].items()}
+
+    found = [excess for excess in in_threads(beyond, rows) if excess is not None]
+    assert len(found) > 0.9 * count
+    assert max(value for excess in found for value in excess.values()) <= 0.0
+    assert max(excess["energy"] for excess in found) > -0.5, "J: the limit of the energy is close"
+
+
+def test_misfit_of_a_limit_is_that_of_the_nearest_allowed_point():
+    assert Limit({"y": 1.0}, {}, 1.0).misfit({"y": (3.0, 0.5)}) == pytest.approx(16.0)
+    assert Limit({}, {"y": 4.0}, 4.0).misfit({"y": (-3.0, 1.0)}) == pytest.approx(4.0)
+    # Two shares in proportion to their variances.
+    both = Limit({"y": 1.0, "z": 1.0}, {}, 0.0)
+    assert both.misfit({"y": (3.0, 1.0), "z": (2.0, 2.0)}) == pytest.approx(5.0)
+    assert both.misfit({"y": (-3.0, 1.0), "z": (2.0, 2.0)}) == 0.0 == both.misfit({"y": (3.0, 1.0)})
 
 
 @pytest.mark.slow
@@ -320,6 +359,8 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert {"ground_J", "damper_J", "friction_J", "kinetic_J", "ledger_error_J"} <= set(summary["energy"])
     assert summary["energy"]["ledger_error_J"] < 1e-6 * summary["energy"]["initial_J"]
     assert {"nodes_visited", "leaves", "bound_gap", "agrees_with_enumeration"} <= set(summary["branch"])
+    assert {row["label"] for row in summary["branch"]["bounds"]} <= {"probable", "heuristic"}
+    assert summary["branch"]["bounds"][0]["label"] == "heuristic"  # the blend of the scenarios
     chain = summary["chain"]
     assert chain["status"] == "ok" and chain["second_contact_time"] > 0
     flown = chain["posterior"]

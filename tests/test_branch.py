@@ -12,8 +12,9 @@ import toys
 
 import inversion
 from difsim import Status
-from inversion import Bounded, Checkpoint, Observation, Observations, Problem
+from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observations, Problem
 from inversion.branch import enumerate_leaves
+from inversion.minima import distinct, probability_missed
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,8 @@ def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
     tree = inversion.branch_and_bound(problem, solve)
     assert len(leaves) == 18 > tree.nodes_visited
     assert tree.agrees(leaves)
-    assert tree.bound_gap == 0.0 and tree.violations == 0 and tree.is_closed and tree.verdict == "closed"
+    assert tree.bound_gap == 0.0 and tree.violations == 0 and tree.is_closed
+    assert tree.verdict.startswith(f"closed by {tree.label} bounds")
     assert tree.incumbent.assignment == {k: truth[k] for k in ("E", "c", "s")}
     assert tree.calls.forward < sum(leaf.calls.forward for leaf in leaves)
     for node in tree.nodes[1:]:
@@ -54,7 +56,7 @@ def test_a_dive_solves_one_node_a_level():
     # Where every node reaches the target, no second child is solved, and the nearest value is taken.
     def solve(node, guess):
         values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
-        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0))
+        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0), minima=(0.0,))
 
     tree = inversion.branch_and_bound(toys.mixed()[0], solve)
     assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
@@ -69,14 +71,15 @@ def test_stopped_early_leaves_a_gap(solve):
     assert not tree.is_closed and "no leaf" in tree.verdict
 
 
-def told(misfits):
-    """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere."""
+def told(misfits, searches=1):
+    """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
     def solve(node, guess):
         held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
         found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        return SimpleNamespace(misfit=found, values=values, calls=inversion.outcome.Calls(1, 0, 0))
+        calls = inversion.outcome.Calls(1, 0, 0)
+        return SimpleNamespace(misfit=found, values=values, calls=calls, minima=(found,) * searches)
 
     return solve
 
@@ -99,6 +102,69 @@ def test_a_tree_with_a_violated_bound_is_not_closed():
     assert tree.verdict == "not closed: 1 bound(s) violated, by up to 2.5 of misfit"
 
 
+TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0.6): 3.0, (1e8, 1.0): 3.0}
+
+
+def test_bounds_are_probable_by_the_number_of_searches():
+    problem = toys.mixed()[0].hold({"s": 1.0})
+    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"))
+    one = 1.0 - 38 / 40  # 40 searches found one minimum
+    assert all(node.label == "probable" and node.missed == pytest.approx(one) for node in tree.nodes)
+    # It rests on its three leaves, and on the bounds of 1e7 and 1e9, whose six leaves were not solved.
+    assert tree.dropped == {"proved": 0, "probable": 6, "heuristic": 0} and len(tree.leaves) == 3
+    assert tree.missed == pytest.approx(5 * one) and "probable bounds: a lower minimum was missed" in tree.verdict
+    few = inversion.branch_and_bound(problem, told(TOLD, searches=2), order=("E", "c"))
+    assert few.label == "heuristic" and "heuristic" in few.verdict and few.nodes[0].label == "heuristic"
+
+
+def test_bounds_from_physics_are_proved_and_drop_nodes_unsolved():
+    problem = toys.mixed()[0].hold({"s": 1.0})
+
+    def limit(assignment):
+        return 5.0 if assignment["E"] != 1e8 or assignment.get("c") in (0.6, 1.0) else 0.0
+
+    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"), limit=limit)
+    assert tree.nodes_visited == 3 and tree.dropped == {"proved": 4, "probable": 0, "heuristic": 0}
+    assert tree.incumbent.misfit == 2.0 and tree.missed == pytest.approx(1.0 - 38 / 40)
+
+
+def test_violated_bounds_are_not_called_probable():
+    problem = toys.mixed()[0].hold({"s": 1.0})
+    told_wrong = told(TOLD | {(1e8, 0.2): 0.5}, searches=40)
+    tree = inversion.branch_and_bound(problem, told_wrong, order=("E", "c"))
+    assert [node.label for node in tree.nodes] == ["heuristic", "heuristic", "probable"]
+    assert tree.violations == 1 and tree.label == "heuristic"
+
+
+def test_a_blend_of_named_choices_is_heuristic():
+    problem = toys.mixed()[0].hold({"s": 1.0})
+    named = Discrete((1e7, 1e8, 1e9), relaxed=Log, labels=("dust", "sand", "ice"))
+    problem = Problem(problem.parameters | {"E": named}, problem.predict, problem.data).hold({"s": 1.0})
+    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"))
+    assert [node.label for node in tree.nodes[:2]] == ["heuristic", "probable"]
+
+
+@pytest.mark.parametrize("searches", [8, 20])
+def test_minima_are_missed_as_often_as_stated(searches):
+    """Any number of minima up to 60 with any shares of their basins: more are too rarely hidden to be seen."""
+    rng = np.random.default_rng(searches)
+    missed = {}
+    for _ in range(20_000):
+        shares = rng.dirichlet(np.ones(rng.integers(1, 61)))
+        found = np.unique(rng.choice(shares.size, size=searches, p=shares)).size
+        missed.setdefault(found, []).append(found < shares.size)
+    for found in (1, 2, 3):
+        share, count = np.mean(missed[found]), len(missed[found])
+        stated = probability_missed(searches, found)
+        assert abs(share - stated) < 4 * np.sqrt(stated * (1 - stated) / count) + 0.01, (found, count)
+    assert probability_missed(searches, searches - 1) == 1.0 == probability_missed(0, 0)
+
+
+def test_minima_of_one_misfit_are_one():
+    assert distinct(np.array([2.0, 2.005, 2.0, np.inf])) == 1 and distinct(np.zeros(0)) == 0
+    assert distinct(np.array([2.0, 2.1, 9.0, 9.01])) == 3
+
+
 def test_a_tree_is_closed_within_its_tolerance(solve):
     tree = inversion.branch_and_bound(toys.mixed()[0], solve, tolerance=1e3)
     assert tree.is_closed and tree.bound_gap <= 1e3
@@ -107,7 +173,7 @@ def test_a_tree_is_closed_within_its_tolerance(solve):
 def test_a_tree_without_a_valid_leaf_is_not_closed():
     def solve(node, guess):
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1))
+        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1), minima=())
 
     tree = inversion.branch_and_bound(toys.mixed()[0].hold({"E": 1e8, "s": 1.0}), solve)
     assert tree.incumbent is None and tree.bound_gap == np.inf and not tree.is_closed

@@ -1,5 +1,6 @@
 """Posteriors: exact ones come back, what cannot be trusted is refused, and a killed run goes on."""
 
+import re
 from dataclasses import replace
 
 import jax
@@ -24,6 +25,10 @@ from inversion import (
     Tempered,
     sample,
 )
+from inversion.cube import Cube
+from inversion.dropping import weighed_leaves
+from inversion.outcome import Calls
+from inversion.tree import Node, Tree
 
 QUICK = Importance(Tempered(800, 8), generation=800)
 METHODS = {"importance": QUICK, "tempered": Tempered(800, 8)}
@@ -123,6 +128,60 @@ def test_leaves_have_their_evidence(method):
         (leaf,) = (leaf for leaf in found.leaves if leaf.assignment == {"shift": shift})
         assert abs(leaf.probability - share) < 4 * leaf.error < 0.06
         assert abs(leaf.log_evidence - value) < 4 * found.log_evidence_error + 4 * leaf.error / share
+
+
+VALUES = tuple(0.1 * i for i in range(20))
+
+
+def shifted(p):
+    return {"y": p["x"] + p["left"] + p["right"], "tell": p["left"] - p["right"]}, toys.always()
+
+
+def test_leaves_with_hardly_any_weight_are_dropped():
+    """400 leaves: y ~ N(left + right, 1 + 0.5^2), tell ~ N(left - right, 0.1^2)."""
+    unknowns = {"x": Gaussian(0.0, 1.0), "left": Discrete(VALUES), "right": Discrete(VALUES)}
+    data = Observations({"y": Observation(1.0, 0.5), "tell": Observation(0.32, 0.1)})
+    problem = Problem(unknowns, shifted, data)
+
+    def bound(p):  # the misfit at the best x
+        return (p["left"] + p["right"] - 1.0) ** 2 / 1.25 + ((p["left"] - p["right"] - 0.32) / 0.1) ** 2
+
+    log_evidence = np.array([[-0.5 * bound({"left": a, "right": b}) for b in VALUES] for a in VALUES])
+    log_evidence -= 0.5 * np.log(1.25 / 0.25)
+    total = np.exp(log_evidence).sum()
+    weight = np.exp(log_evidence) / total
+    cube = Cube(problem, 200)
+    weighed = weighed_leaves(cube, bound, jax.random.PRNGKey(0))
+    assert (weighed["ceiling"] >= log_evidence).all()
+    assert weight[~weighed["kept"]].max() < 1e-4 and np.sum(~weighed["kept"]) > 200
+    cube.kept, before = weighed["kept"], cube.calls.forward
+    u = np.random.default_rng(0).random((1000, 3))
+    here = weighed["kept"][tuple((20 * u[:, 1:]).astype(int).T)]
+    assert (np.isneginf(cube.log_likelihood(u)) == ~here).all() and cube.calls.forward - before == here.sum()
+
+    found = posterior(problem, effective_size=2000, bound=bound)
+    count, together = re.search(r"(\d+) of 400 leaves dropped .* at most (\S+) of", found.sampled.method).groups()
+    assert found.ok and int(count) > 200 and float(together) < 0.04 and count in str(found)
+    assert abs(found.log_evidence - np.log(total / 400)) < 4 * found.log_evidence_error + 0.02
+    x = np.array([[(1.0 - a - b) / 1.25 for b in VALUES] for a in VALUES])
+    assert abs(found.mean["x"] - np.sum(weight * x)) < 0.1
+    assert len({*found.prior["left"]}) == 20, "the prior is that of all leaves"
+
+
+def test_bounds_of_a_tree_drop_leaves():
+    problem = toys.mixed()[0]
+    found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
+    nodes = [Node(a, 900.0 * (len(a) > 0), 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls()) for a in found]
+    tree = Tree(tuple(nodes), None, 0.0, 0, 0.0, 0.5, {}, 0.0)
+    assert (
+        tree.bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0 and tree.bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
+    )
+    dropped = posterior(problem, bound=tree.bound)
+    assert "12 of 18 leaves dropped by their bounds" in str(dropped)
+    without = posterior(problem)
+    for name in ("h", "m"):
+        (mean, error), (other, its_error) = (p.estimate(p.draws[name]) for p in (dropped, without))
+        assert abs(mean - other) < 5 * np.hypot(error, its_error)
 
 
 def test_held_unknowns_stay():
@@ -248,6 +307,7 @@ def test_prior_that_excludes_the_data_is_stated():
         (lambda: Tempered(share=1.0), "share"),
         (lambda: Importance(prior=0.0), "prior"),
         (lambda: posterior(toys.linear(), effective_size=1), "no distribution"),
+        (lambda: posterior(toys.linear(), bound=lambda p: 0.0), "a bound is for leaves"),
         (lambda: posterior(toys.linear().hold({"a": 0.0, "b": 0.0})), "every unknown is held"),
     ],
 )

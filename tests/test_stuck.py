@@ -8,9 +8,9 @@ from difsim import Status
 from difsim.status import raise_unless_ok
 from experiments.agilkia import words
 from experiments.report import remedies
-from inversion.branch import Node
 from inversion.outcome import Calls
 from inversion.stuck import stuck_leaves, stuck_values
+from inversion.tree import Node
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,8 @@ def test_leaves_are_judged_by_the_best_at_each_value():
         (1.0, 1.0, 11.0),
     ]
     leaves = [
-        Node({"friction": f, "scenario": s}, misfit, misfit, {}, None, "leaf", Calls()) for f, s, misfit in rows
+        Node({"friction": f, "scenario": s}, misfit, misfit, 1.0, {}, None, "leaf", Calls())
+        for f, s, misfit in rows
     ]
     assert stuck_leaves(leaves) == {"friction": (0.6,)}
 

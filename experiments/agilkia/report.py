@@ -19,15 +19,15 @@ from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
 from experiments.variables import described
-from inversion.branch import Node
 from inversion.programs import Programs
 from inversion.stuck import stuck_leaves
+from inversion.tree import PROBABLE, Node
 
 AXES = ("x", "y", "z")
 CONTACT = {"units": "m", "frame": "comet-fixed"}
 RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
-RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "leaf_misfit"), "1")
+RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
 
 
 def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
@@ -161,6 +161,13 @@ def summarise(
             "nodes_visited": tree.nodes_visited,
             "leaves": len(answer.leaves),
             "verdict": tree.verdict if agrees else "the enumeration of all leaves disagrees",
+            "label": tree.label,
+            "missed": tree.missed,
+            "dropped": tree.dropped,
+            "bounds": [
+                {"node": _label(answer, n.assignment), "bound": n.bound, "label": n.label, "missed": n.missed}
+                for n in tree.nodes
+            ],
             "bound_gap": tree.bound_gap,
             "bound_violations": tree.violations,
             "worst_violation": tree.worst_violation,
@@ -201,6 +208,9 @@ def dataset(
         observable_unit=("observable", np.asarray([v["unit"] for v in seen.values()])),
         node_parent=("node", np.asarray([-1 if n.parent is None else n.parent for n in answer.tree.nodes])),
         node_misfit=("node", np.asarray([n.misfit for n in answer.tree.nodes])),
+        node_bound=("node", np.asarray([n.bound for n in answer.tree.nodes])),
+        node_bound_label=("node", np.asarray([n.label for n in answer.tree.nodes])),
+        node_bound_missed=("node", np.asarray([n.missed for n in answer.tree.nodes]), {"units": "1"}),
         node_status=("node", np.asarray([n.status for n in answer.tree.nodes])),
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
@@ -230,6 +240,13 @@ def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, 
         "sigma": float(calibration.sigma),
         "outside": calibration.outside(values),
     }
+
+
+def worth(bound: dict[str, Any]) -> str:
+    """The label of a bound in words, with what its searches may have missed."""
+    if bound["label"] != PROBABLE:
+        return bound["label"]
+    return f"{PROBABLE}, a lower minimum was missed with a probability of at most {bound['missed']:.2g}"
 
 
 def _label(answer: Answer, assignment: dict[str, float]) -> str:
@@ -278,6 +295,7 @@ def table(summary: dict[str, Any]) -> str:
         f"than the prior in {summary['fisher_informed']} directions, condition {summary['fisher_condition']:.1e}",
         f"branch and bound: {b['nodes_visited']} nodes for {b['leaves']} leaves, misfit "
         f"{b['incumbent_misfit']:.2f}, enumeration {b['enumeration_misfit']:.2f}; {b['verdict']}",
+        *(f"  bound {r['bound']:.2f} of {r['node'] or 'all'}: {worth(r)}" for r in b["bounds"]),
         f"search: {summary['simulator_calls']} simulations + {summary['jacobian_calls']} with sensitivities (each "
         f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
         f"{summary['search_seconds']:.0f} s",

@@ -106,7 +106,7 @@ def _all(options: Agilkia, out: Path) -> Found:
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
     chain = ChainProgram(inverse, world)
-    solver = NodeSolver(options.seed, options.starts, options.keep, root_searches=1 if options.quick else 4)
+    solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
     answer = invert(inverse, solver, checkpoint, progress=True, size=size, evidence=evidence)

@@ -3,24 +3,28 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import numpy as np
 
 from difsim import Forward
 from difsim.stepping.solvers import AbstractSolver
+from experiments.agilkia.limits import lowest_misfit
 from experiments.agilkia.scenario import STRICT
 from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
-from inversion.branch import Node, Tree, enumerate_leaves
+from inversion.branch import enumerate_leaves
 from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
 from inversion.outcome import Calls
 from inversion.posterior import Posterior
+from inversion.tree import Node, Tree
 
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
 QUICK = 100  # effective draws of a smoke test
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
+TOLERANCE = 0.02  # of a misfit near 10: two searches that stop there differ by as much at one minimum
 STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 
@@ -43,35 +47,37 @@ class Answer:
 
 
 class NodeSolver:
-    """Solves a node by screened multi-start least squares; the root, on which all bounds rest, four times.
+    """Solves a node by screened multi-start least squares, and the widest relaxations `repeats` times.
 
+    These are the nodes where every choice with a name is made and every number is free: most bounds rest on them.
     Solutions of earlier nodes are screened with the random starts: their continuous unknowns are often good
     elsewhere in the tree, and a forward simulation is cheap beside a search.
     """
 
-    def __init__(self, seed: int, starts: int, keep: int, root_searches: int = 4, stops: Stops = SEARCH_STOPS):
+    def __init__(self, seed: int, starts: int, keep: int, repeats: int = 4, stops: Stops = SEARCH_STOPS):
         self.seed, self.starts, self.keep = seed, starts, keep
-        self.root_searches, self.stops = root_searches, stops
+        self.repeats, self.stops = repeats, stops
         self.solutions: list[dict[str, float]] = []
 
     def __call__(self, node: Problem, guess: Mapping[str, float] | None) -> Fit:
-        at_root = guess is None and set(node.discrete) <= set(node.free)
+        is_widest = all(node.parameters[name].is_ordered == (name in node.free) for name in node.discrete)
         found = [
             fit(
                 node,
                 key=jax.random.PRNGKey(self.seed + 1000 * i),
                 starts=self.starts,
                 keep=self.keep,
-                guesses=[] if guess is None else [guess],
+                guesses=[] if guess is None or i else [guess],
                 candidates=self.solutions,
                 stops=self.stops,
                 throw=False,
             )
-            for i in range(self.root_searches if at_root else 1)
+            for i in range(self.repeats if is_widest else 1)
         ]
         self.solutions += [f.values for f in found if np.isfinite(f.misfit)]
         best = min(found, key=lambda f: f.misfit)
-        return replace(best, calls=sum((f.calls for f in found), Calls()))
+        starts = tuple(start for f in found for start in f.starts)
+        return replace(best, calls=sum((f.calls for f in found), Calls()), starts=starts)
 
 
 def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | None = None) -> Problem:
@@ -97,7 +103,15 @@ def invert(
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
     started = time.perf_counter()
-    tree = branch_and_bound(problem, solver, order=_order(problem), checkpoint=checkpoint, progress=progress)
+    tree = branch_and_bound(
+        problem,
+        solver,
+        order=_order(problem),
+        limit=partial(lowest_misfit, problem),
+        tolerance=TOLERANCE,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
     seconds = time.perf_counter() - started
     if tree.incumbent is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")

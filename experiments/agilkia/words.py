@@ -93,8 +93,21 @@ def inversion(found: Mapping[str, Any]) -> Report:
                     {"": "misfit by branch and bound", "value": branch["incumbent_misfit"]},
                     {"": "misfit by enumeration", "value": branch["enumeration_misfit"]},
                     {"": "proof", "value": branch["verdict"]},
+                    {"": "nodes dropped unsolved, by their bounds", "value": _counted(branch["dropped"])},
                     {"": "simulations", "value": found["simulator_calls"]},
                     {"": "with sensitivities", "value": found["jacobian_calls"]},
+                ],
+            ),
+            Table(
+                "bounds of the tree: no leaf below has a lower misfit",
+                [
+                    {
+                        "": row["node"] or "all relaxed",
+                        "bound": row["bound"],
+                        "label": row["label"],
+                        "a lower one was missed, probability at most": row["missed"],
+                    }
+                    for row in branch["bounds"]
                 ],
             ),
             Table(
@@ -195,6 +208,10 @@ def grains(found: Mapping[str, Any]) -> Report:
 
 def _rounded(correlation: float | None) -> float | None:
     return None if correlation is None else round(correlation, 2)
+
+
+def _counted(dropped: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {label}" for label, count in dropped.items() if count) or "none"
 
 
 def _values(name: str, values: list[float]) -> str:

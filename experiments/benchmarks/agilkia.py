@@ -18,9 +18,9 @@ from experiments.agilkia.files import DATA, read_lander
 from experiments.agilkia.solve import ORDER
 from experiments.benchmarks.timing import row
 from inversion import Checkpoint, Problem, branch_and_bound
-from inversion.branch import Tree
 from inversion.evolution import Evolution
 from inversion.outcome import Calls
+from inversion.tree import Tree
 
 GENERATIONS, STALL = 60, 30
 

@@ -1,0 +1,124 @@
+"""The result of branch and bound: its nodes with their bounds, what each bound is worth, and what that proves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .outcome import Calls
+
+PROVED, PROBABLE, HEURISTIC = "proved", "probable", "heuristic"
+
+
+def label(missed: float) -> str:
+    """The label of a bound that is wrong with this probability at most."""
+    return PROVED if missed == 0.0 else HEURISTIC if missed >= 1.0 else PROBABLE
+
+
+@dataclass(frozen=True)
+class Node:
+    """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
+
+    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or a lower one that was found below it, or the
+    parent's bound if no simulation was valid, since that proves nothing about the leaves below; `missed`: the
+    probability, at most, that the bound is wrong, since a lower minimum was missed: by the number of minima that
+    repeated searches found, and 1 where nothing is known; `status`: "open", "branched", "pruned", "leaf" (all values
+    fixed), "failed" (a leaf without a valid simulation).
+    """
+
+    assignment: dict[str, float]
+    misfit: float
+    bound: float
+    missed: float
+    values: dict[str, Any]
+    parent: int | None
+    status: str
+    calls: Calls
+
+    @property
+    def label(self) -> str:
+        """The worth of the bound: "probable", or "heuristic" where nothing is known of what was missed."""
+        return label(self.missed)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All nodes in the order of their solution, and the best leaf.
+
+    `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), NaN if a bound was
+    violated, since other bounds may be wrong too, and infinite without an incumbent. `violations`: number of nodes
+    whose misfit is below their parent's, which proves that the parent's was no bound, by `worst_violation` at
+    most; `missed`: the probability, at most, that any leaf was dropped or solved by a wrong bound; `dropped`: the
+    numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`: the largest gap of a
+    closed tree.
+    """
+
+    nodes: tuple[Node, ...]
+    incumbent: Node | None
+    bound_gap: float
+    violations: int
+    worst_violation: float
+    missed: float
+    dropped: dict[str, int]
+    tolerance: float
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the gap is within the tolerance and no bound was violated.
+
+        The bounds may still be wrong, see `label`; `enumerate_leaves` needs none.
+        """
+        return self.bound_gap <= self.tolerance
+
+    @property
+    def label(self) -> str:
+        """The worth of the answer: "proved", "probable" or "heuristic"."""
+        return label(self.missed)
+
+    @property
+    def verdict(self) -> str:
+        """The state of the proof in words."""
+        if self.incumbent is None:
+            return "not closed: no leaf with a valid simulation"
+        if self.violations:
+            return (
+                f"not closed: {self.violations} bound(s) violated, by up to {self.worst_violation:.2g} of misfit"
+            )
+        if not self.is_closed:
+            return f"not closed: a gap of {self.bound_gap:.2g} of misfit"
+        doubt = {
+            PROVED: "",
+            PROBABLE: f": a lower minimum was missed with a probability of at most {self.missed:.2g}",
+            HEURISTIC: ": what its searches missed is not known",
+        }
+        return f"closed by {self.label} bounds{doubt[self.label]}"
+
+    def bound(self, assignment: Mapping[str, float]) -> float:
+        """The lowest misfit of a leaf, by the deepest node above it that was solved, for `sample`.
+
+        **Arguments:** `assignment`, the values of all discrete unknowns. **Returns:** the bound.
+        """
+        above = [node for node in self.nodes if node.assignment.items() <= assignment.items()]
+        return max(above, key=lambda node: len(node.assignment)).bound
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.status == "leaf")
+
+    @property
+    def nodes_visited(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def calls(self) -> Calls:
+        return sum((node.calls for node in self.nodes), Calls())
+
+    def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
+        """True if the incumbent's misfit is that of the best of all leaves.
+
+        **Arguments:** `leaves`, all of them; `relative`, `absolute`, tolerances of the misfit. **Returns:** a
+        boolean.
+        """
+        best = min(leaf.misfit for leaf in leaves)
+        return self.incumbent is not None and bool(
+            abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
+        )
