@@ -158,7 +158,7 @@ def _tables(tables: Iterable[Table]) -> str:
 def _table(table: Table) -> str:
     """Its columns are the keys of all rows, in order of appearance."""
     columns = list(dict.fromkeys(key for row in table.rows for key in row))
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{_text(label(name))}</th>' for name in columns)
     body = "\n".join(f"<tr>{_cells(columns, row)}</tr>" for row in table.rows)
     note = f'\n<p class="note">{_text(table.note)}</p>' if table.note else ""
     caption = _text(table.title[:1].upper() + table.title[1:])

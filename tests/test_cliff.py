@@ -1,8 +1,5 @@
 """The cliff study: its block, surface and measures, a small collapse, derivatives by the soil, the real one."""
 
-import json
-from pathlib import Path
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -186,27 +183,3 @@ def test_the_papers_collapse_meets_the_experiment(tmp_path):
     assert found["front_m"] == pytest.approx(0.442, abs=0.02)
     assert found["scattered"] < 0.01
     assert found["failure_slope_deg"][0] == pytest.approx(31.9, abs=5)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not measured().whole, reason="needs the digitised points under DIFSIM_DATA")
-def test_the_readme_says_what_the_command_writes(tmp_path):
-    """`difsim cliff`, the first table of its README."""
-    CliffStudy(out=tmp_path).run()
-    found = json.loads((tmp_path / "summary.json").read_text())
-    a, b = (row[0] for row in found["slopes_deg"].values())
-    said = {
-        "surface against the 23 points, rms; worst": f"**{1e3 * found['surface_rms_m']:.1f}; "
-        f"{1e3 * found['surface_worst_m']:.1f} mm**",
-        "height at the wall": f"{1e3 * found['height_at_wall_m']:.1f} mm",
-        "slope 0.06-0.24 m; 0.24-0.40 m": f"{a:.1f}°; {b:.1f}°",
-        "front of the connected body": f"{found['front_m']:.3f} m",
-        "failure surface (moved by 2 mm), rms; mean slope": f"{1e3 * found['failure_rms_m']:.1f} mm; "
-        f"{found['failure_slope_deg'][0]:.1f}°",
-        "scattered particles": f"{round(found['scattered'] * found['particles'])} of {found['particles']} "
-        f"({100 * found['scattered']:.2f} %), furthest {found['furthest_particle_m']:.3f} m",
-        "kinetic energy left at 1 s": f"{found['kinetic_left']:.0e}".replace("e-0", "e-"),
-    }
-    rows = (Path(__file__).parents[1] / "experiments/cliff/README.md").read_text(encoding="utf-8").splitlines()
-    for heading, number in said.items():
-        assert any(number in row for row in rows if row.startswith(f"| {heading}")), (heading, number)

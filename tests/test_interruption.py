@@ -84,7 +84,7 @@ def wait_for(path, process):
         time.sleep(0.05)
 
 
-def test_a_signal_in_compiled_code_ends_the_command_and_loses_nothing(command, tmp_path):
+def test_a_signal_in_compiled_code_ends_the_command(command, tmp_path):
     out = tmp_path / "out"
     (out / "toy_checkpoint").mkdir(parents=True)
     unfinished = out / "toy_checkpoint" / ".part-0123456789ab-piece-9.arrays"

@@ -16,8 +16,14 @@ import difsim
 import inversion
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
-HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+DOCS = ROOT / "docs"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+SHOWN = [
+    DOCS / "index.md",
+    *sorted((DOCS / "how-to").glob("*.md")),
+    DOCS / "theory-contact.md",
+    DOCS / "theory-flight.md",
+]
 # Tags that a browser loads by itself.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
 
@@ -44,9 +50,9 @@ def test_tutorials_have_at_most_ten_cells_and_link_on():
 
 
 def test_every_picture_of_the_gallery_names_its_command():
-    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[[^\]]*\]\((figures/[^)]+)\)", page)
-    assert {f"figures/{path.name}" for path in (ROOT / "docs" / "figures").iterdir()} == set(pictures)
+    assert {f"figures/{path.name}" for path in (DOCS / "figures").iterdir()} == set(pictures)
     for part in re.split(r"^## ", page, flags=re.M)[1:]:
         assert "`difsim " in part, part.splitlines()[0]
 
@@ -122,20 +128,20 @@ def test_equations_are_mathml_and_no_text_of_tex_is_left(site):
 @pytest.mark.parametrize("name", [path.stem for path in TUTORIALS])
 def test_a_tutorial_ran_and_shows_its_output(site, name):
     page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
-    cells = re.findall(r"^# %%$", (ROOT / "docs" / "tutorials" / f"{name}.py").read_text(encoding="utf-8"), re.M)
+    cells = re.findall(r"^# %%$", (DOCS / "tutorials" / f"{name}.py").read_text(encoding="utf-8"), re.M)
     assert f"{name}-1.png" in page and page.count('class="highlight"') > len(cells)  # and those of outputs
     assert (site / "tutorials" / f"{name}.ipynb").is_file()
 
 
 def blocks():
-    """The blocks of Python on the how-to pages."""
-    for path in HOW_TO:
+    """The blocks of Python on the pages whose blocks each run by themselves."""
+    for path in SHOWN:
         found = re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
         yield from (pytest.param(block, id=f"{path.stem}-{i}") for i, block in enumerate(found))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", list(blocks()))
-def test_a_block_of_a_how_to_page_runs(block, tmp_path):
+def test_a_block_of_a_page_runs(block, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", block], cwd=tmp_path, env=environment, check=True)

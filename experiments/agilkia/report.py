@@ -181,7 +181,7 @@ def summarise(
         "posterior": posteriors.quality(answer.posterior),
         "correlations": {
             a: dict(zip(identified.labels, row, strict=True))
-            for a, row in zip(identified.labels, identified.correlations.tolist(), strict=True)
+            for a, row in zip(identified.labels, np.round(identified.correlations, 2).tolist(), strict=True)
         },
     }
 

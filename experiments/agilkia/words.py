@@ -113,7 +113,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
             Table(
                 "correlations (friction and grain modulus relaxed)",
                 [
-                    {"": a.replace("_", " ")} | {b.replace("_", " "): _rounded(c) for b, c in row.items()}
+                    {"": a.replace("_", " ")} | {b.replace("_", " "): c for b, c in row.items()}
                     for a, row in found["correlations"].items()
                 ],
             ),
@@ -204,10 +204,6 @@ def grains(found: Mapping[str, Any]) -> Report:
             "Floor and walls of a bed resist too.",
         ],
     )
-
-
-def _rounded(correlation: float | None) -> float | None:
-    return None if correlation is None else round(correlation, 2)
 
 
 def _counted(dropped: Mapping[str, int]) -> str:

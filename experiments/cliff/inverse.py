@@ -174,7 +174,7 @@ def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
             found[name] |= {"truth": truth[name], "from_truth": best.values[name] - truth[name]}
     if len(best.names) > 1:
         found["correlations"] = {
-            f"{a}, {b}": float(told.correlations[i, j])
+            f"{a}, {b}": round(float(told.correlations[i, j]), 2)
             for i, a in enumerate(best.names)
             for j, b in enumerate(best.names)
             if i < j

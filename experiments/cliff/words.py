@@ -120,7 +120,7 @@ def inverse(found: Mapping[str, Any]) -> Report:
         if not posterior["posterior"]["is_good"]:
             concerns.append(f"The posterior {name!r} has no intervals: {posterior['posterior']['verdict']}.")
     return Report(
-        question="Which properties of the soil does the surface of its heap tell?",
+        question="Which properties of the soil does the surface of its heap determine?",
         answer=[
             *(
                 f"{name}: {'; '.join(told[name])}. The fit {fit['verdict']}."
@@ -174,6 +174,10 @@ def profile(found: Mapping[str, Any]) -> Report:
             )
         ],
         limits=[ONE, "The other properties of the soil are held at their values."],
+        captions={
+            "profile": "Misfit to the measured surface against the friction angle; and the difference of the simulated "
+            "from the measured surface, for each angle.",
+        },
     )
 
 
@@ -191,4 +195,8 @@ def derivatives(found: Mapping[str, Any]) -> Report:
         concerns=failures({"the collapse": found["status"]}),
         tables=tables,
         limits=["A difference over a larger change has its own error, from the curvature of the outcome."],
+        captions={
+            "derivatives": "Relative difference between the derivative and finite differences, against the time of the "
+            "collapse, for each property of the soil.",
+        },
     )

@@ -11,6 +11,20 @@ from experiments.report import Report, Table, digits, failures, grid, share
 STIFF = ("hard", "smooth", "compliant")  # laws that are to repeat the paper's Table 5
 OURS = "The stones, the frame and the cameras are ours where the paper gives none: its shape is not public."
 
+FITS = {  # what the report of the fit through the impact shows of its fits
+    "count": "fits, each to other noise",
+    "starts": "searches of each fit",
+    "converged": "share of fits that explain the pixels",
+    "searches_converged": "share of searches that do",
+    "restitution_mean": "restitution, mean",
+    "restitution_scatter": "restitution, scatter",
+    "restitution_sigma": "restitution, standard deviation that a fit states",
+    "restitution_within_1_96_sigma": "share of fits whose 95 % interval holds the restitution",
+    "told_within_1_96_sigma": "share of all 95 % intervals that hold the truth",
+    "ellipsoid_95_holds": "share of 95 % ellipsoids that hold the truth",
+    "friction_scatter": "friction, scatter",
+}
+
 
 def collision(found: Mapping[str, Any]) -> Report:
     """The report on the collision in time, its tables and its convergence."""
@@ -86,8 +100,7 @@ def estimate(found: Mapping[str, Any]) -> Report:
     failed = sum(row["failed"] for noises in found["monte_carlo"].values() for row in noises.values())
     first = rows[0]
     return Report(
-        question="How accurately do cameras tell the energy that a pair of stones keeps, from its motion before and "
-        "after the collision?",
+        question="How accurately do cameras measure the share of energy that two stones keep in a collision?",
         answer=[
             f"In scenario {first['scenario']} with {first['noise, px']} px of noise the estimate is "
             f"{digits(first['mean'], 4)} ± {digits(first['sigma'])} for a truth of {digits(found['energy_ratio'], 4)}.",
@@ -101,6 +114,15 @@ def estimate(found: Mapping[str, Any]) -> Report:
             "The truth is a simulation by the same model of motion: an error of that model does not show.",
             "Markers that the other stone hides are taken as seen.",
         ],
+        captions={
+            "energy_ratio": "Energetic restitution from the images, with 3 sigma: ours and the paper's, for"
+            " each scenario and pixel noise.",
+            "ellipsoids": "Errors of position and spin of the samples, with the 3 sigma ellipses of the fits, for "
+            "each arc and body.",
+            "accuracy": "Mean residual, and standard deviations of the motion, against the noise of pixels and of "
+            "markers.",
+            "images": "Paths of the markers of one stone through the images of the three cameras.",
+        },
     )
 
 
@@ -148,9 +170,9 @@ def impact(found: Mapping[str, Any]) -> Report:
         ]
     gain = found["two_arcs_restitution_sigma"][-1] / found["restitution_sigma"][-1]
     return Report(
-        question="How accurately does one fit through the impact tell restitution, beside two fits of the arcs?",
+        question="How accurately does one fit through the impact determine restitution, beside a fit of each arc?",
         answer=[
-            f"One fit through the impact tells restitution to {digits(found['restitution_sigma'][-1])} at "
+            f"One fit through the impact determines restitution to {digits(found['restitution_sigma'][-1])} at "
             f"{angles[-1]:g}°, {digits(gain, 2)} times as accurately as two arcs.",
             f"{fits['count']} fits to noisy pixels give {digits(fits['restitution_mean'], 4)} ± "
             f"{digits(fits['restitution_scatter'], 2)}, and state {digits(fits['restitution_sigma'], 2)}. The truth is "
@@ -167,7 +189,7 @@ def impact(found: Mapping[str, Any]) -> Report:
                 [f"{a:g}°" for a in angles],
                 {k: found[name] for k, name in names.items()},
             ),
-            Table("fits", [{"": k.replace("_", " "), "value": v} for k, v in fits.items()]),
+            Table("fits", [{"": text, "value": fits[k]} for k, text in FITS.items()]),
             *([table_of(posterior["unknowns"])] if posterior else []),
         ],
         limits=[
@@ -175,6 +197,10 @@ def impact(found: Mapping[str, Any]) -> Report:
             "A fit may have several solutions, at several places of touch; a covariance describes one of them.",
             "Pixels are simulated by the same model.",
         ],
+        captions={
+            "impact": "Standard deviations of one fit through the impact and of a fit of each arc, against the "
+            "inclination; and fits of the nominal collision with 95 % intervals. Line: the truth.",
+        },
     )
 
 
@@ -183,18 +209,20 @@ def design(found: Mapping[str, Any]) -> Report:
     sigma = found["sigma"]["restitution"]
     best = {w: row["all"] / row["paper"] for w, row in sigma.items()}
     return Report(
-        question="Which cameras, markers and release tell most of restitution?",
+        question="Which cameras, markers and release determine the restitution best?",
         answer=[
-            "With all of the design free the uncertainty of restitution falls to "
+            "With the whole design free, the uncertainty of the restitution falls to "
             + ", ".join(f"{digits(v, 2)} of the paper's (scenario {w})" for w, v in best.items())
             + ".",
-            "What tells most by itself: "
+            "The part of the design that helps most by itself: "
             + ", ".join(f"{v} (scenario {w})" for w, v in found["tells_most"].items())
             + ".",
         ],
         tables=[
             Table(
-                f"standard deviation of {name}", [{"scenario": w, **row} for w, row in found["sigma"][key].items()]
+                f"standard deviation of {name}",
+                [{"scenario": w, **row} for w, row in found["sigma"][key].items()],
+                "Columns: the paper's design, with one part of it free, and with all of it free.",
             )
             for name, key in (
                 ("restitution", "restitution"),
@@ -204,7 +232,13 @@ def design(found: Mapping[str, Any]) -> Report:
         ],
         limits=[
             "The standard deviations are a linear prediction.",
+            "Friction keeps the standard deviation of its prior, because the contact sticks.",
             "Descents end after a fixed number of evaluations, not at a proven minimum.",
-            "View-ports are where a wall allows them: a design is a target within bounds, not a drawing.",
+            "A design is a target within bounds, not a drawing.",
         ],
+        captions={
+            "design": "Places of the cameras (hollow: the paper's); standard deviation of the restitution, by the part "
+            "of the design that is free (dashed: calibration and markers unknown too); and places of the "
+            "markers on the stones (grey: the paper's).",
+        },
     )

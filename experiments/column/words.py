@@ -32,6 +32,10 @@ def collapse(found: Mapping[str, Any]) -> Report:
             for n, of in found.items()
         ],
         limits=[SMALL, "The floor is smooth: grains that roll on over it are beyond the front."],
+        captions={
+            "collapse": "One collapse in time; the heaps at the end for all aspect ratios; and the run-out against the "
+            "aspect ratio, with the law of the experiments.",
+        },
     )
 
 
@@ -48,4 +52,8 @@ def repose(found: Mapping[str, Any]) -> Report:
         ],
         tables=[Table("heaps", [{k: row[k] for k in keys} for row in heaps])],
         limits=[SMALL, "A heap that a column leaves is flatter than one that is poured."],
+        captions={
+            "repose": "Heaps at the end, in diameters of a grain; and the slope of the flank against friction, for each"
+            " rolling resistance. Open symbols still flow at the end.",
+        },
     )

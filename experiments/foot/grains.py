@@ -179,6 +179,6 @@ def draw(results: Mapping[str, xr.Dataset]) -> Figure:
         left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
         right.plot(100 * z, speed, ":", color=BLACK)
     left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
-    right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s")
+    right.set(xlabel="penetration, cm", ylabel="speed of the footpad, m/s")
     left.legend(frameon=False)
     return figure

@@ -166,7 +166,9 @@ def draw(results: Mapping[float, xr.Dataset]) -> Figure:
         depth = 100 * result["penetration"]
         left.plot(depth, result["pressure"] / 1e3, color=colour, label=f"{speed:g} m/s")
         right.plot(depth, result["speed"], color=colour)
-    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="A hit, and then bearing")
-    right.set(xlabel="penetration, cm", ylabel="speed of the sole, m/s", title="Most of it is lost in the hit")
+    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="An impact, and then bearing")
+    right.set(
+        xlabel="penetration, cm", ylabel="speed of the footpad, m/s", title="Most of it is lost in the impact"
+    )
     left.legend(frameon=False)
     return figure

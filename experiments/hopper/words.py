@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from difsim import Status
-from experiments.report import Report, Table, digits, failures, grid, share
+from experiments.report import Report, Table, digits, failures, grid, label, share
 
 ROUGH = "Impacts on rough ground amplify small changes: a single place of rest is no prediction."
 OURS = "The paper prints no initial state, stiffness, friction or restitution: these are ours."
@@ -16,14 +16,15 @@ def cube(found: Mapping[str, Any]) -> Report:
     columns = ("settling_time_s", "distance_m", "path_m", "highest_m", "contacts", "steps", "ledger_error")
     first = next(iter(found["thrown"].values()))
     slides = next(iter(found["sliding"].values()))
-    late = {k: v for k, v in slides.items() if k.startswith("slip")}
+    ending = "slip_m_s_at_"
+    late = {k.removeprefix(ending).replace("_", " "): v for k, v in slides.items() if k.startswith(ending)}
     return Report(
         question="Does a cube that is thrown in weak gravity come to rest, and what takes its energy?",
         answer=[
             "It comes to rest after "
             + ", ".join(f"{digits(r['settling_time_s'])} s ({t})" for t, r in first.items())
             + ".",
-            "A point that should stick creeps on, the slower the smaller the regularisation.",
+            "A point that should stick creeps instead: the smaller the speed of the regularisation, the slower.",
         ],
         concerns=failures({k: row["status"] for k, row in thrown.items()}),
         tables=[
@@ -48,18 +49,16 @@ def minerva(found: Mapping[str, Any]) -> Report:
     )
     energy = found["energy"]
     return Report(
-        question="Where does MINERVA-II come to rest that is released over Imhotep on 67P?",
+        question="Where does a MINERVA-II hopper come to rest that is released over Imhotep on comet 67P?",
         answer=[
             f"It touches the ground after {digits(found['touchdown_time_s'], 4)} s and rests from "
-            f"{digits(found['settling_time_s'], 4)} s on, {digits(found['distance_from_touchdown_m'])} m further.",
+            f"{digits(found['settling_time_s'], 4)} s on, {digits(found['distance_from_touchdown_m'])} m from there.",
             f"It loses {digits(energy['lost_J'])} J: "
             + ", ".join(f"{share(v)} to {k}" for k, v in energy["lost_to"].items())
             + ".",
         ],
         concerns=failures({name: row["status"] for name, row in grids.items()}),
-        tables=[
-            Table("release", [{"": k.replace("_", " "), **{n: row[k] for n, row in grids.items()}} for k in keys])
-        ],
+        tables=[Table("release", [{"": label(k), **{n: row[k] for n, row in grids.items()}} for k in keys])],
         limits=[
             ROUGH,
             f"The shape is {found['shape']}, and its roughness is drawn at random.",
@@ -102,11 +101,15 @@ def ensemble(found: Mapping[str, Any]) -> Report:
             "The spread of the inputs is ours.",
             "The law of rolling decides between face and rim: see the README.",
         ],
+        captions={
+            "ensemble": "Places of rest around the site with the landing ellipse; times until rest; and the change of "
+            "each output by one sigma of each input.",
+        },
     )
 
 
 def tracks(found: Mapping[str, Any]) -> Report:
-    """The report on losses, coverage and what a track tells."""
+    """The report on losses, coverage and what a track determines."""
     counts = list(next(iter(found["found"].values())))
     return Report(
         question="Which loss finds restitution, friction and rolling resistance from the track of a bouncing cube?",
@@ -126,7 +129,7 @@ def tracks(found: Mapping[str, Any]) -> Report:
                 "coverage at five bounces", [{"": k, **row} for k, row in found["coverage_at_5_bounces"].items()]
             ),
             Table(
-                "what a track tells where the depth is unknown too",
+                "what a track determines where the depth is unknown too",
                 [
                     {"track": t, "unknown": k, **row}
                     for t, rows in found["identifiability"].items()
@@ -135,6 +138,10 @@ def tracks(found: Mapping[str, Any]) -> Report:
             ),
         ],
         limits=["Tracks are simulated by the model that is fitted.", "Noise is Gaussian and independent."],
+        captions={
+            "tracks": "Share of trials in which each loss finds the ground, against the length of the track; one track "
+            "and its fit; and the intervals of the three unknowns, with the share that holds the truth.",
+        },
     )
 
 
@@ -168,6 +175,10 @@ def hop(found: Mapping[str, Any]) -> Report:
             )
         ],
         limits=["The ground is a plane.", "The hop is one jump: bounces after it are not part of the target."],
+        captions={
+            "hop": "Range of the hop against the momentum of the wheel; the hop to the target; and the distance from"
+            " the target against the number of simulations, for the gradient and for evolution.",
+        },
     )
 
 
@@ -175,7 +186,7 @@ def field(found: Mapping[str, Any]) -> Report:
     """The report on the ground from tracks."""
     status = Status[found["status"]]
     return Report(
-        question="Can the shape of the ground be told from the tracks of balls that roll over it?",
+        question="Can the shape of the ground be found from the tracks of balls that roll over it?",
         answer=[
             f"{found['unknowns']} heights are found to {digits(1e3 * found['rms_error_m'], 2)} mm (rms) where balls "
             f"rolled; the ground itself varies by {digits(1e3 * found['rms_of_the_heights_m'], 2)} mm (rms).",
@@ -196,6 +207,10 @@ def field(found: Mapping[str, Any]) -> Report:
         ],
         limits=[
             "The tracks are simulated with the model that is fitted: errors of the contact law are not in them.",
-            "Friction, restitution and the balls' release are known.",
+            "Friction, restitution and the release of the balls are known.",
         ],
+        captions={
+            "field": "The ground, as it is and as it is found, with its error; the misfit during the descent; and one "
+            "section through the ground.",
+        },
     )

@@ -6,7 +6,8 @@ from typing import Any
 from difsim import Status
 from experiments.report import Report, Table, digits, failures, share
 
-OUTCOMES = ("depth", "rebound")
+OUTCOMES = {"depth": "m", "rebound": "m/s"}
+UNITS = {"modulus": " Pa"}  # of the unknowns; the others have none
 SMALL = "The bed has a few hundred grains in a narrow drum; a wide one was not tried."
 
 
@@ -42,6 +43,10 @@ def derivatives(found: Mapping[str, Any]) -> Report:
             SMALL,
             "Past its horizon few paths dominate the mean of derivatives, and its error bar is too small.",
         ],
+        captions={
+            "derivatives": "Speed of the ball in one throw and in the mean; difference of the derivative from finite "
+            "differences; and derivatives of the mean speed, by three methods.",
+        },
     )
 
 
@@ -49,29 +54,39 @@ def surrogate(found: Mapping[str, Any]) -> Report:
     """The report on the grains from rebounds."""
     unknowns = {k: v for k, v in found.items() if isinstance(v, Mapping) and "verdict" in v}
     return Report(
-        question="Which properties of the grains do the depth and the rebound of a ball tell, through a response "
+        question="Which properties of the grains do the depth and the rebound of a ball determine, by a response "
         "surface?",
         answer=[
-            f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)} for a truth of {digits(row['truth'])}, "
-            f"{row['verdict']}."
+            f"{name}: {digits(row['mean'])} ± {digits(row['scatter'], 2)}{UNITS.get(name, '')} for a truth of "
+            f"{digits(row['truth'])}: {row['verdict']}."
             for name, row in unknowns.items()
         ],
         concerns=[f"{found['failed']} of the throws that make the surface failed."] if found["failed"] else [],
         tables=[
-            Table("unknowns", [{"": name, **row} for name, row in unknowns.items()]),
             Table(
-                "the surface",
+                "unknowns",
+                [
+                    {"": f"{name},{UNITS[name]}" if name in UNITS else name, **row}
+                    for name, row in unknowns.items()
+                ],
+            ),
+            Table(
+                "error of the response surface",
                 [
                     {
-                        "": k,
+                        "": f"{k}, {unit}",
                         "error": found["error"][k],
                         "share of the spread": share(found["error_over_spread"][k]),
                     }
-                    for k in OUTCOMES
+                    for k, unit in OUTCOMES.items()
                 ],
             ),
         ],
         limits=[SMALL, "The throws that are fitted come from the model that made the surface."],
+        captions={
+            "surrogate": "Outcomes of the response surface against those of the simulation; and the fits of each "
+            "unknown, with 95 % intervals. Line: the truth.",
+        },
     )
 
 
@@ -96,4 +111,8 @@ def descent(found: Mapping[str, Any]) -> Report:
             SMALL,
             "The throws that are fitted come from the bed that is simulated; modulus and speed are known.",
         ],
+        captions={
+            "descent": "Path of the descent over friction and restitution, and the fit by the surface; and the"
+            " objective during the descent.",
+        },
     )

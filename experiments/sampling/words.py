@@ -52,8 +52,9 @@ def sensitivity(found: Mapping[str, Any]) -> Report:
     return Report(
         question="Which inputs does the collected area depend on?",
         answer=[
-            f"Most surely on {strongest}: {digits(row['cm2_per_spread'], 2)} ± {digits(row['error_cm2'], 2)} cm² for "
-            f"{digits(row['spread'])} more of it, of {digits(found['mean_cm2'])} cm² in the mean.",
+            f"Most surely on {strongest}: {digits(row['spread'])} more of it changes the area by "
+            f"{digits(row['cm2_per_spread'], 2)} ± {digits(row['error_cm2'], 2)} cm². The mean area is "
+            f"{digits(found['mean_cm2'])} cm².",
             f"A single run scatters by {digits(found['scatter_of_a_run_cm2'], 2)} cm².",
         ],
         concerns=[f"{found['failed_pairs']} pairs failed and are left out."] if found["failed_pairs"] else [],

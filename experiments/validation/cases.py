@@ -10,14 +10,12 @@ import numpy as np
 class Case:
     """A number to hit and ours.
 
-    **Arguments:** `subject`, the heading in the table; `name`; `basis`, what the number rests on: "analytic",
-    "figure" (published) or "trend"; `expected`; `ours`; `tolerance`, of the difference, or relative to `expected`
-    where `relative`; `unit`.
+    **Arguments:** `subject`, the heading in the table; `name`; `expected`, from a closed form; `ours`; `tolerance`, of
+    the difference, or relative to `expected` where `relative`; `unit`.
     """
 
     subject: str
     name: str
-    basis: str
     expected: float
     ours: float
     tolerance: float
@@ -40,7 +38,6 @@ class Case:
         return {
             "subject": self.subject,
             "case": self.name,
-            "basis": self.basis,
             "expected": float(self.expected),
             "ours": float(self.ours),
             "unit": self.unit,

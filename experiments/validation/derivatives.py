@@ -20,11 +20,11 @@ def cases() -> list[Case]:
     by_balls = jax.jit(jax.jacfwd(_second_ball))(jnp.array([0.0, 0.52, 1.0, 0.0]))
     return [
         *(
-            Case("Derivatives", f"bounce: ∂z/∂{name}", "analytic", value, by_bounce[i], 1e-8)
+            Case("Derivatives", f"bounce: ∂z/∂{name}", value, by_bounce[i], 1e-8)
             for name, (i, value) in BOUNCE.items()
         ),
         *(
-            Case("Derivatives", f"two balls: ∂x₂'/∂{name}", "analytic", value, by_balls[i], 1e-8)
+            Case("Derivatives", f"two balls: ∂x₂'/∂{name}", value, by_balls[i], 1e-8)
             for name, (i, value) in BALLS.items()
         ),
     ]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from experiments.harness import Found, Study
-from experiments.validation import bodies, contact, derivatives, gravity, pages, soil, words
+from experiments.validation import bodies, contact, derivatives, gravity, pages, papers, soil, words
 from experiments.validation.cases import Case, Cases, Convergence
 
 SUBJECTS: dict[str, Cases] = {
@@ -26,7 +26,8 @@ class Validation(Study):
     """Compare with closed forms and with published numbers, and write the pages of the documentation from it."""
 
     stage: Literal["analytic", "pages"] = "analytic"
-    """"analytic": the cases in closed form; "pages": validation.md and papers.md, from the results of all studies."""
+    """"analytic": the cases in closed form; "pages": validation.md and papers.md, from the results of all studies. With
+    --out docs the pages are written where they are; parts of papers.md without a result stay as they were."""
     results: Path = Path("results")
     """For the stage "pages": the folder into which the studies have written."""
 
@@ -54,7 +55,9 @@ def _analytic(options: Validation, out: Path) -> Found:
 
 
 def _pages(options: Validation, out: Path) -> Found:
-    written = {"validation.md": pages.validation(options.results), "papers.md": pages.papers(options.results)}
+    now = out / "papers.md"
+    kept = now.read_text(encoding="utf-8") if now.is_file() else ""
+    written = {"validation.md": pages.validation(options.results), now.name: papers.papers(options.results, kept)}
     for name, page in written.items():
         (out / name).write_text(page, encoding="utf-8")
     return Found(text="\n".join(f"{out / name}" for name in written))
