@@ -171,6 +171,9 @@ def coverage(found: Mapping[str, Any]) -> Report:
         concerns=[f"{without} of the samples are too small for an interval."] if without else [],
         tables=[Table("ranks and intervals", rows)],
         limits=["Truths are drawn from the prior, and data from the model: an error of either does not show."],
+        captions={
+            "ranks": "Ranks of the truths among draws of their posteriors. Grey: 99 % of the counts of uniform ranks."
+        },
     )
 
 

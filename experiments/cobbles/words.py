@@ -200,6 +200,8 @@ def impact(found: Mapping[str, Any]) -> Report:
         captions={
             "impact": "Standard deviations of one fit through the impact and of a fit of each arc, against the "
             "inclination; and fits of the nominal collision with 95 % intervals. Line: the truth.",
+            "posterior": "Draws of restitution and friction by the pixels of the first fit, with the states integrated "
+            "out. Grey: the prior.",
         },
     )
 
