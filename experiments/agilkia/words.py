@@ -172,7 +172,7 @@ def coverage(found: Mapping[str, Any]) -> Report:
         tables=[Table("ranks and intervals", rows)],
         limits=["Truths are drawn from the prior, and data from the model: an error of either does not show."],
         captions={
-            "ranks": "Ranks of the truths among draws of their posteriors. Grey: 99 % of the counts of uniform ranks."
+            "ranks": "Ranks of truths among draws of their posteriors. Grey: 99 % of counts of uniform ones."
         },
     )
 

@@ -151,6 +151,11 @@ def inverse(found: Mapping[str, Any]) -> Report:
             "Each fit starts at one guess: a second minimum would not be seen.",
             ONE,
         ],
+        captions={
+            f"posterior_{name}": f"Draws of all three unknowns by the surface {name!r}. Orange: what the covariance of "
+            "the best fit says. Grey: the prior."
+            for name in posteriors
+        },
     )
 
 
@@ -175,10 +180,6 @@ def profile(found: Mapping[str, Any]) -> Report:
         ],
         limits=[ONE, "The other properties of the soil are held at their values."],
         captions={
-            "posterior_three": "Draws of all three unknowns by the synthetic surface. Orange: what the covariance of the "
-            "best fit says. Grey: the prior.",
-            "posterior_experiment": "Draws of all three unknowns by the measured surface. Orange: what the covariance of "
-            "the best fit says. Grey: the prior.",
             "profile": "Misfit to the measured surface against the friction angle; and the difference of the simulated "
             "from the measured surface, for each angle.",
         },
