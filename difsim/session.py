@@ -4,7 +4,6 @@ import os
 import warnings
 from pathlib import Path
 
-import equinox
 import jax
 from jax._src import xla_bridge  # nothing public says whether JAX has chosen its devices
 
@@ -28,24 +27,18 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
     """Set this process up for difsim; call it before the first array is made.
 
     It enables float64; keeps compiled programs in a folder, so that the next process does not compile them again; sets
-    the flags of XLA that serve adaptive solves on a CPU, unless the environment has XLA_FLAGS; and switches off
-    equinox's run-time checks, which are calls of the host: a program that has one is never kept, and on a GPU each step
-    would wait for it. Failures are statuses here (`difsim.Status`). A second call changes nothing.
+    the flags of XLA that serve adaptive solves on a CPU, unless the environment has XLA_FLAGS. A second call changes
+    nothing.
 
     **Arguments:** `devices`, into how many devices JAX divides the CPU: batches (`inversion.map_batched`) are shared by
-    devices; the number of cores by default. `cache`, the folder; None: no cache. One that JAX was given before, by
-    JAX_COMPILATION_CACHE_DIR or its configuration, stays.
+    devices; by default the number of cores that this process may use. `cache`, the folder; None: no cache. One that
+    JAX was given before, by JAX_COMPILATION_CACHE_DIR or its configuration, stays.
     **Warns:** where JAX has started, so that flags come too late.
     """
     jax.config.update("jax_enable_x64", True)
     if cache is not None and jax.config.jax_compilation_cache_dir is None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    os.environ.setdefault("EQX_ON_ERROR", "off")
-    if (
-        os.environ["EQX_ON_ERROR"] == "off"
-    ):  # read from the environment when equinox is imported, which it is by now
-        equinox._errors.EQX_ON_ERROR = "off"
     if "XLA_FLAGS" in os.environ:
         return
     if xla_bridge.backends_are_initialized():
@@ -55,5 +48,12 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
             stacklevel=2,
         )
         return
-    flags = {"xla_force_host_platform_device_count": devices or os.cpu_count() or 1} | FLAGS
+    flags = {"xla_force_host_platform_device_count": devices or _cores()} | FLAGS
     os.environ["XLA_FLAGS"] = " ".join(f"--{name}={value}" for name, value in flags.items())
+
+
+def _cores() -> int:
+    """The cores that this process may use: a job on a cluster has a part of its machine."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -136,7 +136,10 @@ _TEXTS = {
         "tighten the tolerance, or take more steps (float32 cannot: enable jax_enable_x64); where that does not "
         "help, a force of the model is wrong there",
     ),
-    Status.INVALID_STATE: ("an attitude is no unit quaternion", "divide it by its length"),
+    Status.INVALID_STATE: (
+        "an attitude is no unit quaternion, or the times do not increase",
+        "divide the attitude by its length, sort the times",
+    ),
     Status.INVALID_MODEL: (
         "a parameter is outside of what its model requires",
         "build the model outside of `jit`, where it is refused by name",

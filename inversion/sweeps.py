@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +16,55 @@ from tqdm import tqdm
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 
+from .batches import memory_of, rows_at_once
+from .shares import Share, share_out
+
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """The function of each row of xs: one row after the other on each device, the rows shared by `jax.devices()`.
+    """The function of each row of xs; the rows are shared by the devices of this process, `jax.local_devices()`.
 
-    Rows are not vmapped by default: a vmapped adaptive solve takes as many steps as its slowest member, and its
-    members share one step control. To use the cores of a CPU as devices, the entry point sets
-    XLA_FLAGS=--xla_force_host_platform_device_count=2.
+    A CPU computes one row after the other: a vmapped adaptive solve takes as many steps as its slowest member, and its
+    members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`). To use
+    the cores of a CPU as devices, call `difsim.configure` first.
 
     **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows to
-    vmap together (`jax.lax.map`). **Returns:** pytree of arrays [rows, ...].
+    vmap together on any device. **Returns:** pytree of arrays [rows, ...].
     **Raises:** ValueError when the arrays have different numbers of rows, or none.
     """
     rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
     if len(rows) != 1 or 0 in rows:
         raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
     (count,) = rows
-    devices = np.array(jax.devices())[: min(count, len(jax.devices()))]
-    if devices.size == 1:
-        return jax.lax.map(fn, xs, batch_size=batch_size)
-    # Trace here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
-    # raises in the search for the time of an impact.
-    traced, closed = jax.closure_convert(fn, jax.tree.map(lambda leaf: leaf[0], xs))
-    padding = -count % devices.size  # repeat the last row, a valid input, and drop its results
+    # All devices of all processes are no place for these rows: under `jax.distributed` each process has its own.
+    devices = np.array(jax.local_devices())[:count]
+    share = -(-count // devices.size)
+    if batch_size is None:
+        row = jax.eval_shape(lambda xs: jax.tree.map(lambda leaf: leaf[0], xs), xs)
+        batch_size = rows_at_once(fn, row, share, devices[0].platform, memory_of(devices[0]))
+    # Whole batches only: repeat the last row, a valid input, and drop its results. A last batch of another size would
+    # be compiled beside the others.
+    size = min(batch_size or 1, share)
+    padding = -count % (size * devices.size)
 
     def pad(leaf):
         return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
 
-    rowwise = PartitionSpec("rows")
-    mapped = jax.shard_map(
-        lambda part: jax.lax.map(lambda row: traced(row, *closed), part, batch_size=batch_size),
-        mesh=Mesh(devices, ("rows",)),
-        in_specs=rowwise,
-        out_specs=rowwise,
-        check_vma=False,  # loops inside fn start from constants, which are not marked as varying by row
-    )
-    return jax.tree.map(lambda leaf: leaf[:count], mapped(jax.tree.map(pad, xs)))
+    xs = jax.tree.map(pad, xs)
+    if devices.size == 1:
+        mapped = jax.lax.map(fn, xs, batch_size=batch_size and size)
+    else:
+        # Trace here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
+        # raises in the search for the time of an impact.
+        traced, closed = jax.closure_convert(fn, jax.tree.map(lambda leaf: leaf[0], xs))
+        rowwise = PartitionSpec("rows")
+        mapped = jax.shard_map(
+            lambda part: jax.lax.map(lambda row: traced(row, *closed), part, batch_size=batch_size and size),
+            mesh=Mesh(devices, ("rows",)),
+            in_specs=rowwise,
+            out_specs=rowwise,
+            check_vma=False,  # loops inside fn start from constants, which are not marked as varying by row
+        )(xs)
+    return jax.tree.map(lambda leaf: leaf[:count], mapped)
 
 
 _map_compiled = eqx.filter_jit(map_batched)
@@ -101,15 +115,19 @@ def sweep(
     checkpoint: Checkpoint | None = None,
     batch_size: int | None = None,
     progress: bool = False,
-) -> Any:  # xarray.Dataset
-    """The results of a function for all cases in chunks, each one compiled call on all devices.
+    share: Share | None = None,
+) -> Any:  # xarray.Dataset | None
+    """The results of a function for all cases in chunks, each one compiled call on all devices of this process.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
     [cases, ...]; `chunk`: cases per call, the largest loss when killed; `checkpoint`: keeps finished chunks
-    together with their cases; `batch_size`: see `map_batched`; `progress`: show a bar.
+    together with their cases; `batch_size`: see `map_batched`; `progress`: show a bar; `share`: the rank of this
+    process and the number of processes that share the cases out among themselves through the checkpoint's folder,
+    see `inversion.shares`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
-    are `y_0`, `y_1`, ...). **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name
-    of an input, or a checkpoint with other outputs than `function` has.
+    are `y_0`, `y_1`, ...). Of several processes, only the one that finishes last returns it, the others None.
+    **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input, a checkpoint
+    with other outputs than `function` has, or a share without a checkpoint.
     """
     import xarray as xr
 
@@ -119,26 +137,39 @@ def sweep(
         raise ValueError(f"sweep: cases have lengths {lengths}: all need the same, at least one")
     if chunk < 1:
         raise ValueError(f"sweep: chunk {chunk} must be at least 1")
+    if share is not None and checkpoint is None:
+        raise ValueError("sweep: processes share cases out through a folder: give a checkpoint")
     count = next(iter(lengths.values()))
-    parts = []
-    for start in tqdm(range(0, count, chunk), disable=not progress, desc="sweep"):
-        # The last chunk is filled up with its last case: one shape, one compilation.
-        rows = np.minimum(np.arange(start, start + min(chunk, count)), count - 1)
-        part = {name: value[rows] for name, value in inputs.items()}
+    # The last chunk is filled up with its last case: one shape, one compilation.
+    rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
+    parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
+    names = [_chunk_key(part) for part in parts]
+    shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
 
-        def compute(part=part):
+    def task(name, part):
+        def compute():
             return _map_compiled(function, part, batch_size)
 
         if checkpoint is None:
-            result = compute()
+            result = {k: np.asarray(value) for k, value in compute().items()}
         else:
-            key = _chunk_key(part)
-            stored = key in checkpoint
-            result = checkpoint.get_or(key, compute)
-            if stored:
+            is_stored = name in checkpoint
+            result = checkpoint.get_or(name, compute)
+            if is_stored:
                 _check_outputs(function, part, result, checkpoint)
-        parts.append({name: np.asarray(value) for name, value in result.items()})
-    outputs = {name: np.concatenate([part[name] for part in parts])[:count] for name in parts[0]}
+        shown.update(name not in known)
+        known.add(name)
+        return result
+
+    tasks = {name: partial(task, name, part) for name, part in zip(names, parts, strict=True)}
+    if share is None:
+        found = {name: task() for name, task in tasks.items()}
+    else:
+        found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
+    shown.close()
+    if found is None:
+        return None
+    outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}
     if clash := sorted(outputs.keys() & inputs.keys()):
         raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")
     table = inputs | outputs

@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from functools import partial
 from typing import get_args, get_type_hints
 
 import matplotlib.image
@@ -16,7 +18,7 @@ import xarray as xr
 
 import experiments
 import experiments.heartbeat
-from experiments.harness import Found, find_studies, write
+from experiments.harness import Found, Study, find_studies, write
 from experiments.report import Table, label, shown, tables_of
 from experiments.variables import described, undescribed
 from tests.helpers import assert_described
@@ -114,6 +116,62 @@ def test_all_stages_write_into_folders_of_their_own(command, tmp_path):
 def test_a_bad_option_is_one_line(command):
     ended = command("--height", -1)
     assert ended.returncode != 0 and "--height -1.0 m must be positive" in ended.stderr + ended.stdout
+
+
+@dataclass
+class Many(Study):
+    """Runs that processes share."""
+
+    stage: str = "many"
+    count: int = 3
+    command = "many"
+    shared_stages = ("many",)
+
+
+CALLS = []
+
+
+def many(options, out):
+    def task(name):
+        CALLS.append(name)
+        return name
+
+    made = options.shared({f"run{i}": partial(task, f"run{i}") for i in range(options.count)}, out)
+    return made and Found({"made": list(made.values())})
+
+
+Many.stages = {"many": many, "one": many}
+
+
+def test_a_stage_is_shared_by_processes(tmp_path, capsys):
+    def names():
+        return {path.name for path in tmp_path.iterdir()}
+
+    CALLS.clear()
+    Many(out=tmp_path, share="1/2").run()  # alone: it does all, its own first, and writes
+    assert CALLS == ["run1", "run0", "run2", "run0", "run1", "run2"]
+    assert names() == {"summary.json", "report.html", "shared.checkpoint"}
+    assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1", "run2"]
+    with pytest.raises(ValueError, match=r"stages that can be shared are \['many'\], not 'one'"):
+        Many(out=tmp_path, stage="one", share="0/2").run()
+    Many(out=tmp_path).run()
+    assert "shared.checkpoint" not in names()
+
+
+def test_what_is_left_to_another_process_is_not_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("experiments.harness.share_out", lambda *_: None)
+    Many(out=tmp_path, share="0/2").run()
+    assert not (tmp_path / "summary.json").exists()
+    assert "the last of the processes that share" in capsys.readouterr().out
+
+
+def test_every_shared_stage_is_a_stage():
+    shared = {
+        name: study.shared_stages for name, study in find_studies(experiments).items() if study.shared_stages
+    }
+    assert {"hopper", "cobbles", "column", "sampling", "foot"} == set(shared)
+    for name, stages in shared.items():
+        assert set(stages) <= set(find_studies(experiments)[name].stages), name
 
 
 def test_every_stage_of_every_study_can_be_chosen():

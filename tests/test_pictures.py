@@ -68,8 +68,8 @@ def inversion():
         "fitted": ("observable", np.arange(8) < 6, "1"),
         "observable_unit": ("observable", ["m/s", "J", "J", "m", "m", "m/s", "rad/s", "s"], "1"),
         "median": ("parameter", np.where(np.arange(6) == 1, np.nan, value), "see unit_of"),
-        "draw": (("sample", "parameter"), draw, "see unit_of"),
-        "prior_draw": (("prior_sample", "parameter"), prior, "see unit_of"),
+        "draw": (("shown_draw", "parameter"), draw, "see unit_of"),
+        "prior_draw": (("shown_prior", "parameter"), prior, "see unit_of"),
         "misfit": ((), 5.3, "1"),
     }  # fmt: skip
     return {"parameter": NAMES, "parameter_2": NAMES, "observable": name}, data

@@ -10,6 +10,7 @@ import pytest
 import toys
 from test_usage import bounce
 
+from experiments import ranks
 from inversion import (
     Bounded,
     Checkpoint,
@@ -331,10 +332,12 @@ def ball(truth, key):
     return Problem(parameters, bounce, Observations(data))
 
 
-def ranks(repetitions, of=99):
+def ranked(repetitions):
     """Ranks of the truth among draws of the posterior, which are uniform if priors and posteriors are consistent."""
-    rows = {"height": [], "restitution": [], "stiffness": []}
-    method = Importance(Tempered(400, 8), generation=400)
+    found, method = (
+        {"height": [], "restitution": [], "stiffness": []},
+        Importance(Tempered(400, 8), generation=400),
+    )
     for i in range(repetitions):
         keys = jax.random.split(jax.random.PRNGKey(i), 4)
         truth = {
@@ -342,30 +345,20 @@ def ranks(repetitions, of=99):
             "restitution": jax.random.uniform(keys[1]),
             "stiffness": jax.random.choice(keys[2], jnp.array([1e4, 1.3e4, 1.7e4])),
         }
-        found = posterior(ball(truth, keys[3]), method, seed=i, effective_size=300)
-        draws, rng = found.resample(keys[0], of), np.random.default_rng(i)
-        for name in rows:
-            below, equal = (
-                (draws[name] < truth[name] * (1 - 1e-6)),
-                np.isclose(draws[name], truth[name], rtol=1e-6),
-            )
-            # Equal values are in random order.
-            rows[name].append(below.sum() + rng.integers(equal.sum() + 1))
-    return rows
+        drawn = posterior(ball(truth, keys[3]), method, seed=i, effective_size=300)
+        for name, value in ranks.rank(drawn, {k: float(v) for k, v in truth.items()}, i).items():
+            found[name].append(value)
+    return found
 
 
-def require_uniform(rows, bins, of=99):
-    from scipy.stats import chisquare
-
-    for name, found in rows.items():
-        counts = np.histogram(found, bins=bins, range=(0, of + 1))[0]
-        assert chisquare(counts).pvalue > 0.01, (name, counts)
+def require_uniform(found, bins):
+    assert all(ranks.p_value(values, bins) > 0.01 for values in found.values()), found
 
 
 def test_ranks_of_the_truth_are_uniform():
-    require_uniform(ranks(20), bins=4)
+    require_uniform(ranked(20), bins=4)
 
 
 @pytest.mark.slow
 def test_simulation_based_calibration_of_the_ball():
-    require_uniform(ranks(200), bins=10)
+    require_uniform(ranked(200), bins=10)

@@ -44,18 +44,6 @@ def test_too_late_for_flags_is_said(tmp_path):
     assert "UserWarning: configure: JAX made an array before this call" in err
 
 
-def test_a_program_has_no_callbacks_of_equinox(tmp_path):
-    code = """
-import difsim; difsim.configure()
-import jax
-from difsim import dynamics, gravity, shape, simulate
-model = dynamics.Bouncer(gravity.Uniform((0, 0, -1)), shape.Plane((0, 0, 0), (0, 0, 1)), 0.5)
-fall = lambda h: simulate(model, dynamics.PointState(h), [0.0, 1.0], throw=False).last.position
-print("callback" in jax.jit(fall).lower(jax.numpy.array([0.0, 0.0, 1.0])).as_text())
-"""
-    assert said(code, tmp_path)[0] == "False"
-
-
 def test_no_array_is_made_by_an_import(tmp_path):
     """It would be of float32, and come before the flags."""
     code = """

@@ -8,11 +8,13 @@ import textwrap
 import time
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from inversion import Checkpoint, map_batched, sweep
+from inversion.batches import rows_at_once
 
 
 def two(case):
@@ -26,6 +28,16 @@ def test_map_batched_keeps_rows_in_order():
     np.testing.assert_allclose(map_batched(lambda x: x**2, jnp.arange(5.0), batch_size=2), np.arange(5.0) ** 2)
     with pytest.raises(ValueError, match="rows"):
         map_batched(lambda row: row, {"a": jnp.zeros(2), "b": jnp.zeros(3)})
+
+
+def test_batches_by_platform():
+    """A row of 1000 numbers makes two such rows: 24 kB with its input."""
+    row, function = jax.ShapeDtypeStruct((1000,), np.float64), lambda x: jnp.sin(x) * 2.0
+    assert rows_at_once(function, row, 10_000, "cpu", 10**8) is None
+    assert rows_at_once(function, row, 10, "cuda", 10**8) == 10
+    # Memory for 2083 rows: five equal batches.
+    assert rows_at_once(function, row, 10_000, "cuda", 10**8) == 2000
+    assert rows_at_once(function, row, 10_000, "cuda", 1) == 1
 
 
 def test_rows_are_shared_out_over_two_devices():

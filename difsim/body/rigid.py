@@ -1,9 +1,12 @@
 """The rigid body: state, equations of motion, energy."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
@@ -60,11 +63,16 @@ class RigidBody(eqx.Module):
             there.abs(inertia - inertia.T) <= rounding * there.trace(inertia),
             f"RigidBody: the inertia tensor is not symmetric: {inertia}",
         )
-        a, b, c = there.linalg.eigvalsh(inertia)
-        require(a > 0, f"RigidBody: principal moments {a}, {b}, {c} kg m² must be positive: check signs and units")
+        moments = np.linalg.eigvalsh(inertia) if is_known(inertia) else "that are traced"
         require(
-            c <= (a + b) * (1 + rounding),
-            f"RigidBody: principal moments {a}, {b}, {c} kg m² belong to no body: the largest must not "
+            _is_definite(inertia),
+            f"RigidBody: principal moments {moments} kg m² must be positive: check signs and units",
+        )
+        # c <= (a + b) (1 + rounding) for the largest of the principal moments a, b, c.
+        most = (1 + rounding) / (2 + rounding) * there.trace(inertia)
+        require(
+            _is_definite(most * there.eye(3, dtype=inertia.dtype) - inertia),
+            f"RigidBody: principal moments {moments} kg m² belong to no body: the largest must not "
             "exceed the sum of the other two",
         )
 
@@ -85,6 +93,13 @@ class RigidBody(eqx.Module):
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """The kinetic energy ½ m v² + ½ ω·I ω, J."""
         return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+
+
+def _is_definite(m: Float[Array | np.ndarray, "3 3"]) -> Any:
+    """Whether a symmetric matrix is positive definite, by its leading minors."""
+    minor = m[0, 0] * m[1, 1] - m[0, 1] ** 2
+    rest = 2 * m[0, 1] * m[0, 2] * m[1, 2] - m[0, 0] * m[1, 2] ** 2 - m[1, 1] * m[0, 2] ** 2
+    return (m[0, 0] > 0) & (minor > 0) & (m[2, 2] * minor + rest > 0)
 
 
 def rigid_scales(state: RigidState, speed: Scalar, length: Scalar, reach: Scalar) -> tuple[RigidState, RigidState]:

@@ -65,16 +65,14 @@ class Neighbours(eqx.Module):
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
-        x = as_float(position)  # in its own precision, as in `made`
+        x = as_float(position)  # in its own precision, as in `made`, and all that is compared with it
         empty = cls(
             jnp.zeros((1, x.shape[1]), jnp.int32),
             rigid,
             x,
             jnp.asarray(0, jnp.int32),
             jnp.asarray(False),
-            cutoff,
-            skin,
-            corner,
+            *(jnp.asarray(of_cells, x.dtype) for of_cells in (cutoff, skin, corner)),
             cells,
         )
         room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))

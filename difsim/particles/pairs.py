@@ -49,7 +49,9 @@ class Pairs(eqx.Module):
         near = Neighbours.allocate(position[:, :alone], widest, skin, slack)
         none = jnp.zeros(1, jnp.int32)
         start = position[:, alone:]
-        empty = cls(none, none, near, jnp.asarray(radius), body, start, gap, jnp.asarray(False))
+        empty = cls(
+            none, none, near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
+        )
         # At least one per particle: separate particles meet later, and spare capacity costs little.
         room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(room, jnp.int32),) * 2)

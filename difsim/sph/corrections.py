@@ -12,6 +12,7 @@ from difsim import safe
 from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
+from difsim.sph.principal import principal3
 from difsim.typing import Scalar, number, require
 
 
@@ -147,7 +148,7 @@ def tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
 
 @jax.custom_jvp
 def _tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    values, axes = jnp.linalg.eigh(stress)
+    values, axes = principal3(stress)
     return (axes * jnp.maximum(values, 0.0)[None]) @ axes.T
 
 
@@ -155,7 +156,7 @@ def _tension(stress: Float[Array, "d d"]) -> Float[Array, "d d"]:
 def _(primals, tangents):
     """The derivative by divided differences of the principal values, since eigenvectors have none at equal values."""
     (stress,), (change,) = primals, tangents
-    values, axes = jnp.linalg.eigh(stress)
+    values, axes = principal3(stress)
     kept = jnp.maximum(values, 0.0)
     apart = values[:, None] - values[None]
     equal = 0.5 * ((values[:, None] > 0) + 1.0 * (values[None] > 0))

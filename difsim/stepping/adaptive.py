@@ -16,6 +16,7 @@ from difsim.stepping.guard import ContactGuard, FiniteNorm, Landing, step_size
 from difsim.stepping.rest import StopGuard
 from difsim.stepping.solution import Stats
 from difsim.stepping.table import Choice
+from difsim.stepping.tracing import unchecked
 from difsim.stepping.variational import Scales, Variational, forward, plain
 from difsim.typing import Scalar
 
@@ -97,6 +98,7 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
     return controller if near is None else ContactGuard(controller, eqx.filter_jit(near))
 
 
+@unchecked
 def stepped(
     system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any
 ) -> diffrax.Solution:

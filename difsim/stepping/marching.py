@@ -77,7 +77,9 @@ def begun(model: AbstractParticles, state: Any, time: Any, neighbours: Any, skin
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
     lists = jnp.asarray(lists, jnp.int32)
-    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin)
+    return Progress(
+        motion, neighbours, zero, zero, zero - 1, never, never, lists, jnp.asarray(skin, motion.time.dtype)
+    )
 
 
 def with_room(model: AbstractParticles, progress: Progress) -> Progress:

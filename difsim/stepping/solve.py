@@ -145,7 +145,8 @@ def _simulate(
     error = energy_error(energy, dtype)
     unaccounted = error > allowed_error(getattr(choice.solver, "rtol", 0.0), error.dtype)
     status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
-    status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
+    is_possible = attitude_is_unit(state) & jnp.all(jnp.diff(times) > 0)
+    status = jnp.where(is_possible, status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(energy)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Int
 from difsim import AtContact, Status, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import AbstractField
+from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stacked
@@ -105,7 +106,7 @@ def shoot(
             flown = simulate(model, FlightState(start, velocity), times, solver=FINE, throw=False)
             return flown.states.position[-1] - target
 
-        return velocity - jnp.linalg.solve(jax.jacfwd(miss)(velocity), miss(velocity)), None
+        return velocity - solve3(jax.jacfwd(miss)(velocity), miss(velocity)), None
 
     return jax.lax.scan(step, guess, length=6)[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import safe
+from difsim import rotation, safe
 from difsim.body import AbstractLandingGear, CentralDamper, MaxwellLegs
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown import contact_indicator
@@ -113,7 +113,7 @@ UNKNOWNS = (
 def _spin_after_rundown(run: Any) -> Any:
     lander = run.model.lander
     left = lander.flywheel.stored(run.known.horizon)
-    return safe.norm(run.last.body.spin + jnp.linalg.solve(lander.body.inertia, left))
+    return safe.norm(run.last.body.spin + rotation.solve3(lander.body.inertia, left))
 
 
 def _strokes(run: Any) -> Any:

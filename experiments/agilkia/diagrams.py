@@ -1,15 +1,12 @@
-"""Two diagrams of the inversion itself: draws of the posterior in pairs, and branch and bound with its proof."""
+"""The diagram of branch and bound with its proof."""
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator
 
 from experiments.style import (
     BLACK,
-    BLUE,
     GREEN,
     GREY,
     ORANGE,
@@ -18,90 +15,11 @@ from experiments.style import (
     SKY,
     absent,
     heading,
-    note,
     number,
 )
 from inversion.identifiability import THRESHOLD
 
-BINS = 24
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
-
-
-def pairs(result: xr.Dataset) -> Figure:
-    """Draws of the posterior in pairs below the diagonal, each unknown's on it; the prior in grey."""
-    shown = _shown(result)
-    k = max(len(shown), 1)
-    figure = Figure(figsize=(max(8.2, 2.0 + 1.45 * k), max(6.0, 1.8 + 1.35 * k)), layout="constrained")
-    figure.suptitle(heading(result, "Posterior"))
-    axes = figure.subplots(k, k, squeeze=False)
-    for ax in axes[np.triu_indices(k, 1)]:
-        ax.set_axis_off()
-    if not shown:
-        axes[0, 0].set_axis_off()
-        note(axes[0, 0], "no draws of continuous parameters in this result")
-        return figure
-    for i, row in enumerate(shown):
-        for j, column in enumerate(shown[: i + 1]):
-            ax, x, y = axes[i, j], result.sel(parameter=column), result.sel(parameter=row)
-            ax.set_xscale("log" if x["log_scale"] else "linear")
-            ax.set_xlim(float(x["prior_lo"]), float(x["prior_hi"]))
-            if i == j:
-                _marginal(ax, x)
-            else:
-                ax.set_yscale("log" if y["log_scale"] else "linear")
-                ax.set_ylim(float(y["prior_lo"]), float(y["prior_hi"]))
-                ax.spines[:].set_visible(True)
-                ax.tick_params(labelleft=j == 0)
-                ax.plot(x["prior_draw"], y["prior_draw"], ",", color=PALE)
-                ax.plot(x["draw"], y["draw"], ".", color=BLUE, markersize=3.5, alpha=0.4, markeredgewidth=0)
-                ax.plot(float(x["value"]), float(y["value"]), "o", color=BLACK, markersize=5)
-            if x["log_scale"]:
-                ax.xaxis.set_major_locator(LogLocator(numticks=5))
-            ax.tick_params(labelbottom=i == k - 1, labelsize=7)
-            if i == k - 1:
-                ax.set_xlabel(_axis(x), fontsize=8)
-            if j == 0 and i > 0:
-                ax.set_ylabel(_axis(y), fontsize=8)
-    styles = {
-        "draws of the posterior": {"marker": ".", "color": BLUE, "linestyle": ""},
-        "prior": {"color": GREY, "linewidth": 4, "alpha": 0.4},
-        "best fit": {"marker": "o", "color": BLACK, "linestyle": ""},
-        "median": {"color": BLACK},
-        "ends of the 95 % interval": {"color": BLACK, "linestyle": ":"},
-    }
-    key = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    figure.legend(handles=key, loc="upper right", bbox_to_anchor=(0.99, 0.93), title="axes span the prior range")
-    return figure
-
-
-def _shown(result: xr.Dataset) -> list[str]:
-    """The unknowns that have draws, a value and a range."""
-    if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "draw", "prior_draw")):
-        return []
-    finite = np.isfinite(result["value"] + result["prior_lo"] + result["prior_hi"]).values
-    finite &= np.isfinite(result["draw"]).all("sample").values
-    return [str(n) for n in result["parameter"].values[finite]]
-
-
-def _marginal(ax: Axes, x: xr.Dataset) -> None:
-    """The histograms of an unknown, the prior's in grey, with its median and interval."""
-    low, high = ax.get_xlim()
-    edges = np.geomspace(low, high, BINS + 1) if x["log_scale"] else np.linspace(low, high, BINS + 1)
-    for name, style in (("prior_draw", {"color": GREY, "alpha": 0.4}), ("draw", {"color": BLUE, "alpha": 0.7})):
-        values = x[name].values[np.isfinite(x[name].values)]
-        ax.hist(values, bins=edges, weights=np.full(values.size, 1.0 / max(values.size, 1)), **style)
-    for name, style in (("median", "-"), ("lo95", ":"), ("hi95", ":")):
-        if name in x and np.isfinite(x[name]):
-            ax.axvline(float(x[name]), color=BLACK, linewidth=1.0, linestyle=style)
-    ax.set_yticks([])
-    low, high = (number(float(x[n]), ".3g") for n in ("lo95", "hi95"))
-    known = "median" in x and np.isfinite(x["median"])
-    numbers = f"{number(float(x['median']), '.3g')} ({low} … {high})" if known else x["verdict"].item()
-    ax.set_title(f"{str(x['parameter'].item()).replace('_', ' ')}\n{numbers}", loc="left", fontsize=7.5)
-
-
-def _axis(x: xr.Dataset) -> str:
-    return f"{str(x['parameter'].item()).replace('_', ' ')} [{x['unit_of'].item()}]"
 
 
 def search(result: xr.Dataset) -> Figure:

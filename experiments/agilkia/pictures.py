@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams
+from experiments.corner import corner
 from experiments.style import (
     BLACK,
     BLUE,
@@ -36,8 +37,12 @@ def draw(result: xr.Dataset) -> dict[str, Figure]:
     **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
     **Returns:** the figures by name.
     """
-    makers = {"touchdown": _touchdown, "fit": _residuals, "parameters": diagrams.pairs, "tree": diagrams.search}
-    return {name: maker(result) for name, maker in makers.items()}
+    return {
+        "touchdown": _touchdown(result),
+        "fit": _residuals(result),
+        "parameters": corner(result, heading(result, "Posterior")),
+        "tree": diagrams.search(result),
+    }
 
 
 def _touchdown(result: xr.Dataset) -> Figure:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from difsim import Solution, safe
 from difsim.status import raise_unless_ok
-from experiments.agilkia import intervals
+from experiments import posteriors
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.outline import outline
@@ -19,16 +19,13 @@ from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
 from experiments.variables import described
-from inversion import Gaussian, Log
 from inversion.programs import Programs
 from inversion.stuck import stuck_leaves
 from inversion.tree import PROBABLE, Node
 
 AXES = ("x", "y", "z")
-PER_PARAMETER = ("value", "median", "lo68", "hi68", "lo95", "hi95", "prior_lo", "prior_hi", "draw", "prior_draw")
 CONTACT = {"units": "m", "frame": "comet-fixed"}
-SHOWN = 1000  # equally weighted draws that the pictures show
-RESULT_UNITS = dict.fromkeys(PER_PARAMETER, "see unit_of") | {"covariance": "products of unit_of"}
+RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
 RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
 
@@ -144,7 +141,7 @@ def summarise(
         "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
         "verdict": answer.fit.verdict,
         "misfit": answer.fit.misfit,
-        "parameters": intervals.parameter_rows(answer),
+        "parameters": posteriors.rows(answer.posterior, answer.fit.values),
         "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
@@ -181,7 +178,7 @@ def summarise(
         "stuck": {
             "leaves": {k: list(v) for k, v in stuck_leaves(answer.leaves).items()},
         },
-        "posterior": intervals.posterior_numbers(answer.posterior),
+        "posterior": posteriors.quality(answer.posterior),
         "correlations": {
             a: dict(zip(identified.labels, row, strict=True))
             for a, row in zip(identified.labels, np.round(identified.correlations, 2).tolist(), strict=True)
@@ -197,26 +194,11 @@ def dataset(
     The samples are in groups with the names and dimensions of ArviZ.
     """
     names = list(answer.fit.names)
-    rows = [summary["parameters"][n] for n in names]
     seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
-    unknown = [answer.problem.parameters[n] for n in names]
-    ends = np.asarray([_prior_ends(q) for q in unknown])
     nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
-    per_parameter = {
-        **{k: nan(r[k] for r in rows) for k in ("value", "median", "lo68", "hi68", "lo95", "hi95")},
-        "unit_of": np.asarray([r["unit"] for r in rows]),
-        "verdict": np.asarray([r["verdict"] for r in rows]),
-        "log_scale": np.asarray([isinstance(q, Log) for q in unknown]),
-        "prior_lo": ends[:, 0],
-        "prior_hi": ends[:, 1],
-    }
     result = series.assign_coords(parameter=names, parameter_2=names, observable=list(seen))
-    result = result.assign({k: ("parameter", v) for k, v in per_parameter.items()})
-    drawn = answer.posterior.resample(jax.random.PRNGKey(0), SHOWN)
-    prior = {n: v[:SHOWN] for n, v in answer.posterior.prior.items()}
+    result = result.merge(posteriors.picture_data(answer.posterior, {n: summary["parameters"][n] for n in names}))
     result = result.assign(
-        draw=(("sample", "parameter"), np.stack([drawn[n] for n in names], axis=1)),
-        prior_draw=(("prior_sample", "parameter"), np.stack([prior[n] for n in names], axis=1)),
         covariance=(("parameter", "parameter_2"), answer.fit.covariance),
         misfit=((), summary["misfit"]),
         simulated=("observable", nan(v["simulated"] for v in seen.values())),
@@ -246,8 +228,7 @@ def dataset(
     )
     named = {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
     root = described(result, SITE, RESULT_UNITS, named)
-    groups = answer.posterior.to_xarray().children
-    return xr.DataTree.from_dict({"/": root} | {name: group.to_dataset() for name, group in groups.items()})
+    return xr.DataTree.from_dict({"/": root} | posteriors.samples(answer.posterior))
 
 
 def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
@@ -266,12 +247,6 @@ def worth(bound: dict[str, Any]) -> str:
     if bound["label"] != PROBABLE:
         return bound["label"]
     return f"{PROBABLE}, a lower minimum was missed with a probability of at most {bound['missed']:.2g}"
-
-
-def _prior_ends(q: Any) -> tuple[float, float]:
-    if isinstance(q, Gaussian):
-        return float(q.mean - 2 * q.sigma), float(q.mean + 2 * q.sigma)
-    return float(q.physical(jnp.asarray(0.0))), float(q.physical(jnp.asarray(1.0)))
 
 
 def _label(answer: Answer, assignment: dict[str, float]) -> str:
@@ -297,7 +272,7 @@ def table(summary: dict[str, Any]) -> str:
         summary["verdict"],
         "",
     ]
-    lines += intervals.table(summary)
+    lines += posteriors.lines(summary["parameters"], summary["posterior"])
     if (c := summary.get("calibration")) is not None:
         beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
         lines += [

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import jax
+import numpy as np
 import tyro
 import xarray as xr
 from matplotlib.figure import Figure
 
 from difsim.session import CACHE
-from experiments.agilkia import bounce, descent, grains, orbits, pictures, report, words, worlds
+from experiments.agilkia import bounce, coverage, descent, grains, orbits, pictures, report, words, worlds
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, chain_table, contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -21,6 +22,8 @@ from experiments.foot.calibration import TABLE, read
 from experiments.harness import Found, Study
 from experiments.ranges import SEED, Range
 from inversion import Checkpoint
+
+THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
 
 
 @dataclass
@@ -45,9 +48,9 @@ class Agilkia(Study):
     """Of grains: one under each foot, or one for all (some five times the work)."""
     grain: float = 0.05
     """Diameter of the grains, m."""
-    stage: Literal["all", "descent", "pictures"] = "all"
+    stage: Literal["all", "descent", "pictures", "coverage"] = "all"
     """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
-    draw them again from OUT/result.nc."""
+    draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic touchdowns hold the truth."""
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
     starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -56,10 +59,14 @@ class Agilkia(Study):
     """Searches of a node by least squares, from the best screened points (2; with --quick 1)."""
     posterior: Literal["usual", "thorough"] = "usual"
     """How many independent draws the posterior is worth: 1000 (with --quick 100), or "thorough": 10 000, so that
-    errors of probabilities are below 0.005. A run with --keep-checkpoint goes on from the draws of the run before."""
+    errors of probabilities are below 0.005, and more until the log evidence is known to 0.01. A run with
+    --keep-checkpoint goes on from the draws of the run before."""
+
+    repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Synthetic touchdowns of "coverage" (64; with --quick 4)."""
 
     def __post_init__(self):
-        for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1)):
+        for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1), ("repetitions", 64, 4)):
             if getattr(self, name) is None:
                 setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
@@ -101,7 +108,8 @@ def _all(options: Agilkia, out: Path) -> Found:
     chain = ChainProgram(inverse, world)
     solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
-    answer = invert(inverse, solver, checkpoint, progress=True, size=size)
+    evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
+    answer = invert(inverse, solver, checkpoint, progress=True, size=size, evidence=evidence)
 
     series, simulated, energy = report.trajectory(answer)
     summary = report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
@@ -137,6 +145,19 @@ def _descent(options: Agilkia, out: Path) -> Found:
     return Found(summary, data, figures, text, record="flights", report=words.flights)
 
 
+def _coverage(options: Agilkia, out: Path) -> Found:
+    """Posteriors of synthetic touchdowns, which a run for more of them goes on with."""
+    if options.regolith == "grains":
+        raise ValueError("--stage coverage is of an inversion: --regolith grains has none")
+    lander = read_lander(options.lander)
+    data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
+    calibration = read() if options.regolith == "calibrated" else None
+    inverse = problem(lander, data, worlds.best_of(options.shape, CACHE / "worlds"), calibration)
+    made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
+    kept = Checkpoint(out / "coverage.checkpoint", made_of)
+    return coverage.cover(inverse, options.repetitions, options.seed, kept)
+
+
 def _pictures(options: Agilkia, out: Path) -> Found:
     path = out / "result.nc"
     if not path.is_file():
@@ -148,4 +169,4 @@ def _pictures(options: Agilkia, out: Path) -> Found:
 
 
 Agilkia.ranges = {"grain": Range("m", (1e-3, 1.0), (0.01, 0.2), "cm or mm"), "seed": SEED}
-Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures}
+Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures, "coverage": _coverage}

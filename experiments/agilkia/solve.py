@@ -88,11 +88,17 @@ def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | 
 
 
 def invert(
-    problem: Problem, solver: NodeSolver, checkpoint: Checkpoint, progress: bool, size: int = 1000
+    problem: Problem,
+    solver: NodeSolver,
+    checkpoint: Checkpoint,
+    progress: bool,
+    size: int = 1000,
+    evidence: float = np.inf,
 ) -> Answer:
     """Branch and bound with its proof, the strict fit of the best leaf, and the posterior of all unknowns.
 
-    The posterior is over all leaves: `size` is the number of independent draws that it is worth.
+    The posterior is over all leaves: `size` is the number of independent draws that it is worth, and `evidence` the
+    largest error of its log evidence.
 
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
@@ -131,25 +137,36 @@ def invert(
         middle = fit(relaxed, key=jax.random.PRNGKey(0), starts=0, keep=2, guesses=guesses, stops=SEARCH_STOPS)
         found.append((relaxed, middle))
     relaxed, middle = min(found, key=lambda pair: pair[1].misfit)
-    posterior = sample(
-        problem,
-        key=jax.random.PRNGKey(solver.seed),
-        method=Importance() if size > QUICK else Importance(Tempered(320), generation=400),
-        effective_size=size,
-        limit=100 * size if size > QUICK else 3000,
-        checkpoint=_beside(checkpoint, "posterior"),
-        progress=progress,
-    )
     return Answer(
         problem=exact.hold(best.assignment),
         tree=tree,
         leaves=leaves,
         fit=answer,
         identifiability=identify(relaxed, middle, threshold=1e-4),
-        posterior=posterior,
+        posterior=drawn(problem, solver.seed, size, evidence, _beside(checkpoint, "posterior"), progress),
         calls=tree.calls,
         seconds=seconds,
     )
+
+
+def drawn(
+    problem: Problem, seed: int, size: int, evidence: float, checkpoint: Checkpoint, progress: bool
+) -> Posterior:
+    """The posterior of a size, and of larger ones until its log evidence is as good as asked for.
+
+    Each goes on from the draws before. The evidence of chains is that of the tempering, which no further draw betters.
+
+    **Arguments:** as of `invert`; `seed`. **Returns:** the posterior.
+    """
+    method = Importance() if size > QUICK else Importance(Tempered(320), generation=400)
+    key = jax.random.PRNGKey(seed)
+    while True:
+        limit = 100 * size if size > QUICK else 3000
+        kept = {"checkpoint": checkpoint, "progress": progress}
+        found = sample(problem, key=key, method=method, effective_size=size, limit=limit, **kept)
+        if not found.log_evidence_error > evidence or found.k_hat is None:
+            return found
+        size *= 2
 
 
 def _order(problem: Problem) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from difsim import Status
-from experiments.report import Report, Table, digits, failures
+from experiments.posteriors import span, table
+from experiments.report import Report, Table, digits, failures, share
 
 ASSUMED = "Priors and uncertainties that are marked as assumed in the input files are ours."
 
@@ -41,7 +42,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
     bounded = [
-        f"{name.replace('_', ' ')} ({_interval(row, 95)} {row['unit']})"
+        f"{name.replace('_', ' ')} ({span(row, 95)} {row['unit']})"
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
@@ -74,19 +75,6 @@ def inversion(found: Mapping[str, Any]) -> Report:
         for name, row in observables.items()
         if row["observed"] is not None
     ]
-    unknowns = [
-        {
-            "": name.replace("_", " "),
-            "best fit": row["value"],
-            "median": row["median"],
-            "68 %": _interval(row, 68),
-            "95 %": _interval(row, 95),
-            "probabilities": ", ".join(f"{k}: {p:.2f}" for k, (p, _) in row.get("probabilities", {}).items()),
-            "unit": row["unit"],
-            "verdict": row["verdict"],
-        }
-        for name, row in parameters.items()
-    ]
     energy = {k: v for k, v in found["energy"].items() if k.endswith("_J")}
     branch = found["branch"]
     return Report(
@@ -94,7 +82,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
         answer=answer,
         concerns=concerns(found),
         tables=[
-            Table("unknowns: best fit and posterior", unknowns),
+            table(parameters),
             Table("data against model", against),
             Table("energy at the end, J", [{"": k[:-2].replace("_", " "), "J": v} for k, v in energy.items()]),
             Table(
@@ -164,6 +152,31 @@ def flights(found: Mapping[str, Any]) -> Report:
     )
 
 
+def coverage(found: Mapping[str, Any]) -> Report:
+    """The report on posteriors of synthetic touchdowns."""
+    low = [name for name, p in found["p_value"].items() if p < 0.01]
+    rows = [
+        {"": k.replace("_", " "), "p of uniform ranks": p, "95 % hold": share(found["holds_95"].get(k))}
+        for k, p in found["p_value"].items()
+    ]
+    without = found["without_intervals"]
+    return Report(
+        question="How often do intervals of the posterior hold the truth, on synthetic touchdowns?",
+        answer=[
+            f"{share(found['all_hold_95'])} of the 95 % intervals of {found['repetitions']} touchdowns hold the truth.",
+            f"The ranks of {_join(low)} are not uniform (below 1 %)."
+            if low
+            else "All ranks may be uniform (1 %).",
+        ],
+        concerns=[f"{without} of the samples are too small for an interval."] if without else [],
+        tables=[Table("ranks and intervals", rows)],
+        limits=["Truths are drawn from the prior, and data from the model: an error of either does not show."],
+        captions={
+            "ranks": "Ranks of truths among draws of their posteriors. Grey: 99 % of counts of uniform ones."
+        },
+    )
+
+
 def grains(found: Mapping[str, Any]) -> Report:
     """The report on the touchdown on beds of grains."""
     columns = {k: found[k] for k in ("paper", "grains", "reduced")}
@@ -206,11 +219,6 @@ def _values(name: str, values: list[float]) -> str:
 
 def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _interval(row: Mapping[str, Any], share: int) -> str:
-    ends = row[f"lo{share}"], row[f"hi{share}"]
-    return "" if None in ends else " to ".join(digits(end) for end in ends)
 
 
 def _spaced(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from difsim import FixedSteps, Status, Unrolled, initialise, simulate
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress
 from experiments.cliff import surface, words
-from experiments.cliff.collapse import STANDS
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
@@ -40,6 +39,7 @@ USUAL = {"friction": float(np.degrees(FRICTION)), "cohesion": 0.0, "young": YOUN
 GUESS = {"friction": 28.0, "cohesion": 80.0, "young": 0.5e6}
 TRUTH = {"friction": 23.0, "cohesion": 30.0, "young": YOUNG}
 SEED = 7
+QUICK = 0.2  # s of a smoke test
 STOPS = Stops(misfit=1e-4, step=1e-5, gradient=1e-3, iterations=15)
 
 
@@ -116,12 +116,12 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     return Problem({name: UNKNOWNS[name] for name in free}, predict, _data(np.zeros(STATIONS.size)))
 
 
-def fits(rows: int, chosen: tuple[str, ...], quick: bool) -> Found:
+def fits(fall: Fall, chosen: tuple[str, ...]) -> Found:
     """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
     Fits of the same unknowns are one problem with other data, so that it is compiled once.
     """
-    fall = Fall(rows, 0.2 if quick else STANDS)
+    rows = round(HEIGHT / fall.cliff.pitch[1])
     one, three = problem(fall, ("friction",), USUAL), problem(fall, tuple(UNKNOWNS), {})
     noise = RESOLUTION * np.random.default_rng(SEED).standard_normal(STATIONS.size)
     simulate = eqx.filter_jit(lambda values: fall.heights(fall(values), STATIONS))

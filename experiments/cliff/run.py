@@ -6,7 +6,7 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, profile, words
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, posterior, profile, words
 from experiments.cliff.measured import measured, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
@@ -33,10 +33,14 @@ class CliffStudy(Study):
     fits: tuple[FitName, ...] = ("exact", "synthetic", "three", "experiment")
     """Of "inverse": friction from a synthetic surface, from one with noise, all three unknowns from that, and
     friction from the experiment's surface (without its digitised points this one is left out)."""
+    posterior: bool = False
+    """Of "inverse": the posterior of all three unknowns too, by the surfaces of the fits three and experiment."""
 
     def __post_init__(self):
         if self.rows is not None:
             Cliff.of(self.rows)
+        if self.posterior and self.stage != "inverse":
+            raise ValueError(f"--posterior belongs to --stage inverse, not {self.stage}")
 
     def inputs(self) -> list[Path]:
         """The digitised points, where there are any."""
@@ -68,6 +72,12 @@ def _steps(options: CliffStudy, out: Path) -> Found:
     return _compared(results, "The heap's surface by four rules of the step")
 
 
+def _inverse(options: CliffStudy, out: Path) -> Found:
+    fall = inverse.Fall(options.rows_or(COARSE_ROWS), inverse.QUICK if options.quick else collapse.STANDS)
+    found = inverse.fits(fall, options.fits)
+    return posterior.with_posteriors(found, fall, out, options.quick) if options.posterior else found
+
+
 def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
     return Found(
         collapse.compare(results, measured()),
@@ -82,7 +92,7 @@ CliffStudy.stages = {
     "paper": lambda options, out: _one(options, out, PAPER_SOUND),
     "convergence": _convergence,
     "cohesive": lambda options, out: cohesive.stand(out, options.rows_or(HALF_ROWS)),
-    "inverse": lambda options, out: inverse.fits(options.rows_or(COARSE_ROWS), options.fits, options.quick),
+    "inverse": _inverse,
     "steps": _steps,
     "profile": lambda options, out: profile.explain(out, options.rows_or(ROWS), measured()),
     "derivatives": lambda options, out: derivatives.compare(options.rows_or(COARSE_ROWS), options.quick),

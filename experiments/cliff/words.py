@@ -1,8 +1,10 @@
 """What the reports of the cliff say: each function has the summary of a stage."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from experiments.posteriors import span, table
 from experiments.report import Report, Table, digits, failures, grid, share
 
 PLANE = "The simulation is in the plane, as the experiment with rods is; a cliff of soil is not."
@@ -113,18 +115,47 @@ def inverse(found: Mapping[str, Any]) -> Report:
                     }
                 )
     correlated = [{"fit": n, **fit["correlations"]} for n, fit in found["fits"].items() if "correlations" in fit]
+    posteriors = found.get("posteriors", {})
+    for name, posterior in posteriors.items():
+        if not posterior["posterior"]["is_good"]:
+            concerns.append(f"The posterior {name!r} has no intervals: {posterior['posterior']['verdict']}.")
     return Report(
         question="Which properties of the soil does the surface of its heap determine?",
         answer=[
-            f"{name}: {'; '.join(told[name])}. The fit {fit['verdict']}." for name, fit in found["fits"].items()
+            *(
+                f"{name}: {'; '.join(told[name])}. The fit {fit['verdict']}."
+                for name, fit in found["fits"].items()
+            ),
+            *(
+                f"Posterior of all three by the surface {name!r}: friction {span(p['unknowns']['friction'], 95)}°, "
+                f"cohesion {span(p['unknowns']['cohesion'], 95)} Pa (95 %), with a correlation of "
+                f"{digits(p['correlations']['friction, cohesion'], 2)}."
+                for name, p in posteriors.items()
+            ),
+            *(
+                f"{share(held)} of the 95 % intervals of {name} hold the truth, with each collapse in turn as data."
+                for name, held in found.get("left_out_hold_95", {}).items()
+            ),
         ],
         concerns=concerns,
-        tables=[Table("unknowns", rows), *([Table("correlations", correlated)] if correlated else [])],
+        tables=[
+            Table("unknowns", rows),
+            *([Table("correlations", correlated)] if correlated else []),
+            *(
+                replace(table(p["unknowns"]), title=f"posterior by the surface {n!r}")
+                for n, p in posteriors.items()
+            ),
+        ],
         limits=[
             "Synthetic surfaces are made by the model that is fitted.",
             "Each fit starts at one guess: a second minimum would not be seen.",
             ONE,
         ],
+        captions={
+            f"posterior_{name}": f"Draws of all three unknowns by the surface {name!r}. Orange: what the covariance of "
+            "the best fit says. Grey: the prior."
+            for name in posteriors
+        },
     )
 
 

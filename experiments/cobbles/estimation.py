@@ -2,8 +2,9 @@
 tracks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -11,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 from scipy.stats import chi2
-from tqdm import tqdm
 
 from difsim import Status
 from experiments.cobbles import estimation_pictures, words
@@ -44,7 +45,9 @@ from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import Found
 from experiments.variables import described
+from inversion import Checkpoint
 
+FORM = 1  # counts the ways in which samples are made: older ones are not read as these
 SCENARIOS = (1, 2, 3)
 NAMES = ("position", "velocity", "mrp", "spin")
 UNITS = ("m", "m/s", "1", "rad/s")
@@ -56,20 +59,45 @@ RESULT_UNITS |= {"marker": "m", "pixel": "px", "noise": "px"}
 OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
 
 
-def estimate(quick: bool, cobble: Cobble) -> Found:
+def estimate(
+    quick: bool, cobble: Cobble, out: Path, shared: Callable[[Mapping, Path], dict | None]
+) -> Found | None:
     """Tables 10 to 12 (noise of pixels and markers), 14 to 16 (all of Table 13) and Figs 17, 18, beside the
-    paper's."""
+    paper's; `shared` makes the samples (`Study.shared`)."""
     count, batches = (20, 1) if quick else (100, 10)
-    noise, disturbed = {}, {}
     truth = {which: world(which, cobble) for which in SCENARIOS}
+    kept, tasks = Checkpoint(out / "checkpoint", [FORM, truth]), {}
+
+    def add(name: str, which: int, disturbances: Disturbances, keys: Array) -> None:
+        def task() -> Sample:
+            return Sample(
+                **kept.get_or(f"{name}_{count}", lambda: vars(samples(truth[which], disturbances, keys)))
+            )
+
+        tasks[name] = task
+
     cases = [(which, pixel) for which in SCENARIOS for pixel in PIXEL_NOISE]
-    for i, (which, pixel) in enumerate(tqdm(cases, desc="Monte Carlo")):
+    for i, (which, pixel) in enumerate(cases):
         # In equal batches: one compiled function for all.
         keys = jax.random.split(jax.random.PRNGKey(i), (batches, count))
-        made = [samples(truth[which], table_13(pixel, MARKER_NOISE), batch) for batch in keys]
-        disturbed[which, pixel] = jax.tree.map(lambda *parts: jnp.concatenate(parts), *made)
-        noise[which, pixel] = samples(truth[which], Disturbances(pixel, MARKER_NOISE), keys[0])
-    accuracy = accuracy_map(truth[2], count)
+        for b, batch in enumerate(keys):
+            add(f"all_{which}_{pixel:g}_{b}", which, table_13(pixel, MARKER_NOISE), batch)
+        add(f"noise_{which}_{pixel:g}", which, Disturbances(pixel, MARKER_NOISE), keys[0])
+    for marker in MAP_MARKER:
+        for pixel in MAP_PIXEL:
+            keys = jax.random.split(jax.random.PRNGKey(7), count)
+            add(f"map_{marker:g}_{pixel:g}", 2, table_13(pixel, marker), keys)
+    made = shared(tasks, out)
+    if made is None:
+        return None
+    noise = {(w, p): made[f"noise_{w}_{p:g}"] for w, p in cases}
+    disturbed = {
+        (w, p): jax.tree.map(
+            lambda *parts: np.concatenate(parts), *(made[f"all_{w}_{p:g}_{b}"] for b in range(batches))
+        )
+        for w, p in cases
+    }
+    accuracy = accuracy_map(made)
     summary = {
         "energy_ratio": float(truth[1].energy_ratio),
         "seen": {w: [np.asarray(s.sum((1, 3))).tolist() for s in truth[w].seen] for w in SCENARIOS},
@@ -92,13 +120,13 @@ def estimate(quick: bool, cobble: Cobble) -> Found:
     return Found(summary, {"estimation": result}, figures, _table(summary), report=words.estimate)
 
 
-def accuracy_map(truth: World, count: int) -> xr.Dataset:
+def accuracy_map(samples: Mapping[str, Sample]) -> xr.Dataset:
     """Figs 17 and 18: mean residual, and spread of the estimates of body 1 on the second arc, over the noise of
-    markers and pixels; `count` samples of Table 13 a cell."""
+    markers and pixels, from the samples of Table 13 of each cell."""
     rows = []
-    for marker in tqdm(MAP_MARKER, desc="accuracy map"):
+    for marker in MAP_MARKER:
         for pixel in MAP_PIXEL:
-            made = samples(truth, table_13(pixel, marker), jax.random.split(jax.random.PRNGKey(7), count))
+            made = samples[f"map_{marker:g}_{pixel:g}"]
             good = np.asarray(made.converged)
             error = np.asarray(made.error)[good, 1, 0]
             rows.append((np.asarray(made.residual)[good].mean(), error.std(axis=0), good.mean()))

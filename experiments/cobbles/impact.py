@@ -124,6 +124,14 @@ def _two_arcs(known: Setup, case: Case, sigma: Scalar) -> tuple[Array, Array]:
     return covariances, jax.grad(ratio)(case.arcs)
 
 
+def observed(known: Setup, case: Case, sigma: Scalar, key: Array) -> tuple[Float[Array, "2 T C M 2"], Array]:
+    """Noisy pixels of all markers in a world whose view is off, and the errors of the view that made it so."""
+    noise, _, view = jax.random.split(key, 3)
+    errors = jax.random.normal(view, (len(known.loose),))
+    pixels = images(known.off(errors), case.moved.path)
+    return pixels + sigma * jax.random.normal(noise, pixels.shape), errors
+
+
 @eqx.filter_jit
 def fits(known: Setup, case: Case, start_covariance: Array, sigma: Scalar, keys: Array) -> dict[str, Array]:
     """Fits to noisy pixels [N] of a world whose view is off, each from STARTS starts: states as the arc before the
@@ -135,10 +143,8 @@ def fits(known: Setup, case: Case, start_covariance: Array, sigma: Scalar, keys:
     told = _told(k, k + len(known.loose))
 
     def one(key):
-        noise, guess, view = jax.random.split(key, 3)
-        errors = jax.random.normal(view, (len(known.loose),))
-        pixels = images(known.off(errors), case.moved.path)
-        measured = pixels + sigma * jax.random.normal(noise, pixels.shape)
+        measured, errors = observed(known, case, sigma, key)
+        guess = jax.random.split(key, 3)[1]
         off = jnp.einsum("bij,nbj->nbi", factor, jax.random.normal(guess, (STARTS, 2, 12)))
         off = off.reshape(STARTS, STATES)
         centre = jnp.concatenate([case.theta[:STATES] + off[0], jnp.array(START), case.theta[26:]])
@@ -174,17 +180,28 @@ def _told(k: int, count: int) -> np.ndarray:
     return np.delete(np.arange(count), np.r_[FRICTION, 26:k])
 
 
+def posed(quick: bool, cobble: Cobble, unknowns: tuple[str, ...]) -> Setup:
+    """What is known of two such stones; `quick`: a coarser table of the distance."""
+    body = stone(cobble, 30 if quick else 80)
+    return setup(body, scenario(SCENARIO), np.tile(chosen(cobble.mesh.vertices), (2, 1, 1)), unknowns)
+
+
+def truth(known: Setup, angle: float) -> Case:
+    """The truth at an inclination, deg."""
+    theta = theta_of(known, released(angle))
+    return case_of(known, theta, sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES)))
+
+
+def noise_keys(count: int) -> Array:
+    """The keys of so many draws of the noise."""
+    return jax.random.split(jax.random.PRNGKey(0), count)
+
+
 def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int) -> Found:
     """What both ways tell of restitution, for the paper's inclinations; `count` fits of the nominal case to noisy
     pixels. `quick`: a coarser table of the distance and few fits."""
-    body = stone(cobble, 30 if quick else 80)
-    markers = np.tile(chosen(cobble.mesh.vertices), (2, 1, 1))
-    known = setup(body, scenario(SCENARIO), markers, unknowns)
-    sigma = jnp.asarray(PIXEL)
-    cases = {}
-    for angle in paper.INCLINATIONS:
-        theta = theta_of(known, released(angle))
-        cases[angle] = case_of(known, theta, sensitivity(body, known.law, theta, jnp.asarray(TIMES)))
+    known, sigma = posed(quick, cobble, unknowns), jnp.asarray(PIXEL)
+    cases = {angle: truth(known, angle) for angle in paper.INCLINATIONS}
     rows = [told(known, case, sigma) | {"contact_time": case.moved.contact_time} for case in cases.values()]
     names = [k for k in rows[0] if np.ndim(rows[0][k]) == 0]
     result = xr.Dataset(
@@ -198,7 +215,7 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
     names.append("two_arcs_restitution_sigma")
     nominal = cases[paper.INCLINATION]
     start = rows[paper.INCLINATIONS.index(paper.INCLINATION)]["start_covariance"]
-    found = fits(known, nominal, start, sigma, jax.random.split(jax.random.PRNGKey(0), 4 if quick else count))
+    found = fits(known, nominal, start, sigma, noise_keys(4 if quick else count))
     result = result.assign(
         {k: (("sample", "start", "unknown")[: np.ndim(v)], np.asarray(v)) for k, v in found.items()}
     )

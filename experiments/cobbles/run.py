@@ -6,7 +6,7 @@ from typing import Literal
 
 import tyro
 
-from experiments.cobbles import collision, design, estimation, impact
+from experiments.cobbles import collision, design, estimation, impact, posterior
 from experiments.cobbles.stones import Cobble, bennu, cobble
 from experiments.harness import Found, Study
 from experiments.ranges import SEED
@@ -39,14 +39,24 @@ class Cobbles(Study):
     the cameras (Table 13), places of "markers" (0.67 mm), "compliance" of the contact (to a factor of 2)."""
     fits: int = 100
     """How many fits of the nominal case stage impact makes, each to other noise."""
+    posterior: bool = False
+    """Of "impact": the posterior of restitution and friction too, by the pixels of the first of its fits."""
+
+    shared_stages = ("estimate",)
 
     def __post_init__(self):
+        if self.share and self.tracks:
+            raise ValueError("--share: --tracks is one fit, with nothing to share")
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
             raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
         if self.fits < 1:
             raise ValueError(f"--fits {self.fits}: at least one")
         if self.unknowns and self.stage not in ("impact", "design"):
             raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
+        if self.posterior and (self.stage != "impact" or self.unknowns):
+            raise ValueError(
+                "--posterior belongs to --stage impact, without --unknowns: it is of the contact alone"
+            )
 
     def inputs(self) -> list[Path]:
         """The user's files, or the shape's."""
@@ -57,16 +67,23 @@ class Cobbles(Study):
         return cobble(self.shape, self.seed)
 
 
-def _estimate(options: Cobbles, out: Path) -> Found:
+def _estimate(options: Cobbles, out: Path) -> Found | None:
     if options.tracks:
         return estimation.estimate_tracks(options.tracks, options.calibration, options.mesh)
-    return estimation.estimate(options.quick, options.stone())
+    return estimation.estimate(options.quick, options.stone(), out, options.shared)
+
+
+def _impact(options: Cobbles, out: Path) -> Found:
+    found = impact.estimate(options.quick, options.stone(), options.unknowns, options.fits)
+    if not options.posterior:
+        return found
+    return posterior.with_posterior(found, impact.posed(options.quick, options.stone(), ()), options.quick)
 
 
 Cobbles.ranges = {"seed": SEED}
 Cobbles.stages = {
     "collision": lambda options, out: collision.collide_all(options.quick, options.stone()),
     "estimate": _estimate,
-    "impact": lambda options, out: impact.estimate(options.quick, options.stone(), options.unknowns, options.fits),
+    "impact": _impact,
     "design": lambda options, out: design.improve_all(options.quick, options.stone(), options.unknowns),
 }

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.cobbles import paper
+from experiments.posteriors import span
+from experiments.posteriors import table as table_of
 from experiments.report import Report, Table, digits, failures, grid, share
 
 STIFF = ("hard", "smooth", "compliant")  # laws that are to repeat the paper's Table 5
@@ -159,6 +161,13 @@ def impact(found: Mapping[str, Any]) -> Report:
         "energy kept, two arcs": "two_arcs_energy_ratio_sigma",
         "friction, one fit": "friction_sigma",
     }
+    posterior, told = found.get("posterior"), []
+    if posterior and posterior["posterior"]["is_good"]:
+        rows = posterior["unknowns"]
+        told = [
+            f"By the posterior restitution is {span(rows['restitution'], 95)} and friction "
+            f"{span(rows['friction'], 95)} (95 %)."
+        ]
     gain = found["two_arcs_restitution_sigma"][-1] / found["restitution_sigma"][-1]
     return Report(
         question="How accurately does one fit through the impact determine restitution, beside a fit of each arc?",
@@ -168,6 +177,7 @@ def impact(found: Mapping[str, Any]) -> Report:
             f"{fits['count']} fits to noisy pixels give {digits(fits['restitution_mean'], 4)} ± "
             f"{digits(fits['restitution_scatter'], 2)}, and state {digits(fits['restitution_sigma'], 2)}. The truth is "
             f"{paper.RESTITUTION}, and lies within 1.96 sigma in {share(fits['restitution_within_1_96_sigma'])}.",
+            *told,
         ],
         concerns=[f"{share(1 - fits['converged'])} of the fits found no motion that explains the pixels."]
         if fits["converged"] < 1
@@ -180,6 +190,7 @@ def impact(found: Mapping[str, Any]) -> Report:
                 {k: found[name] for k, name in names.items()},
             ),
             Table("fits", [{"": text, "value": fits[k]} for k, text in FITS.items()]),
+            *([table_of(posterior["unknowns"])] if posterior else []),
         ],
         limits=[
             "Friction is known by its prior alone: the contact sticks.",
@@ -189,6 +200,8 @@ def impact(found: Mapping[str, Any]) -> Report:
         captions={
             "impact": "Standard deviations of one fit through the impact and of a fit of each arc, against the "
             "inclination; and fits of the nominal collision with 95 % intervals. Line: the truth.",
+            "posterior": "Draws of restitution and friction by the pixels of the first fit, with the states integrated "
+            "out. Grey: the prior.",
         },
     )
 

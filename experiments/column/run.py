@@ -1,6 +1,7 @@
 """`difsim column`: columns of grains that collapse, and the heaps that they leave."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,16 +27,22 @@ class ColumnStudy(Study):
     grains: int = COUNT
     """In a column, at the finer of the two scales; with less than 2000 there is no coarser one."""
 
+    shared_stages = ("collapse", "repose")
+
     def __post_init__(self):
         if self.grains < QUICK_COUNT:
             raise ValueError(f"grains = {self.grains}: {QUICK_COUNT} or more make a column")
 
 
-def _collapse(options: ColumnStudy, out: Path) -> Found:
+def _collapse(options: ColumnStudy, out: Path) -> Found | None:
     aspects = QUICK_ASPECTS if options.quick else ASPECTS
     count = QUICK_COUNT if options.quick else options.grains
     counts = [n for n in (count // COARSER, count) if n >= QUICK_COUNT]
-    found = {n: [collapsed(Column(a, n), out) for a in aspects] for n in counts}
+    cases = [Column(a, n) for n in counts for a in aspects]
+    made = options.shared({f"{c.count}_{c.aspect:g}": partial(collapsed, c, out) for c in cases}, out)
+    if made is None:
+        return None
+    found = {n: [made[f"{n}_{a:g}"] for a in aspects] for n in counts}
     summary = {
         f"{n} grains": {
             "exponents": exponents(results),
@@ -48,10 +55,13 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
     return Found(summary, tables, figures, report=words.collapse)
 
 
-def _repose(options: ColumnStudy, out: Path) -> Found:
+def _repose(options: ColumnStudy, out: Path) -> Found | None:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
     column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
-    results = [collapsed(column, out, *case) for case in cases]
+    made = options.shared({f"{f:g}_{r:g}": partial(collapsed, column, out, f, r) for f, r in cases}, out)
+    if made is None:
+        return None
+    results = list(made.values())
     figures = {"repose": pictures.draw_repose(results)}
     return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures, report=words.repose)
 

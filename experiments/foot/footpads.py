@@ -1,6 +1,8 @@
 """Soles thrown into the soils of a design, by grains and by the reduced law: by what factor they resist more."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from tqdm import tqdm
 
 from difsim.beds.specification import Bed
 from difsim.contact import Regolith
@@ -116,16 +117,26 @@ class Range:
         return self.beds[one.grains]
 
 
-def results(wanted: list[Throw], folder: Path, until: float = UNTIL) -> list[dict[str, Any]]:
-    """What `judged` says of each throw; those that are in `folder` from an earlier run are not thrown again."""
+def tasks(wanted: list[Throw], folder: Path, until: float = UNTIL) -> dict[str, Callable[[], dict[str, Any]]]:
+    """For each throw, by its key, a function that returns what `judged` says; before them, for each bed, one that
+    pours it. What is in `folder` from an earlier run is not thrown again."""
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     stand = Range(until)
-    for grains in dict.fromkeys(one.grains for one in wanted if one.key not in kept):
-        poured(*grains)
-        # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
-        jax.clear_caches()
-    paths = [kept.get_or(one.key, lambda one=one: stand(one)) for one in tqdm(wanted, desc="footpads")]
-    return [judged(one, path, until) for one, path in zip(wanted, paths, strict=True)]
+
+    def one_of(one: Throw) -> dict[str, Any]:
+        return judged(one, kept.get_or(one.key, lambda: stand(one)), until)
+
+    def pour(grains: tuple[float, float, float, int]) -> dict[str, Any]:
+        if any(one.key not in kept for one in wanted if one.grains == grains):
+            poured(*grains)
+            # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
+            jax.clear_caches()
+        return {}
+
+    beds = dict.fromkeys(one.grains for one in wanted)
+    return {"_".join(f"{x:g}" for x in grains): partial(pour, grains) for grains in beds} | {
+        one.key: partial(one_of, one) for one in wanted
+    }
 
 
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:

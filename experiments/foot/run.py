@@ -51,6 +51,8 @@ class FootStudy(Study):
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
 
+    shared_stages = ("calibrate",)
+
     def __post_init__(self):
         if self.quick:
             self.dimension, self.spacing, self.speeds, self.depth = 2, 0.03, (1.0,), 0.02
@@ -128,7 +130,7 @@ FootStudy.stages = {
     "push": _pushed,
     "throw": _thrown,
     "grains": _thrown_at_grains,
-    "calibrate": lambda options, out: calibrate.calibrate(out, options.width, quick=options.quick),
+    "calibrate": lambda options, out: calibrate.calibrate(out, options.width, options.shared, quick=options.quick),
 }
 
 

@@ -28,6 +28,7 @@ from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
 from experiments.variables import described
 from inversion import Checkpoint, sweep
+from inversion.shares import Share
 from inversion.smoothed import regression
 
 # Mean and standard deviation of each input; all ours. Three of a kind are east, north, up (the spin: body axes).
@@ -63,24 +64,33 @@ CHUNK = 32  # members a call: what an interruption loses at most, and a bound on
 TOLERANCE, STEPS = 1e-6, 30_000
 
 
-def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 2048) -> Found:
+def release_all(
+    out: Path, quick: bool, shape: str = "analogue", members: int = 2048, share: Share | None = None
+) -> Found | None:
     """All members until rest; goes on where it was interrupted."""
     members = min(members, 64) if quick else members
     place = world(shape, CACHE / "worlds")
     cases = draw(members)
     mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])
-    options = {"chunk": min(CHUNK, members), "checkpoint": Checkpoint(out / "checkpoint", mark), "progress": True}
-    release = member(place)
-    table = sweep(release, cases, **options)
-    # Members of every restitution, with other rolling resistances: how do they lie?
+    # Members of every restitution again, with other rolling resistances: how do they lie?
     few = np.linspace(0, members - 1, min(CHUNK, members)).astype(int)
+    again = [
+        {k: v[few] for k, v in cases.items()} | {"log_rolling": np.full(len(few), np.log(C))} for C in RESISTANCES
+    ]
+    every = sweep(
+        member(place),
+        {k: np.concatenate([v, *(other[k] for other in again)]) for k, v in cases.items()},
+        chunk=min(CHUNK, members),
+        checkpoint=Checkpoint(out / "checkpoint", mark),
+        progress=True,
+        share=share,
+    )
+    if every is None:
+        return None
+    table = every.isel(case=slice(members))
+    starts = members + len(few) * np.arange(len(RESISTANCES))
     others = {
-        C: sweep(
-            release,
-            {k: v[few] for k, v in cases.items()} | {"log_rolling": np.full(len(few), np.log(C))},
-            **options,
-        )
-        for C in RESISTANCES
+        C: every.isel(case=slice(i, i + len(few))) for C, i in zip(RESISTANCES, starts.tolist(), strict=True)
     }
     settled = table["status"].values == Status.OK
     # Failed members are kept in the table and counted; what they have no value of is NaN.
@@ -96,7 +106,7 @@ def release_all(out: Path, quick: bool, shape: str = "analogue", members: int = 
     summary = {
         "shape": shape,
         "members": members,
-        "devices": len(jax.devices()),
+        "devices": len(jax.local_devices()),
         "statuses": {s.name: n for s, n in Status.tally(table["status"].values).items()},
         "landing_ellipse": ellipse,
         "settling_time_s": {f"{q}_percent": float(np.percentile(times, q)) for q in (5, 25, 50, 75, 95)},

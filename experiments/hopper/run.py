@@ -26,6 +26,8 @@ class Hopper(Study):
     members: Annotated[int, tyro.conf.arg(metavar="N")] = 2048
     """Releases of the ensemble."""
 
+    shared_stages = ("ensemble",)
+
     def __post_init__(self):
         least = 4 * len(ensemble.INPUTS)  # each half of the members fits a slope of each input
         if self.members < least:
@@ -39,7 +41,9 @@ class Hopper(Study):
 Hopper.stages = {
     "cube": lambda options, out: cube.throw(options.quick),
     "minerva": lambda options, out: minerva.release(options.quick, options.shape),
-    "ensemble": lambda options, out: ensemble.release_all(out, options.quick, options.shape, options.members),
+    "ensemble": lambda options, out: ensemble.release_all(
+        out, options.quick, options.shape, options.members, options.part
+    ),
     "tracks": lambda options, out: tracks.compare(out, options.quick),
     "hop": lambda options, out: hop.search(options.quick),
     "field": lambda options, out: field.recover(out, options.quick),

@@ -1,8 +1,8 @@
 """`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (paper 002)."""
 
 from collections import ChainMap
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +20,7 @@ from experiments.sampling import words
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
-from experiments.sampling.sensitivity import sensitivity
+from experiments.sampling.sensitivity import Design, runs, sensitivity
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
 SAMPLES = 100  # instants a second that are kept
@@ -43,6 +43,8 @@ class Sampling(Study):
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
 
+    shared_stages = ("cases", "sensitivity")
+
     def __post_init__(self):
         if self.quick:
             self.spacing, self.until, self.pairs = 0.0028, 0.02, 4
@@ -52,13 +54,12 @@ class Sampling(Study):
             raise ValueError(f"--softening {self.softening} must be at least 1")
 
 
-def _cases(options: Sampling, out: Path) -> Found:
-    devices = jax.devices()
+def _cases(options: Sampling, out: Path) -> Found | None:
+    devices = jax.local_devices()
     times = _times(options.until)
     bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
 
-    def one(item: tuple[int, str]) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
-        i, name = item
+    def one(i: int, name: str) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
         case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
         scene = Scene.of(case, options.spacing)
         with jax.default_device(devices[i % len(devices)]):
@@ -68,21 +69,26 @@ def _cases(options: Sampling, out: Path) -> Found:
         write_json(out / f"{mark}.json", found)
         return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
 
-    with ThreadPoolExecutor(len(devices)) as pool:
-        found, figures, data = zip(*pool.map(one, enumerate(options.cases)), strict=True)
+    made = options.shared(
+        {name: partial(one, i, name) for i, name in enumerate(options.cases)}, out, workers=len(devices)
+    )
     for bar in bars.values():
         bar.close()
+    if made is None:
+        return None
+    found, figures, data = zip(*made.values(), strict=True)
     runs = dict(zip(options.cases, found, strict=True))
     figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
     data = dict(ChainMap(*data))
     return Found({"orderings": orderings(runs), "runs": runs}, data, figures, report=words.cases)
 
 
-def _sensitivity(options: Sampling, out: Path) -> Found:
+def _sensitivity(options: Sampling, out: Path) -> Found | None:
     # Only the end counts; the instants before it are where an interrupted run goes on.
     times = np.linspace(0.0, options.until, 11)
-    found = sensitivity(options.pairs, options.spacing, options.softening, times, out)
-    return Found(found, report=words.sensitivity)
+    design = Design.of(options.pairs, options.spacing)
+    made = options.shared(runs(design, options.spacing, options.softening, times, out), out)
+    return made and Found(sensitivity(design, list(made.values())), report=words.sensitivity)
 
 
 def _times(until: float) -> np.ndarray:

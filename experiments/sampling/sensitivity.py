@@ -6,13 +6,14 @@ slopes are those of the linear regression of half the difference: the gradient o
 of the inputs (`inversion.smoothed`), with an error bar that holds the fluctuation too.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from tqdm import tqdm
 
 from experiments.sampling.collect import collect
 from experiments.sampling.scene import PHOBOS, Case, Scene
@@ -50,18 +51,26 @@ class Design:
         )
 
 
-def sensitivity(pairs: int, spacing: float, softening: float, times: np.ndarray, out: Path) -> dict[str, Any]:
+def runs(
+    design: Design, spacing: float, softening: float, times: np.ndarray, out: Path
+) -> dict[str, Callable[[], float]]:
+    """Both runs of each pair, by names: each returns the area at the end, cm², NaN where the run failed."""
+
+    def one(name: str, case: Case, shift: float) -> float:
+        scene = Scene.of(case, spacing, shift)
+        run, found = collect(case, scene, softening, times, out / f"{name}.run")
+        return found["tray_at_end_cm2"] if run.status == 0 else np.nan
+
+    return {
+        (name := f"pair{i:02d}_{sign}"): partial(one, name, case, float(shift))
+        for i, shift in enumerate(design.shift)
+        for sign, case in zip("+-", design.cases(i), strict=True)
+    }
+
+
+def sensitivity(design: Design, found: Sequence[float]) -> dict[str, Any]:
     """Slopes of the area at the end by each input, per its unit and per its spread, with their errors, cm²."""
-    design = Design.of(pairs, spacing)
-    areas = np.full((pairs, 2), np.nan)
-    bar = tqdm(total=2 * pairs, desc="runs")
-    for i in range(pairs):
-        for j, case in enumerate(design.cases(i)):
-            scene = Scene.of(case, spacing, float(design.shift[i]))
-            run, found = collect(case, scene, softening, times, out / f"pair{i:02d}_{'+-'[j]}.run")
-            areas[i, j] = found["tray_at_end_cm2"] if run.status == 0 else np.nan
-            bar.update()
-    bar.close()
+    areas = np.reshape(found, (-1, 2))
     whole = np.isfinite(areas).all(axis=1)
     half = 0.5 * (areas[whole, 0] - areas[whole, 1])
     fit = regression(jnp.asarray(design.xi[whole]), jnp.asarray(half)[:, None])

@@ -1,0 +1,169 @@
+"""`difsim benchmark gpu`: the hot loops compiled for an H100, what they launch, and what that costs by a roofline.
+
+Without a GPU the programs are compiled and read, not run. With one they are measured too: the measured time stands in
+the column of the peer, beside the model's.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim.stepping.marching import EqualSteps, Progress, advance
+from experiments.benchmarks import compile, dem
+from experiments.benchmarks.gpu_program import Loop, read
+from experiments.benchmarks.gpu_target import compiled_for_h100
+from experiments.benchmarks.timing import in_float32, row
+from experiments.cliff.scene import ROWS, Cliff, soil
+
+MEMBERS = 1024  # of an ensemble, side by side
+GRAINS, STEPS = 10_000, 100
+ENSEMBLES = {
+    "touchdown": "touchdown",
+    "hopper": "hopper",
+    "flight in a polyhedron": "flight in a polyhedron",
+    "flight in a fast field": "flight in a fast field",
+    "collision of two stones": "pair of stones",
+    "pixels of an arc": "camera, pixels of an arc",
+}
+
+
+class Program(NamedTuple):
+    """A function and its arguments, pytrees of arrays; the loop `at` whose turn is one of its `steps`, if known."""
+
+    function: Callable
+    arguments: tuple
+    at: tuple[int, ...] = ()
+    steps: int = 1
+
+
+def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """Of each program: by loop what a turn launches and moves; of the whole, memory, library calls, and times."""
+    for name, make in PROGRAMS.items():
+        yield from rows_of(name, make(), seeds)
+
+
+def rows_of(name: str, program: Program, seeds: int = 3) -> Iterator[dict[str, Any]]:
+    """The rows of one program, whose time is the median of `seeds` calls."""
+    compiled = compiled_for_h100(program.function, *program.arguments)
+    whole = read(compiled.as_text())
+    loops = {loop.path: loop for loop in whole.all()}
+    library = Counter()
+    for path, loop in loops.items():
+        if path:
+            library += loop.library
+            yield from _of_loop(f"{name}, a turn of loop {'.'.join(map(str, path))}", loop)
+    yield row(f"{name}: temporary memory", compiled.memory_analysis().temp_size_in_bytes / 1e6, "MB")
+    for call, count in library.items():
+        yield row(f"{name}: {call}, in loops", count, "calls")
+    seconds = _measured(program, seeds) / program.steps
+    if program.at in loops and program.at:
+        yield row(
+            f"{name}: a step by the roofline, and measured", 1e6 * loops[program.at].seconds, "us", 1e6 * seconds
+        )
+    elif np.isfinite(seconds):
+        yield row(f"{name}: measured", np.nan, "s", seconds)
+
+
+def _of_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
+    turns = f", {loop.turns} turns" if loop.turns else ""
+    yield row(f"{name}: kernels{turns}", loop.kernels.total(), "kernels")
+    yield row(f"{name}: conditions that wait for the host", loop.conditionals + len(loop.inner), "waits")
+    yield row(f"{name}: read and written, at most", loop.moved / 1e6, "MB")
+
+
+def _measured(program: Program, seeds: int) -> float:
+    """Median seconds of a call on a GPU; NaN without one."""
+    if jax.default_backend() != "gpu":
+        return np.nan
+    function, times = jax.jit(program.function), []
+    jax.block_until_ready(function(*program.arguments))
+    for _ in range(seeds):
+        started = time.perf_counter()
+        jax.block_until_ready(function(*program.arguments))
+        times.append(time.perf_counter() - started)
+    return float(np.median(times))
+
+
+def _ensemble(workload: str, jacobian: bool) -> Program:
+    """Members that differ by a millionth."""
+    work = compile.WORKLOADS[workload]()
+    spread = 1 + 1e-6 * jnp.arange(MEMBERS)[:, None]
+    return Program(jax.vmap(jax.jacfwd(work.function) if jacobian else work.function), (spread * work.at[None],))
+
+
+def _grains(single: bool = False) -> Program:
+    model, position = dem.bed(GRAINS)
+    model, position = (in_float32(model), in_float32(position)) if single else (model, position)
+    return _steps(model, initialise(model, model.at_rest(position)), dem.DT)
+
+
+def _soil() -> Program:
+    model, begun, dt = _heap()
+    return _steps(model, begun, dt)
+
+
+def _heap() -> tuple[Any, Progress, float]:
+    cliff = Cliff.of(ROWS)
+    model = cliff.model(soil())
+    begun = initialise(model, cliff.state(model))
+    return model, begun, 0.4 * float(model.stable_time_step(begun.motion))
+
+
+def _steps(model: Any, begun: Progress, dt: float) -> Program:
+    """Steps of particles: a loop that makes lists of neighbours, and in it one that makes steps."""
+    arrays, static = eqx.partition((model, begun), eqx.is_array)
+
+    def run(arrays):
+        model, begun = eqx.combine(arrays, static)
+        end = advance(model, begun, jnp.full_like(begun.motion.time, jnp.inf), EqualSteps(dt), jnp.asarray(STEPS))
+        return eqx.filter(end, eqx.is_array)
+
+    return Program(run, (arrays,), (1, 1), STEPS)
+
+
+def _by_friction(model: Callable, begun: Progress, dt: float, friction: float) -> Program:
+    """The reverse derivative of where particles are after some steps."""
+
+    def run(friction):
+        way = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
+        end = simulate(model(friction), begun, [0.0, STEPS * dt], **way, throw=False)
+        return jnp.mean(end.last.position)
+
+    return Program(jax.grad(run), (jnp.asarray(friction),))
+
+
+def _grains_by_friction() -> Program:
+    model, position = dem.bed(GRAINS)
+    begun = initialise(model, model.at_rest(position))
+    with_friction = lambda mu: eqx.tree_at(lambda m: m.law.friction, model, mu)  # noqa: E731
+    return _by_friction(with_friction, begun, dem.DT, dem.FRICTION)
+
+
+def _soil_by_friction() -> Program:
+    model, begun, dt = _heap()
+    with_friction = lambda mu: eqx.tree_at(lambda m: m.material.friction, model, mu)  # noqa: E731
+    return _by_friction(with_friction, begun, dt, 0.4)
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    f"grains, {GRAINS} spheres": _grains,
+    f"grains, {GRAINS} spheres, float32": lambda: _grains(single=True),
+    f"soil, a heap of {ROWS} rows": _soil,
+    **{
+        f"{name}, {MEMBERS} members, {kind}": lambda workload=workload, kind=kind: _ensemble(
+            workload, kind != "values"
+        )
+        for name, workload in ENSEMBLES.items()
+        for kind in ("values", "Jacobian")
+    },
+    f"grains, {GRAINS} spheres, reverse derivative of {STEPS} steps": _grains_by_friction,
+    f"soil, a heap of {ROWS} rows, reverse derivative of {STEPS} steps": _soil_by_friction,
+}

@@ -1,0 +1,116 @@
+"""The posterior of restitution and friction from the pixels of one collision, with the states integrated out.
+
+A sampler in all 26 dimensions ends beside the posterior: from what the arc before the impact tells of the states to
+what all pixels tell is a way of two powers of ten. The states are linear there, as a fit through the impact says. So
+they are integrated out: what of the pixels a change of the states can make is left out of the data.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Bool, Float, Int
+
+from experiments import posteriors
+from experiments.cobbles import paper
+from experiments.cobbles.impact import PIXEL, noise_keys, observed, truth
+from experiments.cobbles.through import (
+    FRICTION,
+    RESTITUTION,
+    STATES,
+    TIMES,
+    Setup,
+    columns,
+    images,
+    met,
+    sensitivity,
+)
+from experiments.corner import corner
+from experiments.harness import Found
+from inversion import Bounded, Importance, Observation, Observations, Problem, Tempered, sample
+from inversion.posterior import Posterior
+
+UNKNOWNS = {"restitution": Bounded(0.0, 1.0), "friction": Bounded(0.0, 1.5)}
+
+
+class Pixels(eqx.Module):
+    """What the pixels tell of restitution and friction whatever the states are, as a function of the two.
+
+    `states` [24]: those of the fit; `mirrors` [24, rows] and `twice` [24]: the reflections I - twice v vᵀ after which a
+    change of the states moves the first 24 numbers alone; `at` [rows]: the pixels that are seen, in the flat array.
+    """
+
+    known: Setup
+    states: Float[Array, "24"]
+    mirrors: Float[Array, "24 rows"]
+    twice: Float[Array, "24"]
+    at: Int[Array, " rows"]
+
+    def __call__(self, contact: Mapping[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        theta = jnp.concatenate([self.states, jnp.stack([contact[name] for name in UNKNOWNS])])
+        path = met(self.known.stone, self.known.law, theta, jnp.asarray(TIMES)).states
+        told = self.of(images(self.known.view, path))
+        return {"pixels": told}, jnp.all(jnp.isfinite(told))
+
+    def of(self, pixels: Float[Array, "2 T C M 2"]) -> Float[Array, " kept"]:
+        """What the states do not move of all pixels, in standard deviations."""
+        reflect = lambda x, mirror: (x - mirror[1] * mirror[0] * (mirror[0] @ x), None)  # noqa: E731
+        turned, _ = jax.lax.scan(reflect, jnp.ravel(pixels)[self.at] / PIXEL, (self.mirrors, self.twice))
+        return turned[STATES:]
+
+
+def problem(known: Setup, seen: Bool[Array, "2 T C M"], measured: Array, fit: Float[np.ndarray, "26"]) -> Problem:
+    """Restitution and friction from measured pixels, with the states linear about a fit through the impact.
+
+    **Arguments:** `known`, with a view that is known; `seen`, `measured`: all pixels; `fit`, θ. **Returns:** Problem.
+    """
+    theta = jnp.asarray(fit)
+    at = np.flatnonzero(np.broadcast_to(np.asarray(seen)[..., None], measured.shape))
+    moved = sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES))
+    by_states = np.asarray(columns(known, jnp.zeros(0), moved))[..., :STATES].reshape(-1, STATES)[at]
+    model = Pixels(known, theta[:STATES], *mirrored(by_states), jnp.asarray(at))
+    data = Observation(np.asarray(model.of(measured)), 1.0, "sigma")
+    return Problem(UNKNOWNS, model, Observations({"pixels": data}))
+
+
+def mirrored(columns: Float[np.ndarray, "rows n"]) -> tuple[Float[Array, "n rows"], Float[Array, " n"]]:
+    """The reflections, one after the other, that turn what the columns span into the first n directions."""
+    # Columns differ by many powers of ten; what they span does not depend on their lengths.
+    mirrors, twice = np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="raw")
+    return jnp.asarray(np.triu(mirrors, 1) + np.eye(*mirrors.shape)), jnp.asarray(twice)
+
+
+def with_posterior(found: Found, known: Setup, quick: bool) -> Found:
+    """What `impact.estimate` found, and the posterior by the pixels of the first of its fits."""
+    result = found.data["result"]
+    first = result.isel(sample=0)
+    best = first["fit"].isel(start=int(first["misfit"].values.argmin())).values
+    case = truth(known, paper.INCLINATION)
+    measured, _ = observed(known, case, jnp.asarray(PIXEL), noise_keys(result.sizes["sample"])[0])
+    size, method = (100, Importance(Tempered(160), generation=200)) if quick else (1000, Importance(Tempered(400)))
+    posed = problem(known, case.seen, measured, best)
+    drawn = sample(posed, key=jax.random.PRNGKey(0), method=method, effective_size=size, progress=True)
+    told = judge(drawn, best)
+    shown = posteriors.picture_data(drawn, told["unknowns"])
+    groups = {"/shown": shown} | {f"/{k}": v for k, v in posteriors.samples(drawn).items()}
+    title = "Restitution and friction by the pixels of one collision, states integrated out"
+    return Found(
+        dict(found.summary) | {"posterior": told},
+        {"result": xr.DataTree.from_dict({"/": result} | groups)},
+        dict(found.figures) | {"posterior": corner(shown, title)},
+        "\n".join(posteriors.lines(told["unknowns"], told["posterior"])),
+        report=found.report,
+    )
+
+
+def judge(drawn: Posterior, best: Float[np.ndarray, "26"]) -> dict[str, Any]:
+    """Rows of the unknowns, each with its truth, and the quality of the sample."""
+    values = {"restitution": float(best[RESTITUTION]), "friction": float(best[FRICTION])}
+    rows = posteriors.rows(drawn, values)
+    for name, true in (("restitution", paper.RESTITUTION), ("friction", paper.FRICTION)):
+        rows[name]["truth"] = true
+    return {"unknowns": rows, "posterior": posteriors.quality(drawn)}
