@@ -23,8 +23,8 @@ from inversion.coordinates import strip_weak_types
 from inversion.cube import Cube
 
 BINS = 5  # of the ranks: 64 of them are 13 each
-SIZE, LIMIT = 120, 5000  # effective draws of a repetition, and its simulations
-METHOD = Importance(Tempered(320), generation=400)
+# Of a repetition: particles, draws of the first kernels, effective draws, and the most simulations.
+SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 800, 1000, 120, 15_000
 PIECES = ("rank", "below", "truth")
 
 
@@ -52,15 +52,16 @@ def cover(problem: Problem, repetitions: int, seed: int, checkpoint: Checkpoint)
 
 def judge(result: xr.Dataset, discrete: set[str]) -> dict[str, Any]:
     """The tests of uniform ranks, and the shares of 95 % intervals that hold the truth."""
-    below = {k: result["below"].sel(parameter=k).values for k in result["parameter"].values if k not in discrete}
+    good = result["below"].values[result["is_good"].values]  # the others have no intervals
+    below = {k: good[:, i] for i, k in enumerate(result["parameter"].values) if k not in discrete}
     return {
         "repetitions": result.sizes["repetition"],
         "draws": ranks.OF,
         "p_value": {
             str(k): ranks.p_value(result["rank"].sel(parameter=k).values, BINS) for k in result["parameter"].values
         },
-        "holds_95": {str(k): ranks.holds(v) for k, v in below.items()},
-        "all_hold_95": ranks.holds(np.stack(list(below.values()))),
+        "holds_95": {str(k): ranks.holds(v) if len(v) else None for k, v in below.items()},
+        "all_hold_95": ranks.holds(np.stack(list(below.values()))) if len(good) else None,
         "without_intervals": int(np.sum(~result["is_good"].values)),
         "effective_size_median": float(np.median(result["effective_size"].values)),
     }
@@ -87,7 +88,8 @@ def synthetic(problem: Problem, seed: int) -> tuple[dict[str, float], Problem]:
 
 def _repetition(problem: Problem, seed: int) -> Mapping[str, np.ndarray]:
     truth, posed = synthetic(problem, seed)
-    found = sample(posed, key=jax.random.PRNGKey(seed), method=METHOD, effective_size=SIZE, limit=LIMIT)
+    method = Importance(Tempered(PARTICLES), generation=GENERATION)
+    found = sample(posed, key=jax.random.PRNGKey(seed), method=method, effective_size=SIZE, limit=LIMIT)
     return {
         "rank": np.array(list(ranks.rank(found, truth, seed).values())),
         "below": np.array(list(ranks.below(found, truth).values())),

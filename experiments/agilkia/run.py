@@ -153,7 +153,8 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     calibration = read() if options.regolith == "calibrated" else None
     inverse = problem(lander, data, worlds.best_of(options.shape, CACHE / "worlds"), calibration)
-    made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
+    settings = (_mark(options.shape), calibration, coverage.SETTINGS)
+    made_of = (lander, data.initial, data.lander, data.fitted, *settings)
     kept = Checkpoint(out / "coverage.checkpoint", made_of)
     return coverage.cover(inverse, options.repetitions, options.seed, kept)
 
