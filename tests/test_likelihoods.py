@@ -53,7 +53,7 @@ def density(name, p, d):
 def test_a_law_is_the_density_and_its_rows_the_gradient(name):
     problem = posed(LAWS[name])
     values = {"a": 0.9, "b": 0.53, "f": 1.7, "A": 0.4, "tau": 1.5}
-    s = problem.scaled(values)
+    s = problem.scaled({k: values[k] for k in problem.names})
     p = {k: values[k] for k in problem.names}
     y = np.asarray(problem.data["y"].value)
     expected = density(name, p, 0.9 + 0.53 * T - y)
@@ -72,7 +72,7 @@ def test_the_rows_have_the_information(name):
     """The mean of -d2 ln L over draws of the law is J^T J of the rows, within the scatter of the draws."""
     problem = posed(LAWS[name])
     truth = {"a": 1.0, "b": 0.5, "f": 1.5, "A": 0.4, "tau": 2.0}
-    s = problem.scaled(truth)
+    s = problem.scaled({k: truth[k] for k in problem.names})
     rng = np.random.default_rng(1)
     count = 2000
     if "correlated" in name:
