@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
-from difsim.dynamics.pair_flight import free_flight, spin_bound
+from difsim.body.free_motion import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
