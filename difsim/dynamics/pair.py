@@ -174,10 +174,10 @@ class Pair(eqx.Module):
         )
         return self.kinetic_energy(inner)
 
-    def potential_energy(self, state: PairState) -> Scalar:
-        """The potential energy, J, of both bodies in the uniform gravity."""
+    def energy(self, t: Scalar, state: PairState) -> dict[str, Scalar]:
+        """The parts of the energy of both bodies. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
         first, second = self.first.body.mass * state.first.position, self.second.body.mass * state.second.position
-        return -self.gravity @ (first + second)
+        return {"kinetic": self.kinetic_energy(state), "potential": -self.gravity @ (first + second)}
 
     def momentum(self, state: PairState) -> Vec3:
         """The linear momentum [3], N s, of both bodies."""
