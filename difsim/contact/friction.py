@@ -53,7 +53,7 @@ class RegularisedCoulomb(AbstractFriction):
 
 
 def slip_direction(slip_velocity: Vec3, speed: Scalar) -> Vec3:
-    """v/√(v² + v_s²): the unit vector of the slip above the regularisation speed v_s, and smooth through zero."""
+    """v/√(v² + v_s²): the unit vector of a slip or a spin v above the regularisation speed v_s, smooth through zero."""
     # The sum has units of speed² and is positive: v_s is the only ε here.
     return slip_velocity / jnp.sqrt(jnp.dot(slip_velocity, slip_velocity) + speed**2)
 

@@ -13,7 +13,6 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.body.free_motion import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
-from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
 
 
@@ -137,9 +136,13 @@ class Pair(eqx.Module):
 
         **Arguments:** `state`; `point` [3], m; `impulse` [3], N s. **Returns:** the state after the impulse.
         """
+
+        def pushed(body, state, impulse):
+            v, spin = body.gained(state, point - state.position, impulse)
+            return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (state.velocity + v, state.spin + spin))
+
         return PairState(
-            _pushed(self.first.body, state.first, point, -impulse),
-            _pushed(self.second.body, state.second, point, impulse),
+            pushed(self.first.body, state.first, -impulse), pushed(self.second.body, state.second, impulse)
         )
 
     def response(self, state: PairState, point: Vec3) -> Mat3:
@@ -147,7 +150,8 @@ class Pair(eqx.Module):
 
         **Arguments:** `state`; `point` [3], m. **Returns:** the response W [3, 3], 1/kg.
         """
-        return _response(self.first.body, state.first, point) + _response(self.second.body, state.second, point)
+        first, second = point - state.first.position, point - state.second.position
+        return self.first.body.response(state.first, first) + self.second.body.response(state.second, second)
 
     def relative_velocity(self, state: PairState, point: Vec3) -> Vec3:
         """The velocity of the second body's material at a point, relative to the first body's.
@@ -186,23 +190,6 @@ class Pair(eqx.Module):
     def angular_momentum(self, state: PairState) -> Vec3:
         """The angular momentum [3], N m s, of both bodies about the origin of the frame."""
         return _angular(self.first.body, state.first) + _angular(self.second.body, state.second)
-
-
-def _pushed(body: RigidBody, state: RigidState, point: Vec3, impulse: Vec3) -> RigidState:
-    kick = rotation.inverse_rotate(state.attitude, jnp.cross(point - state.position, impulse))
-    return eqx.tree_at(
-        lambda s: (s.velocity, s.spin),
-        state,
-        (state.velocity + impulse / body.mass, state.spin + solve3(body.inertia, kick)),
-    )
-
-
-def _response(body: RigidBody, state: RigidState, point: Vec3) -> Mat3:
-    turn = rotation.to_matrix(state.attitude)
-    r = point - state.position
-    zero = jnp.zeros_like(r[0])
-    cross = jnp.array([[zero, -r[2], r[1]], [r[2], zero, -r[0]], [-r[1], r[0], zero]])
-    return jnp.eye(3) / body.mass - cross @ turn @ rotation.inverse3(body.inertia) @ turn.T @ cross
 
 
 def _angular(body: RigidBody, state: RigidState) -> Vec3:

@@ -73,7 +73,7 @@ class AbstractParticles(eqx.Module):
         """The longest stable step from here, s."""
 
     def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
-        """The parts of the energy, where the model knows them. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
+        """The parts of the energy, where a model has them. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
         return {}
 
     @abstractmethod
