@@ -116,12 +116,22 @@ class Pair(eqx.Module):
 
     def flight(self, state: PairState) -> PairState:
         """The rate of the state in free flight."""
+        none = jnp.zeros((0, 3), state.first.spin.dtype)
+        return self.rate(state, none, none)
 
-        def rate(body, state):
-            zero = jnp.zeros_like(state.spin)
-            return body.derivative(state, body.mass * self.gravity, zero, zero)
+    def rate(self, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:
+        """The rate of the state under forces at points of the second body, and their opposites on the first.
 
-        return PairState(rate(self.first.body, state.first), rate(self.second.body, state.second))
+        **Arguments:** `state`; `points` [M, 3], m; `forces` [M, 3], N. **Returns:** the rate, in the state's structure.
+        """
+
+        def one(body, state, sign):
+            total = sign * jnp.sum(forces, axis=0)
+            turn = sign * jnp.sum(jnp.cross(points - state.position[None], forces), axis=0)
+            turn = rotation.inverse_rotate(state.attitude, turn)
+            return body.derivative(state, total + body.mass * self.gravity, turn, jnp.zeros_like(turn))
+
+        return PairState(one(self.first.body, state.first, -1.0), one(self.second.body, state.second, 1.0))
 
     def closing_bound(self, state: PairState) -> Scalar:
         """An upper bound, m/s, of the speed at which any two points of the bodies approach each other in flight."""

@@ -6,7 +6,6 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
@@ -94,7 +93,7 @@ class SmoothPair(AbstractPairLaw):
             bound = self.tangential.coefficient * push
             across, _ = at_once(TangentialHistory(spring, k), k, self.lag * k, bound, slip, n)
             total = force[:, None] * here.touches.slope + across
-            return (_motion(pair, state, here.touches.point, total), -k[:, None] * slip), (here, push, k)
+            return (pair.rate(state, here.touches.point, total), -k[:, None] * slip), (here, push, k)
 
         def advance(state, memory):
             # The last stage stands where the step ends: there the springs are cut.
@@ -111,18 +110,6 @@ class SmoothPair(AbstractPairLaw):
         state, reach = advanced(state, pair.flight(state), late), jnp.zeros_like(late)
         episode, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
         return eqx.tree_at(lambda b: b.duration, episode, episode.duration + late), record
-
-
-def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:
-    """The state's rate under forces at points on the second body, and their opposites on the first."""
-
-    def rate(body, state, sign):
-        total = jnp.sum(forces, axis=0) * sign
-        turn = jnp.sum(jnp.cross(points - state.position[None], forces), axis=0) * sign
-        turn = rotation.inverse_rotate(state.attitude, turn)
-        return body.derivative(state, total + body.mass * pair.gravity, turn, jnp.zeros(3))
-
-    return PairState(rate(pair.first.body, state.first, -1.0), rate(pair.second.body, state.second, 1.0))
 
 
 def _normalised(state: PairState) -> PairState:
