@@ -62,7 +62,7 @@ def response(mass: Scalar, inertia: Mat3, arm: Vec3) -> Mat3:
 
 
 def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
-    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4)."""
+    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4); 0 where all δ are."""
     return safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 
