@@ -9,10 +9,10 @@ from test_stone import box_mesh
 
 from difsim import MaxImpacts, Status, rotation, simulate
 from difsim.body import RigidBody, RigidState, Stone
+from difsim.body.free_motion import free_flight
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState
-from difsim.dynamics.pair_flight import free_flight
 from difsim.dynamics.pair_touch import least_gap, separation
 from difsim.shape import Box
 from difsim.stepping.collision import Impacts

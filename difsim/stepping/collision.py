@@ -213,10 +213,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         last=jax.tree.map(lambda x: x[-1], states),
         status=status,
         stats=Stats(jnp.sum(searched), contacts=impacts.count),
-        energy={
-            "kinetic": jax.vmap(pair.kinetic_energy)(states),
-            "potential": jax.vmap(pair.potential_energy)(states),
-        },
+        energy=jax.vmap(pair.energy)(times, states),
         impacts=impacts,
     )
 
