@@ -1,8 +1,11 @@
 """Shape aliases and the converter that every physical number of a Module goes through."""
 
-from collections.abc import Iterator
+import dataclasses
+import operator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -23,25 +26,84 @@ def as_float(x: Any) -> Array:
     Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would be
     traced again, and its gradient would be missing without a warning. The array of a Python number is weakly
     typed, so that a float32 state stays float32 in sessions with float64 enabled.
+
+    **Raises:** ValueError for what is no real number, and no array of them.
     """
-    x = jnp.asarray(x)
+    try:
+        x = jnp.asarray(None if isinstance(x, str) else x)
+        real = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)
+    except (TypeError, ValueError, OverflowError):
+        real = False
+    if not real:
+        raise ValueError(f"{came(x)}, where real numbers belong: give a number, or an array of numbers") from None
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
 
 
-def number(**kwargs: Any) -> Any:
-    """A Module field that holds a physical number (or an array of them), converted by `as_float`."""
-    return eqx.field(converter=as_float, **kwargs)
+def came(x: Any) -> str:
+    """What came in place of something else, for a message: its value if that is short, and its type."""
+    short = repr(x) if x is None or isinstance(x, str | complex | int | float) else ""
+    return f"{short} is a {type(x).__name__}" if 0 < len(short) < 40 else f"it is a {type(x).__name__}"
+
+
+def is_known(x: Any) -> bool:
+    """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
+
+
+class Declared:
+    """The converter of one field of a Module, which names that field where it refuses a value.
+
+    Equinox tells a converter neither the field nor its class, so they are looked up where they are first needed.
+    """
+
+    def __init__(self, convert: Callable[[str, Any, Any], Any], is_finite: bool = False):
+        self.convert, self.is_finite = convert, is_finite
+        self.place: tuple[str, Any] | None = None  # `Class: field`, and the annotation
+
+    def __call__(self, given: Any) -> Any:
+        if self.place is None:
+            _find_places(eqx.Module)
+        return self.convert(*(self.place or ("a field", Any)), given)
+
+
+def _find_places(kind: type) -> None:
+    """Tell the converters of all Modules where they are."""
+    if dataclasses.is_dataclass(kind):
+        for field in dataclasses.fields(kind):
+            converter = field.metadata.get("converter")
+            if isinstance(converter, Declared) and converter.place is None:
+                converter.place = f"{kind.__name__}: {field.name}", field.type
+    for below in kind.__subclasses__():
+        _find_places(below)
+
+
+def number(*, is_finite: bool = True, **kwargs: Any) -> Any:
+    """A Module field that holds a physical number (or an array of them), converted by `as_float`.
+
+    The sizes in its annotation, such as the 3 of `Vec3`, are those of its last axes; axes before them are those of a
+    batch. `is_finite`: a value that is not finite is refused (traced ones are found by `is_valid`). It is False for a
+    state, which may be what a failed run left, and where infinity means that there is no limit.
+    """
+
+    def convert(name, annotation, given):
+        x = _named(name, as_float, given)
+        _require_sizes(name, annotation, x)
+        if is_finite and is_known(x) and not np.isfinite(x).all():
+            raise ValueError(f"{name} = {x} must be finite: look at what it was computed from")
+        return x
+
+    return eqx.field(converter=Declared(convert, is_finite), **kwargs)
 
 
 ATTITUDE = "attitude"  # in the metadata of a field
 
 
-def quaternion(**kwargs: Any) -> Any:
+def quaternion() -> Any:
     """A Module field that holds an attitude, a unit quaternion [4], converted by `as_float`.
 
     Runs refuse a state whose attitude has another length (`difsim.body.attitude.require_attitude`).
     """
-    return eqx.field(converter=as_float, metadata={ATTITUDE: True}, **kwargs)
+    return number(is_finite=False, metadata={ATTITUDE: True})
 
 
 def as_scalar(x: Any) -> Array:
@@ -59,11 +121,87 @@ def as_scalar(x: Any) -> Array:
 
 
 def scalar(**kwargs: Any) -> Any:
-    """A Module field that holds one physical number, converted by `as_scalar`.
+    """A Module field that holds one finite physical number, converted by `as_scalar`.
 
     A vector would act as a batch, and the results would belong to no single law.
     """
-    return eqx.field(converter=as_scalar, **kwargs)
+
+    def convert(name, annotation, given):
+        x = _named(name, as_scalar, given)
+        if is_known(x) and not np.isfinite(x):
+            raise ValueError(f"{name} = {x} must be finite: look at what it was computed from")
+        return x
+
+    return eqx.field(converter=Declared(convert, is_finite=True), **kwargs)
+
+
+def whole(least: int = 1, **kwargs: Any) -> Any:
+    """A static Module field that holds an integer, `least` or more."""
+
+    def convert(name, annotation, given):
+        return _named(name, lambda x: as_integer(x, least), given)
+
+    return eqx.field(converter=Declared(convert), static=True, **kwargs)
+
+
+def as_integer(x: Any, least: int = 1) -> int:
+    """`x` as an integer. **Raises:** ValueError for another number, or one below `least`."""
+    if isinstance(x, bool | np.bool_) or not hasattr(type(x), "__index__") or np.ndim(x) or not is_known(x):
+        raise ValueError(f"{came(x)}, where an integer belongs: give {least} or more")
+    if (x := operator.index(x)) < least:
+        raise ValueError(f"{x} must be {least} or more")
+    return x
+
+
+def part(**kwargs: Any) -> Any:
+    """A Module field that holds an object of the class in its annotation, or a tuple of such objects."""
+
+    def convert(name, annotation, given):
+        if get_origin(annotation) is tuple and isinstance(given, list):
+            given = tuple(given)
+        if not _is_a(annotation, given):
+            raise ValueError(f"{name}: {came(given)}, where {_in_words(annotation)} belongs: give one")
+        return given
+
+    return eqx.field(converter=Declared(convert), **kwargs)
+
+
+def _is_a(annotation: Any, given: Any) -> bool:
+    inner = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        return isinstance(given, tuple) and all(_is_a(inner[0], x) for x in given)
+    if isinstance(annotation, UnionType):
+        return any(_is_a(each, given) for each in inner)
+    return isinstance(given, annotation)
+
+
+def _in_words(annotation: Any) -> str:
+    inner = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        return f"a tuple of {_in_words(inner[0])}"
+    if isinstance(annotation, UnionType):
+        return " or ".join(_in_words(each) for each in inner)
+    return "None" if annotation is type(None) else f"a {annotation.__name__.removeprefix('Abstract')}"
+
+
+def _named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
+    try:
+        return convert(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _require_sizes(name: str, annotation: Any, x: Array) -> None:
+    """Check the last axes of an array against an annotation of jaxtyping, such as `Float[Array, "n 3"]`."""
+    sizes = getattr(annotation, "dim_str", "*").split()
+    if any(size.startswith("*") for size in sizes):
+        return
+    last = x.shape[x.ndim - len(sizes) :]
+    fits = x.ndim >= len(sizes) and all(
+        not size.isdigit() or int(size) == n for size, n in zip(sizes, last, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"{name} has shape {x.shape}: give [{', '.join(sizes)}]")
 
 
 def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
@@ -77,11 +215,6 @@ def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
         found = [type(x).__name__ for x in given] if isinstance(given, tuple | list) else type(given).__name__
         raise ValueError(f"{name} is {found}: give a tuple, each of it a {known}")
     return tuple(given)
-
-
-def is_known(x: Any) -> bool:
-    """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
 
 
 def instants(times: Any, function: str) -> Float[Array, " T"]:
@@ -126,12 +259,24 @@ def is_valid(model: Any) -> Bool[Array, ""]:
     token = _TRACED.set(conditions)
     try:
         for module in _modules(model):
+            conditions += _finite(module)
             for kind in type(module).__mro__:
                 if "__check_init__" in vars(kind):
                     vars(kind)["__check_init__"](module)
     finally:
         _TRACED.reset(token)
     return jnp.all(jnp.stack(conditions)) if conditions else jnp.asarray(True)
+
+
+def _finite(module: eqx.Module) -> Iterator[Array]:
+    """Whether the traced numbers of a Module are finite. **Raises:** ValueError for known ones that are not."""
+    for field in dataclasses.fields(module):
+        converter, value = field.metadata.get("converter"), getattr(module, field.name)
+        if isinstance(converter, Declared) and converter.is_finite and value is not None:
+            if is_known(value):
+                converter(value)
+            else:
+                yield jnp.all(jnp.isfinite(value))
 
 
 def _modules(tree: Any) -> Iterator[eqx.Module]:

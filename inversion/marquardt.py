@@ -24,11 +24,11 @@ class Stops(eqx.Module):
     that is low enough; `iterations`: trial steps (static).
     """
 
-    misfit: Scalar = number(default=1e-8)
-    floor: Scalar = number(default=1e-14)
-    step: Scalar = number(default=1e-9)
-    gradient: Scalar = number(default=1e-8)
-    target: Scalar = number(default=-np.inf)
+    misfit: Scalar = number(is_finite=False, default=1e-8)
+    floor: Scalar = number(is_finite=False, default=1e-14)
+    step: Scalar = number(is_finite=False, default=1e-9)
+    gradient: Scalar = number(is_finite=False, default=1e-8)
+    target: Scalar = number(is_finite=False, default=-np.inf)
     iterations: int = eqx.field(static=True, default=60)
 
 

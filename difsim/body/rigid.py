@@ -20,10 +20,10 @@ class RigidState(eqx.Module):
     A rate has this structure too, so the length of the attitude is checked when a run begins (`require_attitude`).
     """
 
-    position: Vec3 = number()
-    velocity: Vec3 = number()
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False)
     attitude: Quat = quaternion()
-    spin: Vec3 = number()
+    spin: Vec3 = number(is_finite=False)
 
     def __check_init__(self):
         for name, size in (("position", 3), ("velocity", 3), ("attitude", 4), ("spin", 3)):

@@ -42,8 +42,8 @@ class Camera(eqx.Module):
     radial: Vec3 = number()
     rotation: Vec3 = number()
     translation: Vec3 = number()
-    size: Vec2 = number(default=(np.inf, np.inf))
-    rate: Scalar = number(default=np.inf)
+    size: Vec2 = number(is_finite=False, default=(np.inf, np.inf))
+    rate: Scalar = number(is_finite=False, default=np.inf)
 
     def __check_init__(self):
         for name, shape in (("radial", 3), ("rotation", 3), ("translation", 3), ("size", 2)):

@@ -95,8 +95,8 @@ class TangentialHistory(eqx.Module):
     **Arguments:** `force` [3], N, on the body; `stiffness` k_t, N/m, at the last step.
     """
 
-    force: Float[Array, "3 *n"] = number()
-    stiffness: Float[Array, "*n"] = number()
+    force: Float[Array, "3 *n"] = number(is_finite=False)
+    stiffness: Float[Array, "*n"] = number(is_finite=False)
 
     @classmethod
     def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":

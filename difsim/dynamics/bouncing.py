@@ -22,10 +22,10 @@ from difsim.typing import Scalar, Vec3, number, require
 class PointState(eqx.Module):
     """Position m, velocity m/s, the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    position: Vec3 = number()
-    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class Bouncer(AbstractHardModel):
@@ -118,8 +118,8 @@ class HardState(eqx.Module):
     """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
 
     body: RigidState
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class HardBody(AbstractHardModel):

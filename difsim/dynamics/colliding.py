@@ -13,9 +13,9 @@ from difsim.typing import Vec3, number, require
 class TwoBallState(eqx.Module):
     """Positions m, velocities m/s and spins rad/s [2, 3] of both balls."""
 
-    position: Float[Array, "2 3"] = number()
-    velocity: Float[Array, "2 3"] = number()
-    spin: Float[Array, "2 3"] = number(default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    position: Float[Array, "2 3"] = number(is_finite=False)
+    velocity: Float[Array, "2 3"] = number(is_finite=False)
+    spin: Float[Array, "2 3"] = number(is_finite=False, default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
 
 class TwoBalls(AbstractImpactModel):

@@ -20,8 +20,8 @@ from difsim.typing import Quat, Scalar, Vec3, number, require, require_finite, r
 class FlightState(eqx.Module):
     """The position m and velocity m/s in the model's frame."""
 
-    position: Vec3 = number()
-    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class Flight(AbstractModel):

@@ -28,7 +28,7 @@ class HopperState(eqx.Module):
 
     body: RigidState
     target: Quat = quaternion()
-    memory: Float[Array, "M 3"] = number()
+    memory: Float[Array, "M 3"] = number(is_finite=False)
 
 
 class Hopper(AbstractForcedModel):

@@ -22,8 +22,8 @@ class Approach(eqx.Module):
     gap: Scalar
     speed: Scalar
     resolution: Scalar
-    acceleration: Scalar = number(default=0.0)
-    longest: Scalar = number(default=jnp.inf)
+    acceleration: Scalar = number(is_finite=False, default=0.0)
+    longest: Scalar = number(is_finite=False, default=jnp.inf)
 
 
 class AbstractModel(eqx.Module):

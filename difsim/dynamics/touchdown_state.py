@@ -12,8 +12,8 @@ class TouchdownState(eqx.Module):
     """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m."""
 
     body: RigidState
-    gear: Float[Array, "s"] = number()
-    penetration: Float[Array, "n"] = number()
+    gear: Float[Array, "s"] = number(is_finite=False)
+    penetration: Float[Array, "n"] = number(is_finite=False)
 
 
 class FootpadForces(eqx.Module):

@@ -13,7 +13,7 @@ class WheeledState(eqx.Module):
     """The hopper's state, the wheels' `momentum` h [3] N m s in the body's frame, the motors' `work` J so far."""
 
     hopper: HopperState
-    momentum: Vec3 = number()
+    momentum: Vec3 = number(is_finite=False)
 
 
 class TorqueProfile(eqx.Module):
