@@ -35,14 +35,18 @@ def as_float(x: Any) -> Array:
     except (TypeError, ValueError, OverflowError):
         real = False
     if not real:
-        raise ValueError(f"{came(x)}, where real numbers belong: give a number, or an array of numbers") from None
+        raise ValueError(f"got {came(x)}: give a real number, or an array of them") from None
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
 
 
 def came(x: Any) -> str:
-    """What came in place of something else, for a message: its value if that is short, and its type."""
-    short = repr(x) if x is None or isinstance(x, str | complex | int | float) else ""
-    return f"{short} is a {type(x).__name__}" if 0 < len(short) < 40 else f"it is a {type(x).__name__}"
+    """What came in place of something else, for a message: a short value, and its type."""
+    if hasattr(x, "dtype") and hasattr(x, "shape"):
+        return f"an array of {x.dtype} {list(x.shape)}"
+    if isinstance(x, tuple | list) and len(x) < 5:
+        return f"a {type(x).__name__} of {', '.join(type(each).__name__ for each in x) or 'nothing'}"
+    short = "" if x is None else repr(x)[:40] if isinstance(x, str | complex | int | float) else ""
+    return "None" if x is None else f"{short} of type {type(x).__name__}".strip()
 
 
 def is_known(x: Any) -> bool:
@@ -86,8 +90,8 @@ def number(*, is_finite: bool = True, **kwargs: Any) -> Any:
     """
 
     def convert(name, annotation, given):
-        x = _named(name, as_float, given)
-        _require_sizes(name, annotation, x)
+        x = named(name, as_float, given)
+        require_sizes(name, getattr(annotation, "dim_str", "*"), x)
         if is_finite and is_known(x) and not np.isfinite(x).all():
             raise ValueError(f"{name} = {x} must be finite: look at what it was computed from")
         return x
@@ -127,7 +131,7 @@ def scalar(**kwargs: Any) -> Any:
     """
 
     def convert(name, annotation, given):
-        x = _named(name, as_scalar, given)
+        x = named(name, as_scalar, given)
         if is_known(x) and not np.isfinite(x):
             raise ValueError(f"{name} = {x} must be finite: look at what it was computed from")
         return x
@@ -139,7 +143,7 @@ def whole(least: int = 1, **kwargs: Any) -> Any:
     """A static Module field that holds an integer, `least` or more."""
 
     def convert(name, annotation, given):
-        return _named(name, lambda x: as_integer(x, least), given)
+        return named(name, lambda x: as_integer(x, least), given)
 
     return eqx.field(converter=Declared(convert), static=True, **kwargs)
 
@@ -147,7 +151,7 @@ def whole(least: int = 1, **kwargs: Any) -> Any:
 def as_integer(x: Any, least: int = 1) -> int:
     """`x` as an integer. **Raises:** ValueError for another number, or one below `least`."""
     if isinstance(x, bool | np.bool_) or not hasattr(type(x), "__index__") or np.ndim(x) or not is_known(x):
-        raise ValueError(f"{came(x)}, where an integer belongs: give {least} or more")
+        raise ValueError(f"got {came(x)}: give an integer, {least} or more")
     if (x := operator.index(x)) < least:
         raise ValueError(f"{x} must be {least} or more")
     return x
@@ -160,7 +164,7 @@ def part(**kwargs: Any) -> Any:
         if get_origin(annotation) is tuple and isinstance(given, list):
             given = tuple(given)
         if not _is_a(annotation, given):
-            raise ValueError(f"{name}: {came(given)}, where {_in_words(annotation)} belongs: give one")
+            raise ValueError(f"{name}: got {came(given)}: give {_in_words(annotation)}")
         return given
 
     return eqx.field(converter=Declared(convert), **kwargs)
@@ -178,22 +182,27 @@ def _is_a(annotation: Any, given: Any) -> bool:
 def _in_words(annotation: Any) -> str:
     inner = get_args(annotation)
     if get_origin(annotation) is tuple:
-        return f"a tuple of {_in_words(inner[0])}"
+        return f"a tuple, each of it {_in_words(inner[0])}"
     if isinstance(annotation, UnionType):
         return " or ".join(_in_words(each) for each in inner)
     return "None" if annotation is type(None) else f"a {annotation.__name__.removeprefix('Abstract')}"
 
 
-def _named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
+def named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
+    """The result of a conversion, whose error is given the `name` of what is converted."""
     try:
         return convert(given)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _require_sizes(name: str, annotation: Any, x: Array) -> None:
-    """Check the last axes of an array against an annotation of jaxtyping, such as `Float[Array, "n 3"]`."""
-    sizes = getattr(annotation, "dim_str", "*").split()
+def require_sizes(name: str, dimensions: str, x: Array) -> None:
+    """Check the last axes of an array.
+
+    **Arguments:** `name` of it in the message; `dimensions` in the words of jaxtyping, such as "n 3"; with a * in them
+    any are right; `x`. **Raises:** ValueError for other sizes, or fewer axes.
+    """
+    sizes = dimensions.split()
     if any(size.startswith("*") for size in sizes):
         return
     last = x.shape[x.ndim - len(sizes) :]
@@ -224,7 +233,7 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     **Returns:** the times [T], s. **Raises:** ValueError unless there are two or more, all finite and increasing;
     values are checked only where they are not traced.
     """
-    times = as_float(times)
+    times = named(f"{function}: times", as_float, times)
     if times.ndim != 1 or times.shape[0] < 2:
         raise ValueError(f"{function}: times must be a vector of at least two times, got shape {times.shape}")
     if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times)) > 0).all()):
@@ -300,11 +309,3 @@ def require_last(name: str, value: Array, *shape: int) -> None:
         value.shape[max(0, value.ndim - len(shape)) :] == shape,
         f"{name} has shape {value.shape}: give [{', '.join(map(str, shape))}]",
     )
-
-
-def require_finite(name: str, value: Array) -> None:
-    """Check that known values are finite.
-
-    **Arguments:** `name`, of the argument in the message; `value`, an array. **Raises:** ValueError otherwise.
-    """
-    require(jnp.isfinite(value), f"{name} = {value} must be finite")

@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require, require_finite
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require
 
 Vector = ArrayLike | Sequence[float | int]
 # Places between the axis and a point where the growth of the image radius is tested: a cubic in ρ² has at most two
@@ -52,8 +52,6 @@ class Camera(eqx.Module):
         for name in ("fx", "fy", "size", "rate"):
             value = getattr(self, name)
             require(not is_known(value) or np.all(value > 0), f"Camera: {name} = {value} must be positive")
-        for name in ("cx", "cy", "radial", "rotation", "translation"):
-            require_finite(f"Camera: {name}", getattr(self, name))
 
     @classmethod
     def from_field_of_view(

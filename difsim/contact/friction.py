@@ -75,6 +75,11 @@ class StickSlip(eqx.Module):
     def __check_init__(self):
         require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
         require(self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0.")
+        require(
+            self.static_coefficient >= self.coefficient,
+            f"StickSlip: static_coefficient = {self.static_coefficient} is below coefficient = {self.coefficient}: a "
+            "body at rest resists no less than one that slides; are the two swapped?",
+        )
         require(self.speed > 0, f"StickSlip: speed = {self.speed} m/s must be positive.")
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3, stick_force: Vec3) -> Vec3:

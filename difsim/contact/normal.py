@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
-from difsim.typing import Scalar
+from difsim.typing import Scalar, part
 
 
 class AbstractNormalForce(eqx.Module):
@@ -52,8 +52,8 @@ class NormalForce(AbstractNormalForce):
     `NoSmoothing()`, `Smoothing(width)` or the width in m.
     """
 
-    elastic: AbstractElastic
-    damping: AbstractDamping
+    elastic: AbstractElastic = part()
+    damping: AbstractDamping = part()
     regularisation: AbstractRegularisation = eqx.field(converter=as_regularisation)
 
     @classmethod

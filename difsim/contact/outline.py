@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, scalar
+from difsim.typing import Mat3, Scalar, Vec3, number, require, scalar
 
 
 class AbstractOutline(eqx.Module):
@@ -46,7 +46,6 @@ class Vertices(AbstractOutline):
         found = self.points.shape
         require(len(found) == 2 and found[0] > 0, "Vertices: no points; give an array [N, 3].")
         require(found[1] == 3, f"Vertices: points have shape {found}: give an array [N, 3].")
-        require_finite("Vertices: points", self.points)
 
     @classmethod
     def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":

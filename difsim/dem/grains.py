@@ -1,6 +1,6 @@
 """Grains as soft spheres: their contacts with each other and with walls, and their steps."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -18,7 +18,7 @@ from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallM
 from difsim.dem.touching import Grain
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
+from difsim.typing import Scalar, all_of, as_float, number, part, require, require_last, scalar
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
@@ -53,7 +53,8 @@ class Grains(AbstractParticles):
     """
 
     tag = "grains"
-    law: AbstractGrainLaw
+    state_kinds: ClassVar = (GrainsState,)
+    law: AbstractGrainLaw = part()
     radius: Float[Array, " n"] = number()
     density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
@@ -67,8 +68,6 @@ class Grains(AbstractParticles):
         require(several, f"Grains: radius has shape {self.radius.shape}: give [n], of one grain at least")
         require(self.radius > 0, "Grains: every radius must be positive")
         require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
-        require_last("Grains: gravity", self.gravity, 3)
-        require_finite("Grains: gravity", self.gravity)
         if len(self.wall_laws) not in (0, len(self.walls)):
             raise ValueError(
                 f"Grains: {len(self.wall_laws)} wall_laws for {len(self.walls)} walls: give one for each, or none"

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.dem.state import PADDING
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar, Vec3, part
 
 LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
 
@@ -21,7 +21,7 @@ class GrainWall(AbstractSDF):
     """
 
     tag = "fence"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(x)

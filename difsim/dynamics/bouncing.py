@@ -1,5 +1,7 @@
 """Hard contact with the ground: a point that bounces, slides and rests, and a rigid body."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,7 +18,7 @@ from difsim.dynamics.model import Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, number, part, require
 
 
 class PointState(eqx.Module):
@@ -39,8 +41,9 @@ class Bouncer(AbstractHardModel):
     **Raises** `ValueError` for e outside [0, 1], μ < 0 or a height that is not positive.
     """
 
-    gravity: AbstractField
-    surface: AbstractSDF
+    state_kinds: ClassVar = (PointState,)
+    gravity: AbstractField = part()
+    surface: AbstractSDF = part()
     restitution: Scalar = number()
     friction: Scalar = number(default=0.0)
     rest_height: Scalar = number(default=1e-6)
@@ -117,7 +120,7 @@ class Bouncer(AbstractHardModel):
 class HardState(eqx.Module):
     """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    body: RigidState
+    body: RigidState = part()
     phase: Scalar = number(is_finite=False, default=0.0)
     heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
@@ -134,11 +137,12 @@ class HardBody(AbstractHardModel):
     **Raises** `ValueError` for a negative height or a `Rotating` field.
     """
 
-    body: RigidBody
-    outline: AbstractOutline
-    law: AbstractImpact
-    surface: AbstractSDF
-    gravity: AbstractField
+    state_kinds: ClassVar = (HardState,)
+    body: RigidBody = part()
+    outline: AbstractOutline = part()
+    law: AbstractImpact = part()
+    surface: AbstractSDF = part()
+    gravity: AbstractField = part()
     rest_height: Scalar = number(default=1e-6)
 
     def __check_init__(self):

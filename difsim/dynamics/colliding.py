@@ -1,5 +1,7 @@
 """Two balls that collide: hard contact between bodies that both move."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,7 +9,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.typing import Vec3, number, require
+from difsim.typing import Vec3, number, part, require
 
 
 class TwoBallState(eqx.Module):
@@ -24,7 +26,8 @@ class TwoBalls(AbstractImpactModel):
     **Arguments:** `law`; `mass` [2] kg; `radius` [2] m. **Raises** `ValueError` unless these are positive.
     """
 
-    law: AbstractImpact
+    state_kinds: ClassVar = (TwoBallState,)
+    law: AbstractImpact = part()
     mass: Float[Array, "2"] = number()
     radius: Float[Array, "2"] = number()
 

@@ -30,6 +30,7 @@ class AbstractModel(eqx.Module):
     """A forward model: a vector field over a state (any pytree of floating arrays)."""
 
     has_contact_forces: ClassVar[bool] = True  # which steps must resolve where the gap is negative
+    state_kinds: ClassVar[tuple[type, ...]] = (object,)  # classes of its state; `simulate` refuses any other
 
     @abstractmethod
     def vector_field(self, t: Scalar, state: Any) -> Any:

@@ -5,13 +5,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3, number, part
 
 
 class TouchdownState(eqx.Module):
     """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m."""
 
-    body: RigidState
+    body: RigidState = part()
     gear: Float[Array, "s"] = number(is_finite=False)
     penetration: Float[Array, "n"] = number(is_finite=False)
 

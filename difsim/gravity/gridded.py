@@ -16,7 +16,7 @@ from difsim.mesh import TriMesh
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.spline import GridSpline
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, number, part, require
 
 # Where the far table takes over, in largest radii of the body. Both are outside the sphere around the body: the
 # image of points inside it cannot be resolved by a table.
@@ -45,8 +45,8 @@ class Gridded(AbstractField):
     """
 
     tag = "gridded"
-    near: GridSpline
-    far: GridSpline
+    near: GridSpline = part()
+    far: GridSpline = part()
     centre: Vec3 = number()
     inner: Scalar = number()
     outer: Scalar = number()

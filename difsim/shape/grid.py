@@ -15,7 +15,7 @@ from difsim.mesh.distance import signed_distance
 from difsim.shape.sdf import AbstractSDF
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar, Vec3, part
 
 _CHUNK = 2**17  # points per call: some 10 MB of work space
 _DEGREE = 2  # C1; a third degree is no more accurate, since creases of the mesh limit both, and costs more
@@ -38,7 +38,7 @@ class GridSDF(AbstractSDF):
     """
 
     tag = "grid-sdf"
-    spline: GridSpline
+    spline: GridSpline = part()
 
     def distance(self, x: Vec3) -> Scalar:
         lower, upper = self.spline.lower, self.spline.upper
@@ -113,6 +113,10 @@ def sampled(
     """
     if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
+    if spacing > (extent := np.min(np.asarray(high) - low)):
+        raise ValueError(
+            f"a spacing of {spacing} m is larger than the solid, {extent:.3g} m across: give a tenth of it or less"
+        )
     if max_nodes < 4096:
         raise ValueError(f"max_nodes is {max_nodes}: give at least 4096")
     first, shape = _nodes(low, high, spacing, margin)

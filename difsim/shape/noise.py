@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, number, part, require
 
 STEEPEST = 3.225  # bound of |∇n| per lattice length
 
@@ -111,7 +111,7 @@ class Rough(AbstractSDF):
     """
 
     tag = "rough"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
     amplitude: AbstractAmplitude = eqx.field(converter=_as_amplitude)
     wavelength: Scalar = number()
     seed: UInt32[Array, ""] = eqx.field(converter=lambda seed: jnp.asarray(seed, jnp.uint32))

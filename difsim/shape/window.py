@@ -13,7 +13,7 @@ from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar, Vec3, part
 
 _DEGREE = 2  # as in grid.py
 
@@ -29,7 +29,7 @@ class Window(AbstractSDF):
     """
 
     tag = "window"
-    spline: GridSpline
+    spline: GridSpline = part()
 
     def distance(self, x: Vec3) -> Scalar:
         nearest = jnp.clip(x, self.spline.lower, self.spline.upper)

@@ -1,5 +1,7 @@
 """A deforming continuum as particles: its rates and its time steps."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
-from difsim.typing import Scalar, is_known, number, require, require_finite
+from difsim.typing import Scalar, is_known, number, part, require
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 
@@ -56,22 +58,22 @@ class Continuum(AbstractEstimating):
     """
 
     tag = "continuum"
-    material: AbstractMaterial
-    kernel: AbstractKernel
-    viscosity: Viscosity
+    state_kinds: ClassVar = (ContinuumState,)
+    material: AbstractMaterial = part()
+    kernel: AbstractKernel = part()
+    viscosity: Viscosity = part()
     gravity: Float[Array, " d"] = number()
     mass: Float[Array, " n"] = number()
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[Tool, ...] = part(default=())
     damping: Float[Array, " n"] | Scalar = number(default=0.0)
-    corrections: tuple[AbstractCorrection, ...] = ()
-    balance: AbstractDensity = Continuity()
+    corrections: tuple[AbstractCorrection, ...] = part(default=())
+    balance: AbstractDensity = part(default=Continuity())
 
     def __check_init__(self):
         require(self.mass > 0, "Continuum: every mass must be positive")
         require(self.damping >= 0, "Continuum: damping must not be negative")
         found = self.gravity.shape
         require(found in ((2,), (3,)), f"Continuum: gravity has shape {found}: give [2] or [3]")
-        require_finite("Continuum: gravity", self.gravity)
         for i, tool in enumerate(self.tools):
             self._check_tool(f"Continuum: tools[{i}]", tool)
         if all(map(is_known, (self.mass, self.material.density, self.kernel.h))):

@@ -16,7 +16,7 @@ from difsim.sph.material import (
     second_invariant,
     split,
 )
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, number, part, require
 
 
 class AbstractCone(eqx.Module):
@@ -70,7 +70,7 @@ class DruckerPrager(AbstractMaterial):
     cohesion: Scalar = number(default=0.0)
     dilatancy: Scalar = number(default=0.0)
     density: Scalar = number(default=2650.0)
-    cone: AbstractCone = PlaneStrain()
+    cone: AbstractCone = part(default=PlaneStrain())
 
     def __check_init__(self):
         require_elastic(self)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
+from difsim.checks import instance, state_of
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
@@ -68,6 +69,8 @@ def initialise(
     **Returns:** the beginning.
     **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
+    instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
+    state_of("initialise", model, state)
     require_attitude("a run of particles", state)
     return begun(model, state, time, model.allocate(state, skin, slack), skin)
 

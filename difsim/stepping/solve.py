@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from difsim.body import RigidState
 from difsim.body.attitude import attitude_is_unit, require_attitude
+from difsim.checks import function, state_of
 from difsim.dynamics import AbstractModel, Pair
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
@@ -23,6 +23,7 @@ from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import arcs
 from difsim.stepping.fixed import equal_steps
 from difsim.stepping.integrals import Integrands, Integrating
+from difsim.stepping.marching import Progress
 from difsim.stepping.precision import warn_of_single
 from difsim.stepping.running import failure, run_particles
 from difsim.stepping.solution import Solution
@@ -80,11 +81,11 @@ def simulate(
     **Returns:** a `Solution`.
 
     **Raises:** `ValueError` for a combination that is not in the table, times that do not increase, another word for
-    `gradient`, a `RigidState` in place of a model's own state, and an attitude that is no unit quaternion;
-    `RuntimeError` as above.
+    `gradient`, a state of another model, and an attitude that is no unit quaternion; `RuntimeError` as above.
     """
     check_policy(gradient)
     choice = choose(model, solver, derivative, until)
+    state_of("simulate", model, state.motion.state if isinstance(state, Progress) else state)
     if isinstance(model, AbstractParticles | Pair) and integrals is not None:
         raise ValueError("simulate: integrals are of models that are ordinary differential equations")
     if isinstance(model, AbstractParticles):
@@ -103,10 +104,6 @@ def simulate(
             raise_unless_ok(solution.status)
         return solution
     times = instants(times, "simulate")
-    if isinstance(state, RigidState) and hasattr(model, "start"):
-        raise ValueError(
-            f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
-        )
     rules = choice.rules
     if (rules.rest is not None or rules.outside is not None) and not hasattr(state, "body"):
         raise ValueError(
@@ -114,6 +111,8 @@ def simulate(
         )
     require_attitude("simulate", state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
+    if integrals is not None:
+        integrals = function("simulate: integrals", integrals)
     solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)

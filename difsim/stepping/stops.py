@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool
 from difsim import safe
 from difsim.body import RigidState
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, number, part, require, whole
 
 
 class AbstractStop(eqx.Module):
@@ -60,7 +60,7 @@ class Outside(AbstractStop):
     **Arguments:** `region`, a solid, such as the part of the surface that a model holds.
     """
 
-    region: AbstractSDF
+    region: AbstractSDF = part()
 
 
 class AtSample(AbstractStop):
@@ -81,8 +81,4 @@ class MaxImpacts(AbstractStop):
     **Raises:** ValueError for less.
     """
 
-    count: int = eqx.field(static=True)
-
-    def __check_init__(self):
-        if self.count < 1:
-            raise ValueError(f"MaxImpacts: count = {self.count} must be at least 1")
+    count: int = whole()
