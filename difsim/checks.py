@@ -112,7 +112,7 @@ def check_points(kind: type, *names: str) -> None:
             setattr(kind, name, at_one_point(vars(kind)[name]))
 
 
-def function(name: str, given: Any) -> Callable:
+def require_function(name: str, given: Any) -> Callable:
     """`given`, which can be called. **Raises:** ValueError otherwise."""
     if not callable(given):
         raise ValueError(f"{name}: got {came(given)}: give a function, without calling it")
@@ -128,7 +128,7 @@ def traceable(name: str, given: Callable) -> Callable:
     **Raises:** ValueError, when the function is called, for whatever it raises, and for a result that is not made of
     numbers.
     """
-    function(name, given)
+    require_function(name, given)
 
     @functools.wraps(given, updated=())
     def checked(*args: Any) -> Any:
@@ -150,7 +150,9 @@ def traceable(name: str, given: Callable) -> Callable:
         for path, leaf in jax.tree_util.tree_leaves_with_path(out, is_leaf=lambda x: x is None):
             if not _is_number(leaf):
                 where = jax.tree_util.keystr(path) or "a result"
-                raise CallError(f"{name} returned {came(leaf)} as {where}: return numbers alone, such as arrays of JAX")
+                raise CallError(
+                    f"{name} returned {came(leaf)} as {where}: return numbers alone, such as arrays of JAX"
+                )
         return out
 
     return checked

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from tqdm import tqdm
 
+from difsim.checks import instance, require_function
+
 from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
@@ -64,6 +66,10 @@ def branch_and_bound(
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
+    instance("branch_and_bound: problem", problem, Problem, "a Problem of parameters, predict and data")
+    require_function("branch_and_bound: solve", solve)
+    if limit is not None:
+        require_function("branch_and_bound: limit", limit)
     order = _discrete(problem) if order is None else tuple(order)
     if sorted(order) != sorted(_discrete(problem)):
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")

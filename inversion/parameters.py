@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
-from difsim.typing import as_float, number
+from difsim.checks import numbers
+from difsim.typing import number
 
 Numbers = Shaped[Array, "..."]
 
@@ -31,7 +32,7 @@ def _require_finite(what: str, value: Array) -> None:
 
 def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple[Array, ...]:
     """The numbers that define a parameter, each in the shape of the parameter."""
-    arrays = [as_float(value) for value in given.values()]
+    arrays = [numbers(f"{what}: {name}", value, is_finite=False) for name, value in given.items()]
     try:
         common = np.broadcast_shapes(*(array.shape for array in arrays), shape or ())
     except ValueError:
@@ -128,7 +129,7 @@ class AbstractInterval(AbstractUnknown):
 
 def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     """The value as a float, or as an array of the parameter's shape."""
-    value = np.asarray(value, float)
+    value = np.asarray(numbers("a value", value, is_finite=False), float)
     if value.shape not in ((), shape):
         raise ValueError(
             f"a value of shape {value.shape} {unit} for a parameter of shape {shape}: they must match"
@@ -267,9 +268,10 @@ class Gaussian(AbstractUnknown):
         return -np.inf, np.inf
 
     def check(self, value: Any) -> Any:
+        value = _plain(value, self.shape, self.unit)
         if not np.isfinite(value).all():
-            raise ValueError(f"{value} {self.unit} is not finite")
-        return _plain(value, self.shape, self.unit)
+            raise ValueError(f"{value} {self.unit} is not finite: give a finite value")
+        return value
 
 
 class Fixed(AbstractParameter):
@@ -280,9 +282,6 @@ class Fixed(AbstractParameter):
 
     value: Numbers = number()
     unit: str = eqx.field(static=True, default="")
-
-    def __check_init__(self):
-        _require_finite("Fixed: value", self.value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -317,7 +316,7 @@ class Discrete(AbstractInterval):
         relaxed: Callable[..., AbstractInterval] = Bounded,
         labels: Sequence[str] | None = None,
     ):
-        array = np.asarray(values, float)
+        array = np.asarray(numbers("Discrete: values", values, is_finite=False), float)
         if array.ndim != 1 or array.size < 2 or np.unique(array).size != array.size:
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
@@ -363,6 +362,7 @@ class Discrete(AbstractInterval):
         return self.hull.scaled(p)
 
     def check(self, value: Any) -> float:
+        value = _plain(value, (), self.unit)
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):

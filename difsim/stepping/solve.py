@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from difsim.body.attitude import attitude_is_unit, require_attitude
-from difsim.checks import function, state_of
+from difsim.checks import require_function, state_of
 from difsim.dynamics import AbstractModel, Pair
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
@@ -112,7 +112,7 @@ def simulate(
     require_attitude("simulate", state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
     if integrals is not None:
-        integrals = function("simulate: integrals", integrals)
+        integrals = require_function("simulate: integrals", integrals)
     solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)

@@ -137,8 +137,8 @@ def _rows_of(model: Any) -> list[Row]:
     found = [row for row in ROWS if isinstance(model, row.model)]
     if not found:
         raise ValueError(
-            f"simulate: model: got {came(model)}, which is no model: give one of difsim.dynamics, difsim.dem or difsim.sph, or "
-            "of your own subclass of difsim.dynamics.AbstractModel"
+            f"simulate: model: got {came(model)}, which is no model: give one of difsim.dynamics, difsim.dem or "
+            "difsim.sph, or of your own subclass of difsim.dynamics.AbstractModel"
         )
     return [row for row in found if row.model is found[0].model]
 
