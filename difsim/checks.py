@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.typing import Vec3, as_float, as_integer, came, is_known, named, require_sizes
+from difsim.typing import Vec3, as_float, as_integer, came, named, require_finite, require_sizes
 
 # What Python and NumPy ask of a number that has no value yet.
 NEEDS_A_VALUE = (
@@ -51,8 +51,8 @@ def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -
         require_sizes(name, sizes, x)
         if x.ndim != len(sizes.split()):
             raise ValueError(f"{name} has shape {x.shape}: give [{sizes}]; for several use `jax.vmap`")
-    if is_finite and is_known(x) and not np.isfinite(x).all():
-        raise ValueError(f"{name} = {x} must be finite: look at what it was computed from")
+    if is_finite:
+        require_finite(name, x)
     return x
 
 
@@ -147,7 +147,9 @@ def traceable(name: str, given: Callable) -> Callable:
                 f"{name} raised {type(error).__name__}: {_first_line(error)}: correct it; it was called with "
                 f"{', '.join(map(_outline, args))}"
             ) from error
-        for path, leaf in jax.tree_util.tree_leaves_with_path(out, is_leaf=lambda x: x is None):
+        if out is None:
+            raise CallError(f"{name} returned None: end it with `return`, and what it computes")
+        for path, leaf in jax.tree_util.tree_leaves_with_path(out):
             if not _is_number(leaf):
                 where = jax.tree_util.keystr(path) or "a result"
                 raise CallError(

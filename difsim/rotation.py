@@ -14,7 +14,8 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known, number
+from difsim.fields import number
+from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known
 
 
 @jax.jit

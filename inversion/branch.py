@@ -11,6 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from difsim.checks import instance, require_function
+from difsim.typing import came
 
 from .coordinates import plain
 from .minima import distinct, probability_missed
@@ -179,6 +180,10 @@ def _solve_node(
 ) -> Node:
     def compute():
         found = solve(problem.hold(assignment).relax(), guess)
+        if lacks := [name for name in ("misfit", "values", "calls", "minima") if not hasattr(found, name)]:
+            raise ValueError(
+                f"branch_and_bound: solve returned {came(found)} without {lacks}: return a Fit, or the like"
+            )
         values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
         return {
             "misfit": found.misfit,

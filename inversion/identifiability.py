@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from tqdm import tqdm
 
+from difsim.checks import instance, integer, numbers
 from difsim.status import Status
 
 from .branch import Node
@@ -89,6 +90,7 @@ def identify(
     Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed.
     """
+    _require("identify", problem, fit)
     if fit.labels != problem.free_labels or not np.isfinite(fit.misfit):
         raise ValueError(
             f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"
@@ -162,6 +164,7 @@ def profile(
     tree, since a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
+    _require("profile", problem, fit)
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
 
 
@@ -180,6 +183,9 @@ def profiles(
     the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
+    _require("profiles", problem, fit)
+    instance("profiles: grids", grids, Mapping, "a dict of name -> values, or None for values of its own")
+    integer("profiles: points", points, 3)
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
     for name, v in values.items():
@@ -205,7 +211,10 @@ def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarra
             f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}, and one number "
             '(of an array "name[3]")'
         )
-    values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
+    if grid is None:
+        values = _default_grid(problem, fit, name, points)
+    else:
+        values = np.asarray(numbers("profile: grid", grid, "n"), float)
     if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
         raise ValueError(f"profile: grid {values} must have three or more values, ascending")
     for value in values:
@@ -252,6 +261,11 @@ def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
     interval = _interval(q, s, misfit - best)
     calls = sum((p.calls for p in profiles), Calls())
     return Profile(first.name, first.grid, misfit, best, interval, calls, converged)
+
+
+def _require(door: str, problem: Problem, fit: Fit) -> None:
+    instance(f"{door}: problem", problem, Problem, "the Problem that was fitted")
+    instance(f"{door}: fit", fit, Fit, "the result of inversion.fit")
 
 
 class _Chain(NamedTuple):

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.fields import number, whole
 from difsim.status import Status
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 from .problem import AbstractProblem, Evaluation
 
@@ -29,7 +30,7 @@ class Stops(eqx.Module):
     step: Scalar = number(is_finite=False, default=1e-9)
     gradient: Scalar = number(is_finite=False, default=1e-8)
     target: Scalar = number(is_finite=False, default=-np.inf)
-    iterations: int = eqx.field(static=True, default=60)
+    iterations: int = whole(0, default=60)
 
 
 class Slopes(eqx.Module):

@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from difsim.checks import numbers
-from difsim.typing import number
+from difsim.fields import number
+from difsim.typing import all_of
 
 Numbers = Shaped[Array, "..."]
 
@@ -321,7 +322,7 @@ class Discrete(AbstractInterval):
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
             raise ValueError(f"Discrete: values {values} are not all finite")
-        labels = _written(array) if labels is None else tuple(labels)
+        labels = _written(array) if labels is None else all_of("Discrete: labels", labels, str)
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)

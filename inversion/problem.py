@@ -129,7 +129,7 @@ def _outcome(given: Any) -> tuple[Mapping[str, Any], Array]:
             "simulation succeeded, such as ({'height': h}, solution.ok) or ({'height': h}, True)"
         )
     predictions, ok = given
-    if jnp.shape(ok) != () or not jnp.issubdtype(jnp.result_type(ok), jnp.bool_):
+    if ok is None or jnp.shape(ok) != () or not jnp.issubdtype(jnp.result_type(ok), jnp.bool_):
         raise CallError(
             f"Problem: predict returned {came(ok)} as its second value: return one Boolean, such as True"
         )

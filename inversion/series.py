@@ -65,7 +65,7 @@ class Series(AbstractObservation):
         self.noise = law.at(self.times)
         self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
         sensor = {"delay": delay, "gain": gain, "bias": bias, "bandwidth": bandwidth}
-        self.sensor = {name: _known(name, given) for name, given in sensor.items() if given is not None}
+        self.sensor = {k: _known(k, given) for k, given in sensor.items() if (k, given) != ("bandwidth", None)}
 
     @classmethod
     def read(

@@ -118,6 +118,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, fingerprint: Any):
+        instance("Checkpoint: folder", folder, str | Path, "a path")
         self.mark = digest(fingerprint)
         self.folder = Path(folder) / self.mark[:16]
         self.folder.mkdir(parents=True, exist_ok=True)

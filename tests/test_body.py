@@ -11,8 +11,8 @@ import pytest
 from difsim import rotation, simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.dynamics import AbstractModel, Approach
+from difsim.fields import number
 from difsim.rotation import solve3
-from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX
 from tests.ways import forward

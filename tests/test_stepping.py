@@ -9,9 +9,10 @@ import pytest
 
 from difsim import Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, Status, safe, simulate
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, impacts, landing, name, reverse
 

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
 

@@ -4,7 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact import AbstractNormalForce
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 ROUNDING = (
     0.01  # ε: the lowest point crosses an edge within some 2 ε rad; faces move out by ε times the other half edges

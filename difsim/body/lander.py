@@ -13,7 +13,8 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.body.hull import Hull
 from difsim.body.rigid import RigidBody
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 
 class AbstractLandingGear(eqx.Module):

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require
+from difsim.fields import number, quaternion
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, require
 
 
 class RigidState(eqx.Module):

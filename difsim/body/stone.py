@@ -11,9 +11,10 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.body.rigid import RigidBody
+from difsim.fields import number
 from difsim.mesh import TriMesh, surface_points
 from difsim.shape import AbstractSDF, GridSDF
-from difsim.typing import Scalar, is_known, number
+from difsim.typing import Scalar, is_known
 
 _FLAT = 1e-4  # rad: an edge with a smaller angle is part of a flat face
 

@@ -9,7 +9,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require
+from difsim.fields import number
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, require
 
 Vector = ArrayLike | Sequence[float | int]
 # Places between the axis and a point where the growth of the image radius is tested: a cubic in ρ² has at most two

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Scalar, as_float, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, as_float, require
 
 
 class AbstractElastic(eqx.Module):

@@ -9,9 +9,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.fields import number, scalar
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import dot
-from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
+from difsim.typing import Scalar, Vec3, as_float, require
 
 
 class AbstractFriction(eqx.Module):

@@ -10,9 +10,10 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
+from difsim.fields import part
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, part
+from difsim.typing import Scalar, Vec3
 
 
 class FrictionWrench(eqx.Module):

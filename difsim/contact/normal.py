@@ -14,7 +14,8 @@ from jax.typing import ArrayLike
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
-from difsim.typing import Scalar, part
+from difsim.fields import part
+from difsim.typing import Scalar
 
 
 class AbstractNormalForce(eqx.Module):

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.fields import number, scalar
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require, scalar
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractOutline(eqx.Module):

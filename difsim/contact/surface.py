@@ -12,8 +12,9 @@ from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
+from difsim.fields import part
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, part
+from difsim.typing import Mat3, Scalar, Vec3
 
 
 class Wrench(eqx.Module):

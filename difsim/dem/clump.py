@@ -11,10 +11,11 @@ from jaxtyping import Array, Float
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.dem.touching import Grain
+from difsim.fields import number, part
 from difsim.mesh import TriMesh
 from difsim.rotation import solve3
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.typing import Scalar, Vec3, require
 
 CROWD = 6  # contacts of a grain in a bed, for which its time step is stable
 

@@ -16,9 +16,10 @@ from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
+from difsim.fields import number, part, scalar
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, all_of, as_float, number, part, require, require_last, scalar
+from difsim.typing import Scalar, all_of, as_float, require, require_last
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 

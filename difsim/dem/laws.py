@@ -28,7 +28,8 @@ from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.elastic import AbstractElastic, effective_modulus
 from difsim.contact.friction import AbstractTangentialSpring
 from difsim.contact.restitution import check_restitution
-from difsim.typing import Scalar, all_of, as_float, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, all_of, as_float, require
 
 
 def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:

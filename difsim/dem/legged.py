@@ -13,9 +13,10 @@ from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
 from difsim.body.attitude import require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
+from difsim.fields import number, part
 from difsim.mesh import TriMesh, cylinder
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.typing import Scalar, Vec3, require
 
 PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a period
 

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.dem.state import PADDING
+from difsim.fields import part
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, part
+from difsim.typing import Scalar, Vec3
 
 LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
 

@@ -15,10 +15,11 @@ from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units
+from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class PointState(eqx.Module):

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.typing import Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Vec3, require
 
 
 class TwoBallState(eqx.Module):

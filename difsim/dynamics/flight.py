@@ -12,9 +12,10 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, part, require
+from difsim.typing import Quat, Scalar, Vec3, require
 
 
 class FlightState(eqx.Module):

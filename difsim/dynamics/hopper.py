@@ -15,9 +15,10 @@ from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
+from difsim.fields import number, part, quaternion
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, part, quaternion
+from difsim.typing import Quat, Scalar, Vec3
 
 
 class HopperState(eqx.Module):

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 
 
 class Approach(eqx.Module):

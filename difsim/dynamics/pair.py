@@ -13,8 +13,9 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.dynamics.pair_flight import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
+from difsim.fields import number, part
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number, part
+from difsim.typing import Mat3, Scalar, Vec3
 
 
 class PairState(eqx.Module):

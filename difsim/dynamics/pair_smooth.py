@@ -13,8 +13,9 @@ from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, softening
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.fields import part, scalar
 from difsim.runge_kutta import advanced, runge_kutta4
-from difsim.typing import Scalar, part, require, scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractPairNormal(eqx.Module):

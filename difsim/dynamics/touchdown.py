@@ -18,8 +18,9 @@ from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
+from difsim.fields import number, part
 from difsim.gravity import AbstractField
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class Touchdown(AbstractForcedModel):

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState
-from difsim.typing import Scalar, Vec3, number, part
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3
 
 
 class TouchdownState(eqx.Module):

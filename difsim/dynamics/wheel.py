@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from difsim import rotation
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractForcedModel
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 
 class WheeledState(eqx.Module):

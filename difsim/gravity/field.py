@@ -13,7 +13,8 @@ from jaxtyping import Array
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points
-from difsim.typing import Mat3, Scalar, Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractField(eqx.Module):

@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
+from difsim.fields import number
 from difsim.gravity.elementary import arctan2, log_ratio
 from difsim.gravity.field import AbstractField, require_points
 from difsim.mesh import TriMesh
 from difsim.session import MATRIX_LIBRARY
-from difsim.typing import Mat3, Scalar, Vec3, is_known, number, require
+from difsim.typing import Mat3, Scalar, Vec3, is_known, require
 from difsim.units import G
 
 # Facets (or edges) times points per block: its dozen temporary arrays stay in the cache of a core.

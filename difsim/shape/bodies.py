@@ -14,11 +14,12 @@ import numpy as np
 import pooch
 
 from difsim import mesh
+from difsim.fields import number
 from difsim.mesh import TriMesh
 from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.sdf import AbstractSDF, Posed
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from difsim.units import LOBES_67P
 
 VOLUME_67P = 18.752e9  # m³, of SHAP5; Jorda et al. 2016: 18.7 km³

@@ -10,12 +10,13 @@ import numpy as np
 from tqdm import tqdm
 
 from difsim import safe
+from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.shape.sdf import AbstractSDF
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
-from difsim.typing import Scalar, Vec3, part
+from difsim.typing import Scalar, Vec3
 
 _CHUNK = 2**17  # points per call: some 10 MB of work space
 _DEGREE = 2  # C1; a third degree is no more accurate, since creases of the mesh limit both, and costs more

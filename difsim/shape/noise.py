@@ -22,8 +22,9 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
+from difsim.fields import number, part
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, part, require
+from difsim.typing import Scalar, Vec3, require
 
 STEEPEST = 3.225  # bound of |∇n| per lattice length
 

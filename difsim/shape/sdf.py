@@ -14,7 +14,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, require
 
 
 class AbstractSDF(eqx.Module):

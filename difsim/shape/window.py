@@ -7,13 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
+from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
-from difsim.typing import Scalar, Vec3, part
+from difsim.typing import Scalar, Vec3
 
 _DEGREE = 2  # as in grid.py
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
+from difsim.fields import number, part
 from difsim.particles.model import AbstractEstimating
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
@@ -20,7 +21,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
-from difsim.typing import Scalar, is_known, number, part, require
+from difsim.typing import Scalar, is_known, require
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 

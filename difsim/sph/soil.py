@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.fields import number, part
 from difsim.particles.vectors import Each
 from difsim.sph.material import (
     AbstractMaterial,
@@ -16,7 +17,7 @@ from difsim.sph.material import (
     second_invariant,
     split,
 )
-from difsim.typing import Scalar, number, part, require
+from difsim.typing import Scalar, require
 
 
 class AbstractCone(eqx.Module):

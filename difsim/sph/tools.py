@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.typing import Scalar, Vec2, as_float, number, part, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec2, as_float, require
 
 
 class AbstractPath(eqx.Module):

@@ -16,11 +16,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, state_of
+from difsim.fields import number
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
 from difsim.stepping.stops import AtRest
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 SKIN = 0.2  # of the reach: longer lists cost more than making them anew
 MORE_ROOM = 1.3  # by which an overflow raises the slack of a list: a second overflow soon after is rare

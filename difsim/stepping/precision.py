@@ -11,7 +11,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.typing import Declared, as_float, is_known, named
+from difsim.fields import Declared
+from difsim.typing import as_float, is_known, named
 
 Tolerance = Float[Array | np.ndarray, ""]
 

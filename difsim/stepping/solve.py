@@ -14,6 +14,7 @@ from jaxtyping import Array
 from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.checks import require_function, state_of
 from difsim.dynamics import AbstractModel, Pair
+from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
@@ -32,7 +33,7 @@ from difsim.stepping.stops import AbstractStop
 from difsim.stepping.table import Choice, choose
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_discontinuous
 from difsim.stepping.variational import scales_of
-from difsim.typing import instants, is_known, is_valid
+from difsim.typing import instants, is_known
 
 
 def simulate(

@@ -3,8 +3,9 @@
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.fields import number, whole
 from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
-from difsim.typing import Scalar, number, require, whole
+from difsim.typing import Scalar, require
 
 
 class AbstractSolver(eqx.Module):

@@ -8,8 +8,9 @@ from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.body import RigidState
+from difsim.fields import number, part, whole
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, part, require, whole
+from difsim.typing import Scalar, require
 
 
 class AbstractStop(eqx.Module):
