@@ -46,7 +46,25 @@ def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -
     any); `is_finite`, whether all known values must be.
     **Returns:** the array. **Raises:** ValueError.
     """
-    x = named(name, as_float, given)
+    return _sized(name, named(name, as_float, given), sizes, is_finite)
+
+
+def host_numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -> np.ndarray:
+    """As `numbers`, in double precision in any session, as an array of NumPy: of data, and of meshes."""
+
+    def convert(given):
+        try:
+            x = np.asarray(None if isinstance(given, str) else given)
+        except ValueError:  # rows of several lengths
+            x = np.asarray(None)
+        if x.dtype.kind not in "biuf":
+            raise ValueError(f"got {came(given)}: give a real number, or an array of them")
+        return x.astype(float)
+
+    return _sized(name, named(name, convert, given), sizes, is_finite)
+
+
+def _sized(name: str, x: Any, sizes: str, is_finite: bool) -> Any:
     if sizes != "...":
         require_sizes(name, sizes, x)
         if x.ndim != len(sizes.split()):
@@ -58,7 +76,7 @@ def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -
 
 def positive(name: str, given: Any) -> float:
     """`given` as a positive, finite number of Python. **Raises:** ValueError otherwise."""
-    x = float(numbers(name, given, ""))
+    x = float(host_numbers(name, given, ""))
     if not x > 0:
         raise ValueError(f"{name} = {x} must be positive")
     return x

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from tqdm import tqdm
 
-from difsim.checks import instance, integer, numbers
+from difsim.checks import host_numbers, instance, integer
 from difsim.status import Status
 
 from .branch import Node
@@ -211,10 +211,8 @@ def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarra
             f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}, and one number "
             '(of an array "name[3]")'
         )
-    if grid is None:
-        values = _default_grid(problem, fit, name, points)
-    else:
-        values = np.asarray(numbers("profile: grid", grid, "n"), float)
+    given = _default_grid(problem, fit, name, points) if grid is None else grid
+    values = host_numbers("profile: grid", given, "n")
     if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
         raise ValueError(f"profile: grid {values} must have three or more values, ascending")
     for value in values:

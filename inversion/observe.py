@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
-from difsim.checks import instance, numbers
+from difsim.checks import host_numbers, instance, numbers
 from difsim.typing import as_float
 
 from .noise.independent import Normal
@@ -149,7 +149,7 @@ def _checked_sigma(sigma: Any, value: Array) -> Array:
 
 
 def _factor(covariance: Any, value: Array) -> Array:
-    covariance = np.asarray(numbers("Observation: covariance", covariance, is_finite=False))
+    covariance = host_numbers("Observation: covariance", covariance, is_finite=False)
     if value.ndim != 1 or covariance.shape != (value.size, value.size):
         raise ValueError(
             f"Observation: covariance of shape {covariance.shape} for a value of shape {value.shape}: "

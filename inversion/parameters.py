@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
-from difsim.checks import numbers
+from difsim.checks import host_numbers, numbers
 from difsim.fields import number
 from difsim.typing import all_of
 
@@ -130,7 +130,7 @@ class AbstractInterval(AbstractUnknown):
 
 def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     """The value as a float, or as an array of the parameter's shape."""
-    value = np.asarray(numbers("a value", value, is_finite=False), float)
+    value = host_numbers("a value", value, is_finite=False)
     if value.shape not in ((), shape):
         raise ValueError(
             f"a value of shape {value.shape} {unit} for a parameter of shape {shape}: they must match"
@@ -317,7 +317,7 @@ class Discrete(AbstractInterval):
         relaxed: Callable[..., AbstractInterval] = Bounded,
         labels: Sequence[str] | None = None,
     ):
-        array = np.asarray(numbers("Discrete: values", values, is_finite=False), float)
+        array = host_numbers("Discrete: values", values, is_finite=False)
         if array.ndim != 1 or array.size < 2 or np.unique(array).size != array.size:
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():

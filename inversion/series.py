@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import instance, numbers
+from difsim.checks import host_numbers, instance, numbers
 from difsim.typing import as_float
 
 from .noise.independent import Normal
@@ -55,7 +55,7 @@ class Series(AbstractObservation):
     ):
         times, values, sigma = _checked(
             *(
-                np.asarray(numbers(f"Series: {name}", x, is_finite=False), float)
+                host_numbers(f"Series: {name}", x, is_finite=False)
                 for name, x in (("times", times), ("values", values), ("sigma", sigma))
             )
         )

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.body.rigid import RigidBody
+from difsim.checks import numbers
 from difsim.fields import number
 from difsim.mesh import TriMesh, surface_points
 from difsim.shape import AbstractSDF, GridSDF
@@ -53,10 +54,10 @@ class Stone(eqx.Module):
 
     def __init__(self, body, points, shape, edges=None, marks=None):
         self.body = body
-        self.points = jnp.asarray(points, float)
+        self.points = jnp.asarray(numbers("Stone: points", points), float)
         self.shape = shape
         self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros(0)) if edges is None else edges
-        self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(marks, float)
+        self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(numbers("Stone: marks", marks), float)
         if self.points.ndim != 2 or self.points.shape[0] < 1 or self.points.shape[1] != 3:
             raise ValueError(f"Stone: points have shape {self.points.shape}: give at least one, [N, 3] in m")
         self.radius = jnp.max(safe.norm(self.points))

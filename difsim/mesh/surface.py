@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from difsim.checks import host_numbers
+
+LARGEST = 1e12  # m, of a body: beyond it squares and volumes overflow sooner or later
+
 
 @dataclass(frozen=True, eq=False)
 class TriMesh:
@@ -26,8 +30,11 @@ class TriMesh:
 
     def __post_init__(self):
         # libigl accepts contiguous rows and one of the two 64-bit integer types only.
-        object.__setattr__(self, "vertices", np.ascontiguousarray(self.vertices, np.float64))
-        object.__setattr__(self, "faces", np.ascontiguousarray(np.asarray(self.faces).astype(np.int64)))
+        # Checked below, with the number of the vertex.
+        vertices = host_numbers("TriMesh: vertices", self.vertices, "V 3", is_finite=False)
+        faces = host_numbers("TriMesh: faces", self.faces, "F 3")
+        object.__setattr__(self, "vertices", np.ascontiguousarray(vertices, np.float64))
+        object.__setattr__(self, "faces", np.ascontiguousarray(faces.astype(np.int64)))
         bad = np.flatnonzero(~np.isfinite(self.vertices).all(axis=1))
         if bad.size:
             raise ValueError(
@@ -38,6 +45,10 @@ class TriMesh:
             raise ValueError(
                 f"{len(self.vertices)} vertices and {len(self.faces)} faces enclose no volume: "
                 "the smallest body, a tetrahedron, has 4 of each; is the file whole?"
+            )
+        if (extent := np.ptp(self.vertices, axis=0).max()) > LARGEST:
+            raise ValueError(
+                f"the body is {extent:.3g} m long: give its vertices in m, at most {LARGEST:g} m apart"
             )
         low, high = self.faces.min(), self.faces.max()
         if low < 0 or high >= len(self.vertices):

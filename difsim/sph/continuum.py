@@ -92,7 +92,8 @@ class Continuum(AbstractEstimating):
             require(np.unique(members).size == m, f"{name}: a particle is a member twice: {members}")
 
     def _check_support(self, h: float) -> None:
-        spacing = float(np.max(self.mass) / self.material.density) ** (1 / self.gravity.size)
+        # NumPy: inside `jit` operations of JAX are traced, of known numbers too.
+        spacing = (np.max(np.asarray(self.mass)) / float(self.material.density)) ** (1 / self.gravity.size)
         if h < SUPPORT * spacing * (1 - 1e-4):
             spacings = f"{h / spacing:.3g} spacings, (mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
             raise ValueError(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
@@ -74,6 +75,8 @@ def run_particles(
             "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
             "the Progress that it returns, or its restarted(model, state), as the state"
         )
+    if on_host:
+        is_valid(model)  # raises, for what was put into a model that was right
     if on_host and derivative is None:
         return _on_host(model, state, times, solver, until, save, checkpoint, watch)
     if checkpoint is not None or watch is not None or isinstance(until, AtSample):
@@ -238,6 +241,7 @@ def _in_jit(
         late = int(Status.OK) if until is None else jnp.where(rested, int(Status.OK), int(Status.UNSETTLED))
         late = jnp.where(cut, int(Status.STEP_LIMIT), late)
         status = jnp.where(status == Status.OK, late, status)
+    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     return _solution(progress, until, status, reached, states, steps)
 
 

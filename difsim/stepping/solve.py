@@ -102,7 +102,7 @@ def simulate(
     if isinstance(model, Pair):
         solution = run_pair(model, state, times, choice.rules.impacts)
         if throw and is_known(solution.status):
-            raise_unless_ok(solution.status)
+            _raise_unless_ok(model, solution)
         return solution
     times = instants(times, "simulate")
     rules = choice.rules
@@ -118,8 +118,14 @@ def simulate(
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)
     if throw and is_known(solution.status):
-        raise_unless_ok(solution.status)
+        _raise_unless_ok(model, solution)
     return solution
+
+
+def _raise_unless_ok(model: Any, solution: Solution) -> None:
+    if jnp.any(solution.status == Status.INVALID_MODEL) and is_known(model):
+        is_valid(model)  # names the field
+    raise_unless_ok(solution.status)
 
 
 @eqx.filter_jit
