@@ -28,14 +28,22 @@ class CallError(ValueError):
 
 
 def instance(name: str, given: Any, kind: type | tuple[type, ...], needed: str) -> Any:
-    """`given`, of a class. **Raises:** ValueError that asks for what is `needed`."""
+    """Check the class of an argument.
+
+    **Arguments:** `name` of the argument; `given`; `kind`, its class or classes; `needed`, what to give instead.
+    **Returns:** `given`. **Raises:** ValueError for an object of another class.
+    """
     if not isinstance(given, kind):
         raise ValueError(f"{name}: got {came(given)}: give {needed}")
     return given
 
 
 def integer(name: str, given: Any, least: int = 1) -> int:
-    """`given` as an integer. **Raises:** ValueError for another number, or one below `least`."""
+    """Check a count.
+
+    **Arguments:** `name` of the argument; `given`; `least`, its smallest value.
+    **Returns:** the integer. **Raises:** ValueError for another number, or one below `least`.
+    """
     return named(name, lambda x: as_integer(x, least), given)
 
 
@@ -50,7 +58,10 @@ def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -
 
 
 def host_numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -> np.ndarray:
-    """As `numbers`, in double precision in any session, as an array of NumPy: of data, and of meshes."""
+    """Check data or a mesh: as `numbers`, but as an array of NumPy, in double precision in any session.
+
+    **Arguments:** as `numbers`. **Returns:** the array. **Raises:** ValueError.
+    """
 
     def convert(given):
         try:
@@ -74,16 +85,12 @@ def _sized(name: str, x: Any, sizes: str, is_finite: bool) -> Any:
     return x
 
 
-def positive(name: str, given: Any) -> float:
-    """`given` as a positive, finite number of Python. **Raises:** ValueError otherwise."""
-    x = float(host_numbers(name, given, ""))
-    if not x > 0:
-        raise ValueError(f"{name} = {x} must be positive")
-    return x
-
-
 def random_key(name: str, given: Any) -> Array:
-    """`given`, a key of `jax.random`. **Raises:** ValueError for anything else, such as an integer."""
+    """Check a key of `jax.random`.
+
+    **Arguments:** `name` of the argument; `given`.
+    **Returns:** `given`. **Raises:** ValueError for anything else, such as an integer.
+    """
     typed = isinstance(given, jax.Array) and jnp.issubdtype(given.dtype, jax.dtypes.prng_key) and given.shape == ()
     plain = isinstance(given, jax.Array | np.ndarray) and given.dtype == jnp.uint32 and given.ndim == 1
     if not (typed or plain):
@@ -131,7 +138,10 @@ def check_points(kind: type, *names: str) -> None:
 
 
 def require_function(name: str, given: Any) -> Callable:
-    """`given`, which can be called. **Raises:** ValueError otherwise."""
+    """Check that an argument can be called.
+
+    **Arguments:** `name` of the argument; `given`. **Returns:** `given`. **Raises:** ValueError otherwise.
+    """
     if not callable(given):
         raise ValueError(f"{name}: got {came(given)}: give a function, without calling it")
     return given

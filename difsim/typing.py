@@ -38,7 +38,7 @@ def as_float(x: Any) -> Array:
 
 
 def came(x: Any) -> str:
-    """What came in place of something else, for a message: a short value, and its type."""
+    """The value, if it is short, and the type of something unexpected, for a message."""
     if x is None:
         return "None"
     if hasattr(x, "dtype") and hasattr(x, "shape"):
@@ -71,7 +71,11 @@ def as_scalar(x: Any) -> Array:
 
 
 def as_integer(x: Any, least: int = 1) -> int:
-    """`x` as an integer. **Raises:** ValueError for another number, or one below `least`."""
+    """`x` as an integer.
+
+    **Arguments:** `x`; `least`, its smallest value. **Returns:** the integer.
+    **Raises:** ValueError for another number, or one below `least`.
+    """
     if isinstance(x, bool | np.bool_) or not hasattr(type(x), "__index__") or np.ndim(x) or not is_known(x):
         raise ValueError(f"got {came(x)}: give an integer, {least} or more")
     if (x := operator.index(x)) < least:
@@ -80,7 +84,11 @@ def as_integer(x: Any, least: int = 1) -> int:
 
 
 def named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
-    """The result of a conversion, whose error is given the `name` of what is converted."""
+    """The result of a conversion, whose error gets the name of the argument.
+
+    **Arguments:** `name`; `convert`, a function of one value that may raise ValueError; `given`, the value.
+    **Returns:** the result. **Raises:** ValueError, with the name in front.
+    """
     try:
         return convert(given)
     except ValueError as error:

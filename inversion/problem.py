@@ -122,7 +122,7 @@ class Problem(AbstractCoordinates, AbstractProblem):
 
 
 def _outcome(given: Any) -> tuple[Mapping[str, Any], Array]:
-    """What `predict` returned, after a check. **Raises:** ValueError unless it is a dict and one Boolean."""
+    """The result of `predict`, after a check. **Raises:** ValueError unless it is a dict and one Boolean."""
     if not (isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], Mapping)):
         raise CallError(
             f"Problem: predict returned {came(given)}: return a pair, the predictions by name and whether the "

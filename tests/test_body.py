@@ -158,7 +158,7 @@ def test_solve3_is_the_inverse(key):
         (1.0, np.diag([1.0, -1.0, 1.0]), "must be positive"),
         (1.0, np.diag([1.0, 1.0, 2.1]), "belong to no body"),
         (1.0, np.array([[2.0, 0.1, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]), "not symmetric"),
-        (1.0, np.full((3, 3), np.nan), "inertia = .* must be finite"),
+        (1.0, np.full((3, 3), np.nan), r"RigidBody: inertia = [\s\S]* must be finite"),
     ],
 )
 def test_impossible_bodies_are_refused(mass, inertia, message):
@@ -338,7 +338,7 @@ def test_landers():
         ({"feet": FEET[[0, 1, 0]] * [[1, 0, 1], [1, 0, 1], [-1, 0, 1]]}, "one line"),
         ({"hips": HIPS - [0, 0, 0.4]}, "below their hips"),
         ({"hull": Hull([1.0, 1.0, 1.6], BOX.normal)}, "below the hull"),
-        ({"feet": FEET * float("nan")}, "must lie below"),
+        ({"feet": FEET * float("nan")}, "must be finite"),
     ):
         with pytest.raises(ValueError, match=message):
             lander(**change)

@@ -154,7 +154,7 @@ def test_wrong_bouncers_are_refused():
         ball(1.1)
     with pytest.raises(ValueError, match="friction = -0"):
         ball(0.5, -0.1)
-    with pytest.raises(ValueError, match="count = 0"):
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         MaxImpacts(0)
 
 
@@ -353,7 +353,7 @@ def test_wrong_times_are_refused():
         simulate(model, start, jnp.array([0.0]))
     with pytest.raises(ValueError, match="is a model without impacts and does not run with MaxImpacts"):
         simulate(model, start, jnp.array([0.0, 1.0]), until=MaxImpacts(1))
-    with pytest.raises(ValueError, match="steps = 0"):
+    with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
         equal(0)
 
 
