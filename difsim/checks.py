@@ -6,6 +6,7 @@ yet: their types and shapes alone are checked, and a run reports wrong values as
 
 import functools
 from collections.abc import Callable
+from types import UnionType
 from typing import Any
 
 import jax
@@ -27,7 +28,7 @@ class CallError(ValueError):
     """The error of a user's function, with the argument that it was given as."""
 
 
-def instance(name: str, given: Any, kind: type | tuple[type, ...], needed: str) -> Any:
+def instance(name: str, given: Any, kind: type | UnionType, needed: str) -> Any:
     """Check the class of an argument.
 
     **Arguments:** `name` of the argument; `given`; `kind`, its class or classes; `needed`, what to give instead.

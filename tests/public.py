@@ -3,10 +3,14 @@
 import functools
 import importlib
 import inspect
+import re
+import traceback
+from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import difsim
 from difsim import beds, body, camera, contact, dem, dynamics, gravity, shape, sph
@@ -320,3 +324,18 @@ def public_classes() -> set[type]:
         x for package in PACKAGES for x in vars(importlib.import_module(package)).values() if inspect.isclass(x)
     }
     return {x for x in named if issubclass(x, eqx.Module) and not x.__name__.startswith("Abstract")} - RESULTS
+
+
+REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|divide", re.I)
+OURS = re.compile(r"/(difsim|inversion)/")
+
+
+def refused(call: Callable, word: str) -> str:
+    """The message of a call that our own code refuses, with the word that says what is wrong, and with a remedy."""
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    where = traceback.extract_tb(caught.value.__traceback__)[-1].filename
+    message = str(caught.value)
+    assert OURS.search(where), f"raised by {where}: {message}"
+    assert word in message and REMEDY.search(message), message
+    return message

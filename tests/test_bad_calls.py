@@ -1,17 +1,13 @@
 """Bad calls of `difsim`: each is refused by our own code, by the name of the argument, with a remedy."""
 
 import dataclasses
-import re
-import traceback
 
 import numpy as np
 import pytest
 
 from difsim.fields import Declared
-from tests.public import public_classes, right_arguments
+from tests.public import public_classes, refused, right_arguments
 
-REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|divide|are the two swapped", re.I)
-OURS = re.compile(r"/(difsim|inversion)/")
 NUMBERS = {"a text": "1.0", "None": None, "complex": 1j, "a dict": {"x": 1.0}, "ragged": [[1.0], [1.0, 2.0]]}
 OBJECTS = {"a number": 3.0, "a text": "plane", "a dict": {"x": 1.0}}
 COUNTS = {
@@ -22,17 +18,6 @@ COUNTS = {
     "an array": np.ones(2, int),
     "negative": -1,
 }
-
-
-def refused(call, word: str) -> str:
-    """The message of a call that our own code refuses, naming what is wrong and a remedy."""
-    with pytest.raises((ValueError, TypeError)) as caught:
-        call()
-    where = traceback.extract_tb(caught.value.__traceback__)[-1].filename
-    message = str(caught.value)
-    assert OURS.search(where), f"raised by {where}: {message}"
-    assert word in message and REMEDY.search(message), message
-    return message
 
 
 def declared(kind: type, way: str) -> list[str]:
