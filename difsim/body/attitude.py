@@ -37,7 +37,7 @@ def require_attitude(what: str, state: Any) -> None:
     for name, value in _attitudes(state):
         if is_known(value) and not np.all(_is_unit(np.asarray(value))):
             length = np.linalg.norm(value, axis=-1)
-            remedy = "divide it by its length" if np.all(length > 0) else "(1, 0, 0, 0) is no turn"
+            remedy = "divide it by its length" if np.all(length > 0) else "give (1, 0, 0, 0) for no turn"
             raise ValueError(
                 f"{what}: {name} = {value} has the length {length}, and is no unit quaternion: {remedy}"
             )

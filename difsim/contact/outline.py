@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.checks import numbers
 from difsim.fields import number, scalar
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, require
@@ -52,7 +53,7 @@ class Vertices(AbstractOutline):
     def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":
         """The eight corners of a box about its centre, from the lengths of its edges [3], m."""
         signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-        return cls(signs * jnp.asarray(edges)[None])
+        return cls(signs * numbers("Vertices.box: edges", edges, "3")[None])
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return self.points @ rotation.T

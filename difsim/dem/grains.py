@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.checks import numbers
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
@@ -19,7 +20,7 @@ from difsim.dem.touching import Grain
 from difsim.fields import number, part, scalar
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, all_of, as_float, require, require_last
+from difsim.typing import Scalar, all_of, require, require_last
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
@@ -129,7 +130,7 @@ class Grains(AbstractParticles):
         **Arguments:** `position` [3, n], m; `clumps`, a tuple of their states. **Returns:** the state.
         **Raises:** ValueError unless there is one position for each grain, and as `joined`.
         """
-        position = as_float(position)
+        position = numbers("Grains.at_rest: position", position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
         walls = (WallMemory.none(zero.dtype),) * len(self.walls)

@@ -167,7 +167,10 @@ class Posed(AbstractSDF):
     def __check_init__(self):
         proper = jnp.abs(self.rotation.T @ self.rotation - jnp.eye(3)) < 1e-5
         require(proper, f"Posed: rotation = {self.rotation} is not orthonormal; normalise the quaternion first.")
-        require(jnp.linalg.det(self.rotation) > 0, "Posed: rotation is a reflection (det = -1).")
+        require(
+            jnp.linalg.det(self.rotation) > 0,
+            "Posed: rotation is a reflection (det = -1): swap two columns.",
+        )
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance((x - self.position) @ self.rotation)

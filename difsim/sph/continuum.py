@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
+from difsim.checks import numbers
 from difsim.fields import number, part
 from difsim.particles.model import AbstractEstimating
 from difsim.particles.neighbours import Neighbours
@@ -117,7 +118,7 @@ class Continuum(AbstractEstimating):
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
         """The state at positions [d, n] m, at rest, without stress."""
-        position = jnp.asarray(position)
+        position = numbers("Continuum.at_rest: position", position, "d n")
         d, n = position.shape
         zero = jnp.zeros((3, 3, n), position.dtype)
         return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
-from difsim.checks import instance, state_of
+from difsim.checks import instance, numbers, state_of
 from difsim.fields import number
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
@@ -73,6 +73,8 @@ def initialise(
     instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
     state_of("initialise", model, state)
     require_attitude("a run of particles", state)
+    for name, given in (("time", time), ("skin", skin), ("slack", slack)):
+        numbers(f"initialise: {name}", given, "")
     return begun(model, state, time, model.allocate(state, skin, slack), skin)
 
 

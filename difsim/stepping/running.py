@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import host_numbers, instance, require_function
 from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
@@ -68,6 +69,11 @@ def run_particles(
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
     checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`.
     """
+    for name, given in (("save", save), ("watch", watch)):
+        if given is not None:
+            require_function(f"simulate: {name}", given)
+    if checkpoint is not None:
+        instance("simulate: checkpoint", checkpoint, str | Path, "the path of a folder")
     on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
     times = _rising(times, isinstance(state, Progress) and not isinstance(solver, FixedSteps))
     if not on_host and not isinstance(state, Progress):
@@ -93,7 +99,7 @@ def _rising(times: Any, one_is_enough: bool) -> Any:
     """The times, which must be finite and rise if they are known."""
     if not is_known(times):
         return as_float(times)
-    times = np.asarray(times, float)
+    times = host_numbers("simulate: times", times, is_finite=False)
     rising = times.ndim == 1 and times.size > 1 - one_is_enough and (np.diff(times) > 0).all()
     if not (rising and np.isfinite(times).all()):
         raise ValueError(

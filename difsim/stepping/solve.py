@@ -98,7 +98,7 @@ def simulate(
             raise RuntimeError(f"{failure(solution)} (throw=False returns the status instead)")
         return solution
     if (save, checkpoint, watch) != (None, None, None):
-        raise ValueError("simulate: save, checkpoint and watch are of particles")
+        raise ValueError("simulate: save, checkpoint and watch are of particles: give none of them")
     if isinstance(model, Pair):
         solution = run_pair(model, state, times, choice.rules.impacts)
         if throw and is_known(solution.status):
@@ -113,7 +113,7 @@ def simulate(
     require_attitude("simulate", state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
     if integrals is not None:
-        integrals = require_function("simulate: integrals", integrals)
+        require_function("simulate: integrals", integrals)
     solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)

@@ -1,6 +1,7 @@
 """Rules that end a motion before the last of the wanted times."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -8,6 +9,7 @@ from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.body import RigidState
+from difsim.checks import require_function
 from difsim.fields import number, part, whole
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, require
@@ -70,7 +72,9 @@ class AtSample(AbstractStop):
     **Arguments:** `condition`, of what `save` made of the state.
     """
 
-    condition: Callable[[Any], bool] = eqx.field(static=True)
+    condition: Callable[[Any], bool] = eqx.field(
+        static=True, converter=partial(require_function, "AtSample: condition")
+    )
 
 
 class MaxImpacts(AbstractStop):

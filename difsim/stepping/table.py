@@ -128,7 +128,7 @@ def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDeriva
     asked = [type(x).__name__ for x in (given, derivative, *stops) if x is not None]
     raise ValueError(
         f"simulate: {type(model).__name__} is {rows[0].name} and does not run with {' and '.join(asked)}; "
-        f"what runs is {'; '.join(_in_words(row) for row in rows)}"
+        f"give what runs: {'; '.join(_in_words(row) for row in rows)}"
     )
 
 
