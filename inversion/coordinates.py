@@ -18,7 +18,8 @@ from jaxtyping import Array, Bool, Float
 from difsim.checks import instance, numbers
 from difsim.typing import named
 
-from .parameters import START, AbstractParameter, AbstractUnknown, Discrete, Fixed
+from .parameters import Discrete, Fixed
+from .unknowns import START, AbstractParameter, AbstractUnknown
 
 OUTSIDE = 1e-3  # of the prior's range, that a guess may be outside by rounding
 

@@ -125,6 +125,15 @@ class Fit:
         return "\n".join([f"fit: {self.verdict}", *rows])
 
 
+def require_fit(door: str, problem: Problem, fit: Fit) -> None:
+    """Check the classes of a problem and its fit.
+
+    **Arguments:** `door`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
+    """
+    instance(f"{door}: problem", problem, Problem, "the Problem that was fitted")
+    instance(f"{door}: fit", fit, Fit, "the result of inversion.fit")
+
+
 def _told(value: Any, sigma: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g} +- {sigma:.2g}"

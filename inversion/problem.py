@@ -14,7 +14,7 @@ from difsim.typing import Scalar, came
 
 from .coordinates import AbstractCoordinates, started, strip_weak_types
 from .observe import Observations
-from .parameters import AbstractParameter
+from .unknowns import AbstractParameter
 
 Predict = Callable[[dict[str, Array]], tuple[dict[str, Any], Array]]
 
