@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.typing import Vec3, as_float, as_integer, came, named, require_finite, require_sizes
+from difsim.typing import as_float, as_integer, came, named, require_finite, require_sizes
 
 # What Python and NumPy ask of a number that has no value yet.
 NEEDS_A_VALUE = (
@@ -122,7 +122,7 @@ def at_one_point(method: Callable) -> Callable:
     """A method of one point [3] m, which checks it: lists become arrays, and other shapes and NaN are refused."""
 
     @functools.wraps(method)
-    def checked(self: Any, x: Vec3) -> Array:
+    def checked(self: Any, x: Any) -> Array:
         # Nearly all calls are traced, with an array that is right.
         if not (isinstance(x, jax.core.Tracer) and x.shape == (3,) and jnp.issubdtype(x.dtype, jnp.floating)):
             x = numbers(f"{type(self).__name__}.{method.__name__}: x", x, "3")

@@ -95,7 +95,7 @@ def named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
         raise ValueError(f"{name}: {error}") from None
 
 
-def require_finite(name: str, x: Array) -> None:
+def require_finite(name: str, x: Any) -> None:
     """Check that known numbers are finite.
 
     **Arguments:** `name` of them in the message; `x`. **Raises:** ValueError otherwise.
@@ -106,7 +106,7 @@ def require_finite(name: str, x: Array) -> None:
         raise ValueError(f"{name}{where} must be finite: look at what it was computed from")
 
 
-def require_sizes(name: str, dimensions: str, x: Array) -> None:
+def require_sizes(name: str, dimensions: str, x: Any) -> None:
     """Check the last axes of an array.
 
     **Arguments:** `name` of it in the message; `dimensions` in the words of jaxtyping, such as "n 3"; with a * in them
