@@ -107,7 +107,7 @@ def test_what_stops_a_run():
         simulate(model, initialise(model, state, 0.2), [0.1, 0.3])
     with pytest.raises(ValueError, match="fraction = 2"):
         Courant(2.0)
-    with pytest.raises(ValueError, match="steps = 0"):
+    with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
         FixedSteps(0)
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from difsim import Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Reverse, Status, safe, simulate
 from difsim.dynamics import AbstractModel, Approach, Bouncer, PointState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, impacts, landing, name, reverse
 
@@ -153,7 +154,7 @@ def test_wrong_bouncers_are_refused():
         ball(1.1)
     with pytest.raises(ValueError, match="friction = -0"):
         ball(0.5, -0.1)
-    with pytest.raises(ValueError, match="count = 0"):
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         MaxImpacts(0)
 
 
@@ -352,7 +353,7 @@ def test_wrong_times_are_refused():
         simulate(model, start, jnp.array([0.0]))
     with pytest.raises(ValueError, match="is a model without impacts and does not run with MaxImpacts"):
         simulate(model, start, jnp.array([0.0, 1.0]), until=MaxImpacts(1))
-    with pytest.raises(ValueError, match="steps = 0"):
+    with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
         equal(0)
 
 

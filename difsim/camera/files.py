@@ -12,6 +12,7 @@ import yaml
 
 from difsim import rotation
 from difsim.camera.pinhole import Camera
+from difsim.checks import instance
 
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
 OPTIONAL = {"rate": 0}
@@ -47,7 +48,7 @@ def read_cameras(path: str | PathLike) -> dict[str, Camera]:
     **Raises:** ValueError for another suffix, for missing, unknown, misshapen or non-finite entries, skew, and
     distortion that `Camera` does not have (tangential, rational, thin prism); FileNotFoundError.
     """
-    path = Path(path)
+    path = Path(instance("read_cameras: path", path, str | PathLike, "the path of a file"))
     match path.suffix.lower():
         case ".json":
             return _read_json(path)

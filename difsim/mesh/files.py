@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
+from difsim.checks import instance
 from difsim.mesh.surface import TriMesh
 
 _METRES = {"m": 1.0, "km": 1000.0}
@@ -48,7 +49,7 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     """
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
-    path = Path(path)
+    path = Path(instance("load: path", path, str | PathLike, "the path of a file"))
     if not path.is_file():
         raise FileNotFoundError(f"no mesh file at {path}")
     if path.suffix.lower() not in _READERS:

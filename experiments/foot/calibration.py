@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import least_squares
 
-from difsim.typing import Scalar, number, require
+from difsim.fields import number
+from difsim.typing import Scalar, require
 from experiments.data_files import data_folder
 
 TABLE = data_folder() / "sole_in_grains.json"
