@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from .cube import Cube
 from .draws import Draws
-from .sweeps import Checkpoint
-from .tempered import Piece, Tempered, smallest_size, stored
+from .sweeps import Checkpoint, Piece, stored
+from .tempered import Tempered, smallest_size
 
 TINY = 1e-6  # of the largest weight: particles with less are no centres
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
