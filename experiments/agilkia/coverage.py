@@ -25,19 +25,18 @@ from inversion.cube import Cube
 from inversion.prior_runs import PriorRuns
 
 BINS = 5  # of the ranks: 64 of them are 13 each
-START = 30_000  # simulations of draws of the prior
+START, QUICK = 30_000, 3000  # simulations of draws of the prior
 # Of a repetition: particles, draws of the first kernels, effective draws, and the most simulations.
-SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 800, 1000, 120, 12_000
+SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 400, 600, 120, 8000
 PIECES = ("rank", "below", "truth")
 
 
-def cover(problem: Problem, repetitions: int, seed: int, checkpoint: Checkpoint, start: int = START) -> Found:
+def cover(problem: Problem, prior: PriorRuns, repetitions: int, seed: int, checkpoint: Checkpoint) -> Found:
     """Ranks and intervals of so many truths; an interrupted run goes on from its checkpoint.
 
-    **Arguments:** `problem` of the data set, whose numbers are replaced; `repetitions`; `seed`; `checkpoint`;
-    `start`: simulations of the prior. **Returns:** what the harness writes.
+    **Arguments:** `problem` of the data set, whose numbers are replaced; `prior`: simulations of its prior;
+    `repetitions`; `seed`; `checkpoint`. **Returns:** what the harness writes.
     """
-    prior = PriorRuns.simulated(problem, jax.random.PRNGKey(START), start, checkpoint, progress=True)
     pieces = [
         checkpoint.get_or(f"{seed}-{i}", lambda i=i: _repetition(problem, seed + i, prior))
         for i in tqdm(range(repetitions), desc="synthetic touchdowns")
