@@ -68,6 +68,7 @@ class Tempered:
             u=piece["u"],
             log_likelihood=piece["log_likelihood"],
             weights=np.full(piece["log_likelihood"].shape, 1.0 / piece["log_likelihood"].size),
+            families=piece["families"],
             prior=self._uniform(cube, key),
             log_evidence=float(piece["log_evidence"]),
             error=float(np.sqrt(piece["variance"])),
@@ -114,7 +115,7 @@ class Tempered:
         pool = start.u.reshape(-1, start.u.shape[-1])
         with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
             while (
-                size := smallest_size(cube, found.u, found.weights)
+                size := smallest_size(cube, found.u, found.weights, found.families)
             ) < effective_size and cube.calls.forward < limit:
                 bar.update(min(round(size), effective_size) - bar.n)
                 part += 1
@@ -127,7 +128,7 @@ class Tempered:
                 values = np.concatenate([found.log_likelihood, new["log_likelihood"]])
                 weights = np.full(values.shape, 1.0 / values.size)
                 found = Draws(
-                    u, values, weights, start.prior, start.log_evidence, start.error, None,
+                    u, values, weights, start.families, start.prior, start.log_evidence, start.error, None,
                     f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
                 )  # fmt: skip
             bar.update(min(round(size), effective_size) - bar.n)
@@ -153,6 +154,7 @@ class Tempered:
         return {
             "u": u[None],
             "log_likelihood": values[None],
+            "families": np.arange(len(u)),
             "temperature": zero,
             "log_evidence": np.log(kept),
             "variance": zero,
@@ -177,6 +179,7 @@ class Tempered:
         begin = {"u": u[starts], "log_likelihood": np.asarray(values)[starts]}
         new = self._moved(cube, move, begin["u"], begin["log_likelihood"], u[chosen], temperature, self.steps - 1)
         return {name: np.concatenate([begin[name][None], new[name]]) for name in begin} | {
+            "families": np.tile(piece["families"], len(piece["u"]))[starts],
             "temperature": np.asarray(temperature),
             "log_evidence": piece["log_evidence"] + gained,
             "variance": piece["variance"] + variance,
@@ -200,16 +203,16 @@ class Tempered:
 BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
 
 
-def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray) -> float:
+def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:
     """The effective size for the mean of the unknown that has the fewest.
 
-    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1. **Returns:** the
-    size, 0 for draws that are all alike.
+    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1; `families`
+    [chains]. **Returns:** the size, 0 for draws that are all alike.
     """
     selected = cube.selected(u.reshape(-1, u.shape[-1]))
     columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
     # An unknown with one value in all draws has no error to be measured by.
-    return min((size_of(x.astype(float), weights) for x in columns if np.ptp(x) > 0), default=0.0)
+    return min((size_of(x.astype(float), weights, families) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
 @jax.jit
