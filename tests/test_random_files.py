@@ -38,11 +38,15 @@ def rows(table, start=0, prefix=""):
 
 
 OBJ = rows(TETRAHEDRON, prefix="v ") + rows(FACES, 1, "f ")
-STL = "solid s\n" + "".join(
-    "facet normal 0 0 1\nouter loop\n"
-    + "".join(f"vertex {' '.join(map(str, TETRAHEDRON[i]))}\n" for i in face)
-    + "endloop\nendfacet\n"
-    for face in FACES
+STL = (
+    "solid s\n"
+    + "".join(
+        "facet normal 0 0 1\nouter loop\n"
+        + "".join(f"vertex {' '.join(map(str, TETRAHEDRON[i]))}\n" for i in face)
+        + "endloop\nendfacet\n"
+        for face in FACES
+    )
+    + "endsolid s\n"
 )
 PLY = (
     "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
@@ -94,6 +98,9 @@ def in_metres(path: Path):
 
 
 FAILURE = json.dumps(record(KINDS[0], 0, 0, Verdict("OK"))).encode()
+TRACKS = b"time_s,camera,body,marker,u_px,v_px\n" + b"".join(
+    b"%s,A,%s,1,500.0,400.0\n" % (time, body) for time in (b"0.0", b"1.1") for body in (b"a", b"b")
+)
 SERIES = b"time,value,sigma\n0,1,0.1\n1,2,0.1\n2,2.5,0.2\n"
 FILES = {
     "lander": Kind(".toml", shipped("philae.toml"), read_lander),
@@ -103,7 +110,7 @@ FILES = {
     "experiment": Kind(
         ".json", shipped("cobbles/cams.json"), lambda path: read_experiment(path, [COBBLES / "stone.obj"] * 2)
     ),
-    "tracks": Kind(".csv", shipped("cobbles/tracks.csv")[:4000], lambda path: read_tracks(path, experiment())),
+    "tracks": Kind(".csv", TRACKS, lambda path: read_tracks(path, experiment())),
     "series": Kind(".csv", SERIES, Series.read),
     "calibration by grains": Kind(".json", shipped("sole_in_grains.json"), calibration.read),
     "failure of the soak": Kind(".json", FAILURE, read_failure),

@@ -8,7 +8,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from difsim.mesh.surface import TriMesh
+from difsim.saving.texts import check_file
 
+LARGEST = 2**30  # bytes, 1 GiB: ten million faces as text
 _METRES = {"m": 1.0, "km": 1000.0}
 
 Vertices = Float[np.ndarray, "V 3"]
@@ -49,10 +51,11 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"no mesh file at {path}")
     if path.suffix.lower() not in _READERS:
         raise ValueError(f"{path}: no reader for {path.suffix!r}; give one of {', '.join(_READERS)}")
+    check_file(path, LARGEST)
     try:
         vertices, faces = _READERS[path.suffix.lower()](path)
     except ValueError as error:
@@ -83,8 +86,14 @@ def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:
 def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
     import trimesh
 
-    raw = trimesh.load_mesh(path, process=False)
-    return np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
+    try:
+        raw = trimesh.load_mesh(path, process=False)
+        return np.asarray(raw.vertices, float).reshape(-1, 3), np.asarray(raw.faces, np.int64).reshape(-1, 3)
+    # Its parsers raise whatever they stumble over: IndexError, KeyError, struct.error and others.
+    except Exception as error:
+        raise ValueError(
+            f"is no {path.suffix} file that trimesh reads: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _plates(path: Path) -> tuple[Vertices, Faces]:

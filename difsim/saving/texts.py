@@ -31,6 +31,10 @@ def check_file(path: str | PathLike, most: int) -> None:
     """
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
-        raise ValueError(f"{path}: is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no regular file'}: give a file")
+        raise ValueError(
+            f"{path}: is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no regular file'}: give a file"
+        )
     if found.st_size > most:
-        raise ValueError(f"{path}: has {found.st_size} bytes, more than the {most} that a file of this kind may have")
+        raise ValueError(
+            f"{path}: has {found.st_size} bytes, more than the {most} that a file of this kind may have"
+        )

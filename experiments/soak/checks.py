@@ -107,7 +107,7 @@ def _check_differences(verdict, kind, numbers, way, prepared, slope, told) -> No
     scale = np.abs(slopes).max(initial=1e-300)
     error = np.abs(np.asarray(slope) - slopes).max() / scale
     allowed = MARGIN * float(told.error) + own / scale + ROUNDING
-    words = f"relative to the largest entry {scale:.3g}, forward differs from differences (own error {own / scale:.2g}) by"
+    words = f"of {scale:.3g}, forward differs from differences (own error {own / scale:.2g}) by a share of"
     verdict.measured("derivative", error, allowed, words)
 
 

@@ -119,14 +119,14 @@ def angular_momentum(model, solution):
 
 def flight(name, draw, build, **options):
     """A kind of flight, by steps of order 8."""
-    options = {"until": AtContact()} | options
-    return Motion(name, draw, 1e-10, build=build, watch=moved, order=8, reverse=REVERSE, backward=1e-4, **options)
+    options = {"until": AtContact(), "reverse": REVERSE, "backward": 1e-4} | options
+    return Motion(name, draw, 1e-10, build=build, watch=moved, order=8, **options)
 
 
 KINDS = (
     flight("flight over a plane", throw_numbers, over_plane),
-    flight("flight, ellipsoid", orbit_numbers, about_ellipsoid),
+    flight("flight, ellipsoid", orbit_numbers, about_ellipsoid, reverse=None),
     flight("flight, points and uniform", orbit_numbers, about_mascons),
-    flight("flight, polyhedron", mesh_numbers, about_mesh),
+    flight("flight, polyhedron", mesh_numbers, about_mesh, reverse=None),
     flight("flight past a point", orbit_numbers, about_point, until=None, conserved=angular_momentum),
 )

@@ -13,6 +13,7 @@ from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
 from experiments.soak.draws import magnitude
 from experiments.soak.hard import upwards
+from experiments.soak.kinds import UNROLLED
 from experiments.soak.motions import Motion, until_time
 
 AZIMUTH = np.radians([0.0, 120.0, 240.0])
@@ -126,7 +127,7 @@ def maxwell(n):
     return MaxwellLegs(n["damping"])
 
 
-def touchdown(name, gear, boulder, hull):
+def touchdown(name, gear, boulder, hull, reverse):
     """A kind of touchdown."""
     return Motion(
         name,
@@ -134,10 +135,11 @@ def touchdown(name, gear, boulder, hull):
         build=partial(landing, gear, boulder, hull),
         integrals=pushes,
         conserved=momenta,
+        reverse=reverse,
     )
 
 
 KINDS = (
-    touchdown("touchdown, central damper, boulder", central, True, False),
-    touchdown("touchdown, damped legs, hull", maxwell, False, True),
+    touchdown("touchdown, central damper, boulder", central, True, False, UNROLLED),
+    touchdown("touchdown, damped legs, hull", maxwell, False, True, None),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -25,7 +25,8 @@ from experiments.soak.motions import SAVED, until_time
 STEPS = 60  # in each interval of the saved times
 PART = 0.3  # of the longest stable step
 GAIN = 1e-2  # of the energy: steps of a thirtieth of a contact keep it to some 1e-3
-SKIN, SLACK = 0.3, 3.0  # of the neighbour lists, which have no more room inside `jit`
+SKIN, SLACK = 0.3, 8.0  # of the neighbour lists, which get no more room inside `jit`
+RADIUS, SPACING = 0.01, 0.01  # m: one length for all scenes, since lists of other lengths are other programs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +44,15 @@ class Particles(Kind):
     conserved: Callable[[Any, Any], list[tuple[Array, Array]]] = lambda model, states: []
 
     def prepare(self, numbers):
-        model, state = self.build(jax.tree.map(jnp.asarray, numbers))
-        near = model.allocate(state, SKIN, SLACK)
-        progress = begun(model, state, 0.0, near, SKIN)
-        return near, PART * eqx.filter_jit(model.stable_time_step)(progress.motion)
+        return _begin(self, numbers, room(self))
 
     def end(self, numbers, prepared, tolerance, mode):
-        near, step = prepared
+        near, step, length, speed = prepared
         model, state = self.build(numbers)
         progress = begun(model, state, 0.0, near, SKIN)
         times = until_time(step * STEPS * (SAVED - 1))
         way = Reverse() if mode == REVERSE else Unrolled()
         solution = simulate(model, progress, times, solver=FixedSteps(STEPS), derivative=way, throw=False)
-        length, speed = jax.lax.stop_gradient(self.units(numbers))
         last, none, gain = solution.last, jnp.zeros_like(length), jnp.zeros_like(length)
         if self.total is not None:
             energy = self.total(model, solution.states)
@@ -75,24 +72,43 @@ class Particles(Kind):
         )
 
 
+@cache
+def room(kind):
+    """The neighbour list of the first scene, with room for any other."""
+    model, state = kind.build(jax.tree.map(jnp.asarray, kind.numbers(0, 0)))
+    return model.allocate(state, SKIN, SLACK)
+
+
+@eqx.filter_jit
+def _begin(kind, numbers, near):
+    """The list of this scene, the time of a step, and the units."""
+    model, state = kind.build(numbers)
+    if isinstance(model, Grains):
+        near = eqx.tree_at(lambda n: n.pairs.radius, near, model.radius)
+    near = near.made(state.position)
+    motion = begun(model, state, 0.0, near, SKIN).motion
+    return near, PART * model.stable_time_step(motion), *map(jnp.asarray, kind.units(numbers))
+
+
 def cluster_numbers(rng):
     """Grains on a loose lattice that fly towards their middle, or down."""
-    radius, speed = magnitude(rng, 1e-3, 0.1), magnitude(rng, 1e-2, 1)
+    speed = magnitude(rng, 1e-2, 1)
     density = rng.uniform(1000, 4000)
-    places = 2.1 * radius * np.array([(x, y, z) for x in (-1, 0, 1) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]).T
+    places = 2.1 * RADIUS * np.array([(x, y, z) for x in (-1, 0, 1) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]).T
     velocity = -speed * places / np.abs(places).max() + 0.3 * speed * rng.normal(size=places.shape)
     return {
-        "radius": radius * rng.uniform(0.6, 1, places.shape[1]),
+        # The largest is as large in all scenes, as the list needs.
+        "radius": RADIUS * np.append(1.0, rng.uniform(0.6, 1, places.shape[1] - 1)),
         "density": density,
         "places": places,
         "velocity": velocity,
-        "spin": rng.normal(size=places.shape) * speed / radius,
-        "speed": speed,
+        "spin": rng.normal(size=places.shape) * speed / RADIUS,
         "modulus": density * speed**2 * magnitude(rng, 1e4, 1e6),
         "poisson": rng.uniform(0, 0.4),
         "restitution": rng.uniform(0.2, 0.95),
         "friction": rng.uniform(0, 1),
-        "pull": rng.uniform(0, 1e-2) * density * speed**2 * radius**2,
+        "pull": rng.uniform(0, 1e-2) * density * speed**2 * RADIUS**2,
+        "gravity": speed**2 / RADIUS * magnitude(rng, 0.01, 1),
     }
 
 
@@ -110,21 +126,21 @@ def hertz_cluster(n):
 
 def spring_cluster(n):
     """Springs with cohesion, on a floor."""
-    reach = 0.05 * jnp.min(n["radius"])
-    stiffness = n["modulus"] * jnp.max(n["radius"])
     law = LinearSprings(
-        stiffness, 0.5, n["restitution"], n["friction"], cohesion=(LinearCohesion(n["pull"], reach),)
+        n["modulus"] * RADIUS,
+        0.5,
+        n["restitution"],
+        n["friction"],
+        cohesion=(LinearCohesion(n["pull"], 0.05 * RADIUS),),
     )
-    weight = n["speed"] ** 2 / jnp.max(n["radius"]) * jnp.array([0.0, 0.0, -1.0])
-    lowest = jnp.array([0.0, 0.0, -2.2]) * jnp.max(n["radius"])
-    floor = Plane(jax.lax.stop_gradient(lowest), jnp.array([0.0, 0.0, 1.0]))
-    model = Grains(law, n["radius"], n["density"], weight, (floor,))
+    floor = Plane((0.0, 0.0, -2.2 * RADIUS), (0.0, 0.0, 1.0))
+    model = Grains(law, n["radius"], n["density"], n["gravity"] * jnp.array([0.0, 0.0, -1.0]), (floor,))
     return model, moving(model, n)
 
 
 def grain_units(n):
-    """The largest radius, and the speed."""
-    return jnp.max(n["radius"]), n["speed"]
+    """The largest radius, and the greatest speed."""
+    return RADIUS, jnp.max(jnp.abs(n["velocity"]))
 
 
 def grain_energy(model, states):
@@ -147,33 +163,31 @@ FLOOR = np.stack(np.meshgrid(np.arange(-3, 10), np.arange(-3, 0), indexing="ij")
 
 def soil_numbers(rng):
     """A block of soil on a floor, some of its own speed of fall into it."""
-    spacing, density = magnitude(rng, 1e-3, 0.1), rng.uniform(1000, 3000)
-    gravity = magnitude(rng, 1e-2, 10)
-    weight = density * gravity * 5 * spacing
+    density, gravity = rng.uniform(1000, 3000), magnitude(rng, 1e-2, 10)
+    weight = density * gravity * 5 * SPACING
     return {
-        "spacing": spacing,
         "density": density,
         "gravity": gravity,
         "young": weight * magnitude(rng, 100, 1e4),
         "poisson": rng.uniform(0.1, 0.4),
         "friction": rng.uniform(0.2, 0.8),
         "cohesion": rng.uniform(0, 1) * weight,
-        "velocity": np.sqrt(gravity * spacing) * rng.normal(0, 0.5, 2),
+        "velocity": np.sqrt(gravity * SPACING) * rng.normal(0, 0.5, 2),
     }
 
 
 def block(material, n):
     """The block and its floor in the plane."""
-    places = n["spacing"] * np.concatenate([BLOCK, FLOOR], axis=1)
+    places = SPACING * np.concatenate([BLOCK, FLOOR], axis=1)
     count, soil = places.shape[1], BLOCK.shape[1]
     solid = material(n)
     model = Continuum(
         solid,
-        CubicSpline(2.5 * n["spacing"]),
+        CubicSpline(2.5 * SPACING),
         Viscosity(0.3, 0.7, solid.sound),
         n["gravity"] * jnp.array([0.0, -1.0]),
-        n["density"] * n["spacing"] ** 2 * jnp.ones(count),
-        (Tool(np.arange(soil, count), n["spacing"] * FLOOR),),
+        n["density"] * SPACING**2 * jnp.ones(count),
+        (Tool(np.arange(soil, count), SPACING * FLOOR),),
     )
     state = model.at_rest(places)
     velocity = jnp.zeros((2, count)).at[:, :soil].set(n["velocity"][:, None])
@@ -192,7 +206,7 @@ def elastic(n):
 
 def soil_units(n):
     """The spacing, and the speed of a fall through it."""
-    return n["spacing"], jnp.sqrt(n["gravity"] * n["spacing"])
+    return SPACING, jnp.sqrt(n["gravity"] * SPACING)
 
 
 def grains(name, build, **options):

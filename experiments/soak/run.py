@@ -15,6 +15,7 @@ import tyro
 from tqdm import tqdm
 
 from difsim import Status
+from difsim.saving.texts import read_text
 from experiments.harness import Found, Study
 from experiments.ranges import SEED, Range
 from experiments.records import commit, write_json
@@ -31,6 +32,8 @@ QUICK = ("two hard balls", "flight over a plane")
 CHUNK = 20  # scenes of a kind, kept together: the largest loss when killed
 EVERY = 4  # the part of the scenes whose derivatives are compared with differences
 ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse")
+RAISED = "an exception"
+NAMES = (*(status.name for status in Status), RAISED)  # of what a scene can end with
 CHECKS = (*ERRORS, "status", "finite", "determinism", "error")
 
 
@@ -104,7 +107,7 @@ def chunk(kind: Kind, seed: int, part: int, failures: Path) -> dict[str, np.ndar
             path = failures / f"{slug(kind.name)}-{seed}-{index}.json"
             write_json(path, record(kind, seed, index, verdict))
     return {
-        "status": np.array([Status[verdict.status].value for verdict in verdicts]),
+        "status": np.array([NAMES.index(verdict.status) for verdict in verdicts]),
         "unsure": np.array([verdict.unsure for verdict in verdicts]),
         "errors": np.array([[verdict.errors.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
         "shares": np.array([[verdict.shares.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
@@ -117,7 +120,7 @@ def verdict_of(kind: Kind, numbers: dict[str, np.ndarray], index: int) -> Verdic
     try:
         return judge(kind, numbers, index, index % EVERY == 0)
     except Exception as error:
-        return Verdict(Status.NOT_FINITE.name, {"error": f"{type(error).__name__}: {error}"})
+        return Verdict(RAISED, {"error": f"{type(error).__name__}: {error}"})
 
 
 def record(kind: Kind, seed: int, index: int, verdict: Verdict) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def row(name: str, pieces: list[dict[str, np.ndarray]]) -> dict[str, Any]:
         np.concatenate([piece[key] for piece in pieces])
         for key in ("status", "unsure", "errors", "shares", "faults")
     )
-    ends = Counter(Status(int(code)).name for code in status)
+    ends = Counter(NAMES[code] for code in status)
     worst = {f"worst {check}": greatest(errors[:, i]) for i, check in enumerate(ERRORS)}
     compared = np.isfinite(errors[:, ERRORS.index("derivative")])
     return {
@@ -181,10 +184,10 @@ def read_failure(path: Path | None) -> tuple[Kind, dict[str, np.ndarray], int]:
     if path is None:
         raise ValueError("--stage repeat: give the file of a failure, --repeat FILE")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
         numbers = {str(name): np.asarray(value, float) for name, value in found["numbers"].items()}
         name, index = str(found["model"]), int(found["index"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} is no file of a failure that `difsim soak` wrote: {error}") from error
     kinds = [kind for kind in KINDS if kind.name == name]
     if not kinds or numbers.keys() != kinds[0].numbers(0, 0).keys():

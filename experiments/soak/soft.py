@@ -15,6 +15,7 @@ from difsim.mesh.solids import ellipsoid_mesh
 from difsim.shape import Ellipsoid, GridSDF, Plane
 from experiments.soak.draws import direction, magnitude, turn
 from experiments.soak.hard import CORNERS, body, upwards
+from experiments.soak.kinds import UNROLLED
 from experiments.soak.motions import Motion, until_time
 
 AXIS = np.array([0.6, 0.48, 0.64])  # any that no scene's vertical is parallel to
@@ -180,17 +181,17 @@ def on_mesh(n):
     return hopper(n, ball(n), compressive, meshed(), gravity, reach * up, normal, n["omega"])
 
 
-def soft(name, draw, build):
-    """A kind of regularised contact."""
-    return Motion(name, draw, build=build, watch=body)
+def soft(name, draw, build, reverse=None):
+    """A kind of regularised contact; a reverse derivative takes the longest to compile, and some have it."""
+    return Motion(name, draw, build=build, watch=body, reverse=reverse)
 
 
 KINDS = (
     soft("ball, linear, tensile damper", hop_numbers, partial(on_plane, ball, tensile)),
-    soft("cube, linear, compressive damper", hop_numbers, partial(on_plane, cube, compressive)),
+    soft("cube, linear, compressive damper", hop_numbers, partial(on_plane, cube, compressive), UNROLLED),
     soft("cube, Tsuji clipped, stick and slip", hop_numbers, partial(on_plane, cube, clipped)),
     soft("cube, Hunt and Crossley, springs", hop_numbers, partial(on_plane, cube, hunt_crossley)),
-    soft("cube, Hertz and Mindlin, cohesion", hop_numbers, partial(on_plane, cube, hertz)),
+    soft("cube, Hertz and Mindlin, cohesion", hop_numbers, partial(on_plane, cube, hertz), UNROLLED),
     soft("cube on a turning ellipsoid", round_numbers, on_ellipsoid),
     soft("ball on a mesh", mesh_numbers, on_mesh),
 )

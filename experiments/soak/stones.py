@@ -65,6 +65,10 @@ class Stones(Kind):
 
     law: Callable[[Numbers], AbstractPairLaw]
 
+    def prepare(self, numbers):
+        """The unit of speed."""
+        return jnp.max(jnp.abs(numbers["velocity"]))
+
     def end(self, numbers, prepared, tolerance, mode):
         first, second = (with_mass(shape, mass) for shape, mass in zip(shapes(), numbers["mass"], strict=True))
         pair = Pair(first, second, self.law(numbers))
@@ -77,7 +81,7 @@ class Stones(Kind):
             )
         )
         solution = simulate(pair, state, until_time(numbers["time"]), until=MaxImpacts(4), throw=False)
-        speed = jax.lax.stop_gradient(jnp.max(jnp.abs(numbers["velocity"])))
+        speed = prepared
         units = RigidState(REACH * jnp.ones(3), speed * jnp.ones(3), jnp.ones(4), speed / REACH * jnp.ones(3))
         last = jax.tree.map(jnp.divide, solution.last, PairState(units, units))
         before, after = solution.impacts.kinetic_energy_cm
