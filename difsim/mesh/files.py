@@ -88,12 +88,13 @@ def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
 
     try:
         raw = trimesh.load_mesh(path, process=False)
-        return np.asarray(raw.vertices, float).reshape(-1, 3), np.asarray(raw.faces, np.int64).reshape(-1, 3)
+        vertices, faces = np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
     # Its parsers raise whatever they stumble over: IndexError, KeyError, struct.error and others.
     except Exception as error:
-        raise ValueError(
-            f"is no {path.suffix} file that trimesh reads: {type(error).__name__}: {error}"
-        ) from error
+        raise ValueError(f"no {path.suffix} file that trimesh reads: {type(error).__name__}: {error}") from error
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise ValueError(f"its vertices have shape {vertices.shape}: give three coordinates each")
+    return vertices, faces
 
 
 def _plates(path: Path) -> tuple[Vertices, Faces]:

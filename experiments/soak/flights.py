@@ -119,12 +119,12 @@ def angular_momentum(model, solution):
 
 def flight(name, draw, build, **options):
     """A kind of flight, by steps of order 8."""
-    options = {"until": AtContact(), "reverse": REVERSE, "backward": 1e-4} | options
-    return Motion(name, draw, 1e-10, build=build, watch=moved, order=8, **options)
+    options = {"until": AtContact, "order": 8, "reverse": REVERSE, "backward": 1e-4} | options
+    return Motion(name, draw, 1e-10, build=build, watch=moved, **options)
 
 
 KINDS = (
-    flight("flight over a plane", throw_numbers, over_plane),
+    flight("flight over a plane", throw_numbers, over_plane, order=5),
     flight("flight, ellipsoid", orbit_numbers, about_ellipsoid, reverse=None),
     flight("flight, points and uniform", orbit_numbers, about_mascons),
     flight("flight, polyhedron", mesh_numbers, about_mesh, reverse=None),

@@ -45,7 +45,7 @@ class Told(eqx.Module):
     error: Scalar
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind(ABC):
     """A kind of scene.
 

@@ -33,18 +33,18 @@ MOST = 20_000  # adaptive steps
 Scene = tuple[AbstractModel, Any, Float[Array, " T"]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Motion(Kind):
     """A kind of motion.
 
     **Arguments:** `build`, the model, its state at the start and the times, from the numbers; `watch`, the part of a
-    state that is compared: no phase of contact, which is not a number; `until`; `order` of the steps; `integrals`;
-    `conserved`, of (model, solution), vectors [T, 3] that stay, each with its size.
+    state that is compared: no phase of contact, which is not a number; `until`, what makes the rule; `order` of the
+    steps; `integrals`; `conserved`, of (model, solution), vectors [T, 3] that stay, each with its size.
     """
 
     build: Callable[[Numbers], Scene]
     watch: Callable[[Any], Any] = lambda state: state
-    until: AbstractStop | None = None
+    until: Callable[[], AbstractStop] | None = None
     order: int = 5
     integrals: Integrands | None = None
     conserved: Callable[[AbstractModel, Any], list[tuple[Array, Array]]] = lambda model, solution: []
@@ -83,7 +83,11 @@ class Motion(Kind):
         if mode == UNROLLED:
             return {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
         solver = Adaptive(tolerance, tolerance, order=self.order, max_steps=MOST)
-        return {"solver": solver, "derivative": Reverse() if mode == REVERSE else Forward(), "until": self.until}
+        return {
+            "solver": solver,
+            "derivative": Reverse() if mode == REVERSE else Forward(),
+            "until": self.until and self.until(),
+        }
 
 
 @eqx.filter_jit

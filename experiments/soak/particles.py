@@ -29,7 +29,7 @@ SKIN, SLACK = 0.3, 8.0  # of the neighbour lists, which get no more room inside 
 RADIUS, SPACING = 0.01, 0.01  # m: one length for all scenes, since lists of other lengths are other programs
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Particles(Kind):
     """A kind of particles.
 

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = (
     *(*flights.KINDS, *stones.KINDS, *particles.KINDS),
 )
 QUICK = ("two hard balls", "flight over a plane")
-CHUNK = 20  # scenes of a kind, kept together: the largest loss when killed
+CHUNK = 10  # scenes of a kind, kept together: the largest loss when killed
 EVERY = 4  # the part of the scenes whose derivatives are compared with differences
 ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse")
 RAISED = "an exception"
@@ -56,7 +56,7 @@ class Soak(Study):
             self.stage = "repeat"
 
 
-Soak.ranges = {"hours": Range("h", (0, 1e4), (0.01, 100), "minutes"), "seed": SEED}
+Soak.ranges = {"hours": Range("h", (0, 1e4), (0, 200), "minutes"), "seed": SEED}
 
 
 def chosen(names: Sequence[str]) -> list[Kind]:

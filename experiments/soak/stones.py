@@ -59,7 +59,7 @@ def with_mass(stone, mass):
     return eqx.tree_at(lambda s: s.body, stone, RigidBody(mass, mass * stone.body.inertia))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Stones(Kind):
     """A kind of collision. **Arguments:** `law` of the numbers."""
 
