@@ -75,7 +75,7 @@ def search(options: Soak, out: Path) -> Found:
     deadline = time.monotonic() + (60.0 if options.quick else 3600 * options.hours)
     pieces: dict[str, list[dict[str, np.ndarray]]] = {kind.name: [] for kind in kinds}
     with tqdm(unit=" scenes") as bar:
-        for part, kind in itertools.product(itertools.count(), kinds):
+        for part, kind in ((part, kind) for part in itertools.count() for kind in kinds):
             if time.monotonic() > deadline:
                 break
             bar.set_description(kind.name)
