@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .parameters import START, AbstractParameter, AbstractUnknown, Discrete, Fixed
+from .parameters import Discrete, Fixed
+from .unknowns import START, AbstractParameter, AbstractUnknown
 
 
 def strip_weak_types(tree: Any) -> Any:

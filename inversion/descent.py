@@ -22,9 +22,9 @@ from difsim.status import Status
 from difsim.typing import Scalar
 
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
-from .parameters import AbstractParameter
 from .problem import Problem
 from .sweeps import Checkpoint, map_batched
+from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]
 

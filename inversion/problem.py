@@ -13,7 +13,7 @@ from difsim.typing import Scalar
 
 from .coordinates import AbstractCoordinates, started, strip_weak_types
 from .observe import Observations
-from .parameters import AbstractParameter
+from .unknowns import AbstractParameter
 
 Predict = Callable[[dict[str, Array]], tuple[dict[str, Any], Array]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 LAYERS = [
     ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session", "difsim.spice"),
     ("difsim.safe", "difsim.runge_kutta"),
-    ("difsim.rotation", "difsim.mesh", "difsim.spline"),
+    ("difsim.rotation", "difsim.surface_frame", "difsim.mesh", "difsim.spline"),
     ("difsim.shape", "difsim.gravity", "difsim.camera", "difsim.particles"),
     ("difsim.contact",),
     ("difsim.body",),  # above contact: a lander is made of contacts

@@ -9,12 +9,13 @@ from test_stone import box_mesh
 
 from difsim import MaxImpacts, Status, rotation, simulate
 from difsim.body import RigidBody, RigidState, Stone
+from difsim.body.free_motion import free_flight
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState
-from difsim.dynamics.pair_flight import free_flight
 from difsim.dynamics.pair_touch import least_gap, separation
 from difsim.shape import Box
+from difsim.stepping.collision import Impacts
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)
@@ -200,6 +201,18 @@ def slanted_rod():
         [-3 * s * c, 0, 1 + 3 * c * c],
     ]
     return response, np.array([[0.6, 0, -1]] * 2), np.array([1.0, 0.0]), 0.5 * 1.36
+
+
+def test_a_batch_has_a_restitution_for_each_pair_that_met():
+    energy = jnp.array([[4.0, 1.0], [2.0, 2.0]])
+    contacts = jnp.full((2, 4), jnp.inf), *(jnp.zeros((2, 4, 3)),) * 3, jnp.array([1, 0])
+    found = jax.vmap(Impacts)(*contacts, energy, 2 * energy, energy**0.5)
+    for ratio, of_first in (
+        (found.energy_restitution, 0.25),
+        (found.energy_restitution_cm, 0.25),
+        (found.normal_restitution, 0.5),
+    ):
+        np.testing.assert_allclose(ratio, [of_first, np.nan])
 
 
 def test_several_points_at_once_gain_no_energy_and_obey_the_law():

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
+from difsim.contact.contact_points import response
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
 
 
@@ -89,6 +90,24 @@ class RigidBody(eqx.Module):
             attitude=rotation.derivative(state.attitude, state.spin),
             spin=rotation.spin_rate(self.inertia, state.spin, torque, stored_momentum),
         )
+
+    def response(self, state: RigidState, arm: Vec3) -> Mat3:
+        """The change of the velocity at a point per impulse there.
+
+        **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, in the frame. **Returns:** the
+        response W [3, 3], 1/kg.
+        """
+        turn = rotation.to_matrix(state.attitude)
+        return response(self.mass, turn @ self.inertia @ turn.T, arm)
+
+    def gained(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
+        """The velocity and the spin that an impulse at a point adds.
+
+        **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, and `impulse` [3], N s, in the frame.
+        **Returns:** the change of the velocity, m/s, and that of the spin in the body frame, rad/s.
+        """
+        kick = rotation.inverse_rotate(state.attitude, jnp.cross(arm, impulse))
+        return impulse / self.mass, rotation.solve3(self.inertia, kick)
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """The kinetic energy ½ m v² + ½ ω·I ω, J."""

@@ -53,7 +53,7 @@ class RegularisedCoulomb(AbstractFriction):
 
 
 def slip_direction(slip_velocity: Vec3, speed: Scalar) -> Vec3:
-    """v/√(v² + v_s²): the unit vector of the slip above the regularisation speed v_s, and smooth through zero."""
+    """v/√(v² + v_s²): the unit vector of a slip or a spin v above the regularisation speed v_s, smooth through zero."""
     # The sum has units of speed² and is positive: v_s is the only ε here.
     return slip_velocity / jnp.sqrt(jnp.dot(slip_velocity, slip_velocity) + speed**2)
 
@@ -104,11 +104,6 @@ class TangentialHistory(eqx.Module):
         return cls(jnp.zeros((3, *shape), dtype), jnp.zeros(shape, dtype))
 
 
-def softening(stiffness: Float[Array, "*n"], before: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The share of its force that a spring keeps as its stiffness falls from `before`, N/m: min(1, k/k_before)."""
-    return jnp.where(stiffness < before, stiffness / jnp.where(before > 0, before, 1.0), 1.0)
-
-
 def step_spring(
     history: TangentialHistory,
     stiffness: Scalar,
@@ -135,7 +130,9 @@ def step_spring(
     least = jnp.finfo(square.dtype).tiny ** 0.5
     # The tangent plane turns with the bodies: the old force turns with it and keeps its size.
     turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
-    force = softening(stiffness, history.stiffness) * jnp.sqrt(turned) * flat
+    before = history.stiffness
+    softer = jnp.where(stiffness < before, stiffness / jnp.where(before > 0, before, 1.0), 1.0)
+    force = softer * jnp.sqrt(turned) * flat
     force = optimisation_barrier(force - (stiffness * dt + damping) * slip_velocity, dt >= 0)
     square = dot(force, force)
     # Not `slides = square > bound**2`: of what is tiny both are 0, and a bound of 0 is to leave nothing.

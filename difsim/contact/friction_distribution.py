@@ -112,8 +112,9 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
 
     It holds without creep: a body at rest on a slope swings on its springs until these have spent its energy.
 
-    An adaptive solver tries steps and discards some, so that the spring must be a rate; `step_spring` is the same
-    spring by increments, for particles and stones whose steps are final.
+    This is the law of `step_spring` by other mathematics. There a spring is stretched by each final step and then cut
+    to the bound, a map between two states; an adaptive solver tries steps and discards some, and needs a rate that is
+    smooth through the bound.
 
     **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal force a `Smoothing`: without
     it the rates δ'/δ are infinite at touch.

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
+from difsim.body.free_motion import free_step
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh
 from difsim.rotation import solve3
@@ -149,21 +150,7 @@ class Clump(AbstractClump):
         return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
 
     def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
-        """The state after free rotation by the spin at mid-step, which keeps the angular momentum to rounding.
-
-        **Arguments:** `state`; `dt`, s. **Returns:** the state.
-        """
-        momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin + self.wheels)
-
-        def turned(spin, time):
-            by = rotation.from_rotation_vector(time * spin)
-            return rotation.normalise(rotation.multiply(state.attitude, by))
-
-        def spin(attitude):
-            return solve3(self.body.inertia, rotation.inverse_rotate(attitude, momentum) - self.wheels)
-
-        attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
-        return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))
+        return free_step(self.body, state, self.wheels, dt)
 
     def energy(self, state: RigidState, gravity: Vec3) -> dict[str, Scalar]:
         """The energies of the body, without that of the wheels.

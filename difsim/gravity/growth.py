@@ -151,10 +151,10 @@ def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribe
     return balls
 
 
-def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a grid inside the mesh, and their depths below the surface, m."""
+def _depths(mesh: TriMesh) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a grid inside the mesh, 24 along its longest side, and their depths below the surface, m."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    step = (high - low).max() / cells
+    step = (high - low).max() / 24
     counts = np.ceil((high - low) / step).astype(int)
     sides = [a + (np.arange(n) + 0.5) * (b - a) / n for a, b, n in zip(low, high, counts, strict=True)]
     points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -72,6 +72,10 @@ class AbstractParticles(eqx.Module):
     def stable_time_step(self, motion: Any) -> Scalar:
         """The longest stable step from here, s."""
 
+    def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
+        """The parts of the energy, where a model has them. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
+        return {}
+
     @abstractmethod
     def nonfinite(self, motion: Any) -> Bool[Array, " n"]:
         """Particles whose state is not finite."""
