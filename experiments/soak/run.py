@@ -41,8 +41,9 @@ CHECKS = (*ERRORS, "status", "finite", "determinism", "error")
 class Soak(Study):
     """Draw random scenes over all models and laws, and check statuses, energies, derivatives, momenta and bits."""
 
-    stage: Literal["search", "repeat"] = "search"
-    """"search": draw and check scenes; "repeat": run the one of --repeat again."""
+    stage: Literal["search", "repeat", "page"] = "search"
+    """"search": draw and check scenes; "repeat": run the one of --repeat again; "page": write soak.md of the
+    documentation from the summary of a search (with --out docs where it is)."""
     hours: float = 1.0
     """How long it searches; an interrupted search goes on where it was."""
     seed: int = 0
@@ -50,6 +51,8 @@ class Soak(Study):
     """Kinds of scenes, by parts of their names (all). The report lists them."""
     repeat: Path | None = None
     """A file of a failure: runs that scene alone, and says what is wrong."""
+    results: Path = Path("results/soak/search")
+    """For the stage "page": the folder of the search."""
 
     def __post_init__(self):
         if self.repeat is not None:
@@ -195,4 +198,14 @@ def read_failure(path: Path | None) -> tuple[Kind, dict[str, np.ndarray], int]:
     return kinds[0], numbers, index
 
 
-Soak.stages = {"search": search, "repeat": repeat}
+def page(options: Soak, out: Path) -> Found:
+    """Write soak.md from the summary of a search."""
+    path = options.results / "summary.json"
+    if not path.is_file():
+        raise ValueError(f"{path} is not there: run `difsim soak` first")
+    written = out / "soak.md"
+    written.write_text(words.page(json.loads(read_text(path))), encoding="utf-8")
+    return Found(text=str(written))
+
+
+Soak.stages = {"search": search, "repeat": repeat, "page": page}
