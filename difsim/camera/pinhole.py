@@ -53,7 +53,7 @@ class Camera(eqx.Module):
             require(found == (shape,), f"Camera: {name} has shape {found}: give ({shape},)")
         for name in ("fx", "fy", "size", "rate"):
             value = getattr(self, name)
-            require(not is_known(value) or np.all(value > 0), f"Camera: {name} = {value} must be positive")
+            require(value > 0, f"Camera: {name} = {value} must be positive")
 
     @classmethod
     def from_field_of_view(

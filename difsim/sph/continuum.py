@@ -78,8 +78,7 @@ class Continuum(AbstractEstimating):
         require(found in ((2,), (3,)), f"Continuum: gravity has shape {found}: give [2] or [3]")
         for i, tool in enumerate(self.tools):
             self._check_tool(f"Continuum: tools[{i}]", tool)
-        if all(map(is_known, (self.mass, self.material.density, self.kernel.h))):
-            self._check_support(float(self.kernel.h))
+        self._check_support()
 
     def _check_tool(self, name: str, tool: Tool) -> None:
         d, n, m = self.gravity.size, self.mass.size, tool.members.size
@@ -92,16 +91,19 @@ class Continuum(AbstractEstimating):
             require(inside, f"{name}: members {members} are not all particles: give integers from 0 to {n - 1}")
             require(np.unique(members).size == m, f"{name}: a particle is a member twice: {members}")
 
-    def _check_support(self, h: float) -> None:
+    def _check_support(self) -> None:
+        numbers = self.mass, self.material.density, self.kernel.h
         # NumPy: inside `jit` operations of JAX are traced, of known numbers too.
-        spacing = (np.max(np.asarray(self.mass)) / float(self.material.density)) ** (1 / self.gravity.size)
-        if h < SUPPORT * spacing * (1 - 1e-4):
-            spacings = f"{h / spacing:.3g} spacings, (mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
-            raise ValueError(
-                f"Continuum: the kernel's support of {h:.4g} m is {spacings} of the heaviest particles: give "
-                f"{SUPPORT:g} spacings or more (2.5 is tested). With 1.5 sums over neighbours fall short by a "
-                "quarter, and stresses are some 30 % too large"
-            )
+        there = np if all(map(is_known, numbers)) else jnp
+        mass, density, h = map(there.asarray, numbers)
+        spacing = (there.max(mass) / density) ** (1 / self.gravity.size)
+        found = "too few" if there is jnp else f"{h:.4g} m, {h / spacing:.3g}"
+        require(
+            h >= SUPPORT * spacing * (1 - 1e-4),
+            f"Continuum: the kernel's support is {found} spacings, (mass/density)^(1/{self.gravity.size}), of the "
+            f"heaviest particles: give {SUPPORT:g} spacings or more (2.5 is tested). With 1.5 sums over neighbours "
+            "fall short by a quarter, and stresses are some 30 % too large",
+        )
 
     @property
     def reach(self) -> Scalar:
