@@ -144,8 +144,12 @@ def grain_units(n):
 
 
 def grain_energy(model, states):
-    """All parts at each time but the first, before which no pair was listed."""
-    return sum(jax.vmap(model.energy, in_axes=(None, 0))(0.0, jax.tree.map(lambda x: x[1:], states)).values())
+    """Their energy at each time without that of friction's springs, of which they have none at the start.
+
+    While a contact slides, the springs are said to hold more than friction gave them (`Grains.energy`).
+    """
+    parts = jax.vmap(model.energy, in_axes=(None, 0))(0.0, states)
+    return sum(part for name, part in parts.items() if name != "tangential")
 
 
 def grain_momenta(model, states):
