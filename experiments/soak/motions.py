@@ -39,7 +39,8 @@ class Motion(Kind):
 
     **Arguments:** `build`, the model, its state at the start and the times, from the numbers; `watch`, the part of a
     state that is compared: no phase of contact, which is not a number; `until`, what makes the rule; `order` of the
-    steps; `integrals`; `drives`, the losses that may be gains; `conserved`, of (model, solution), vectors [T, 3] that stay, each with its size.
+    steps; `integrals`; `drives`, the losses that may be gains; `conserved`, of (model, solution), vectors [T, 3] that
+    stay, each with its size.
     """
 
     build: Callable[[Numbers], Scene]
