@@ -24,10 +24,9 @@ from experiments.soak.checks import Verdict, judge
 from experiments.soak.kinds import Kind
 from inversion import Checkpoint
 
-KINDS: tuple[Kind, ...] = (
-    *(*hard.KINDS, *soft.KINDS, *landings.KINDS),
-    *(*flights.KINDS, *stones.KINDS, *particles.KINDS),
-)
+GROUPS = hard.KINDS, soft.KINDS, landings.KINDS, flights.KINDS, stones.KINDS, particles.KINDS
+# One of each sort in turn: what a short search leaves out are variants.
+KINDS: tuple[Kind, ...] = tuple(kind for turn in itertools.zip_longest(*GROUPS) for kind in turn if kind)
 QUICK = ("two hard balls", "flight over a plane")
 CHUNK = 10  # scenes of a kind, kept together: the largest loss when killed
 EVERY = 4  # the part of the scenes whose derivatives are compared with differences
