@@ -78,12 +78,12 @@ def search(options: Soak, out: Path) -> Found:
     pieces: dict[str, list[dict[str, np.ndarray]]] = {kind.name: [] for kind in kinds}
     with tqdm(unit=" scenes") as bar:
         for part, kind in ((part, kind) for part in itertools.count() for kind in kinds):
-            if time.monotonic() > deadline:
+            key = f"{slug(kind.name)}-{part}"
+            if time.monotonic() > deadline and key not in checkpoint:
                 break
             bar.set_description(kind.name)
             piece = checkpoint.get_or(
-                f"{slug(kind.name)}-{part}",
-                lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures"),
+                key, lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures")
             )
             pieces[kind.name].append(piece)
             bar.update(CHUNK)
