@@ -193,7 +193,7 @@ def test_the_valid_file_is_read(name, folder):
 
 
 @of_each_kind
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(content=st.binary(max_size=300))
 def test_random_bytes(name, folder, content):
     path = folder / f"random{FILES[name].suffix}"
@@ -202,7 +202,7 @@ def test_random_bytes(name, folder, content):
 
 
 @of_each_kind
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(changes=edits)
 def test_a_changed_file(name, folder, changes):
     path = folder / f"changed{FILES[name].suffix}"

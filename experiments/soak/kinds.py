@@ -116,8 +116,8 @@ def sizes(numbers: Numbers) -> Numbers:
 def energy_account(energy: dict[str, Array], held: set[str], dtype: jnp.dtype) -> tuple[Scalar, Scalar]:
     """The drift of the energy's sum and the largest fall of a loss, as shares of the energy that is there.
 
-    **Arguments:** `energy`, its parts at each time, by name; `held`, the names of those that the model holds: the
-    others left it, and can only grow; `dtype`.
+    **Arguments:** `energy`, its parts at each time, by name; `held`, the names of those that the model holds, or
+    that a drive gives: the others left it, and can only grow; `dtype`.
     """
     parts = {name: jnp.asarray(part) for name, part in energy.items()}
     if not parts:

@@ -134,6 +134,7 @@ def touchdown(name, gear, boulder, hull, reverse):
         lander_numbers,
         build=partial(landing, gear, boulder, hull),
         integrals=pushes,
+        drives=("flywheel",),
         conserved=momenta,
         reverse=reverse,
     )

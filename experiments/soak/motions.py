@@ -39,7 +39,8 @@ class Motion(Kind):
 
     **Arguments:** `build`, the model, its state at the start and the times, from the numbers; `watch`, the part of a
     state that is compared: no phase of contact, which is not a number; `until`, what makes the rule; `order` of the
-    steps; `integrals`; `conserved`, of (model, solution), vectors [T, 3] that stay, each with its size.
+    steps; `integrals`; `drives`, the losses that may be gains; `conserved`, of (model, solution), vectors [T, 3] that
+    stay, each with its size.
     """
 
     build: Callable[[Numbers], Scene]
@@ -47,6 +48,7 @@ class Motion(Kind):
     until: Callable[[], AbstractStop] | None = None
     order: int = 5
     integrals: Integrands | None = None
+    drives: tuple[str, ...] = ()
     conserved: Callable[[AbstractModel, Any], list[tuple[Array, Array]]] = lambda model, solution: []
 
     def prepare(self, numbers):
@@ -65,7 +67,9 @@ class Motion(Kind):
         )
         origin, unit = prepared
         watched = jax.tree.map(lambda x, o, u: (x - o) / u, solution.last, origin, unit)
-        energy, gain = energy_account(solution.energy, set(model.energy(times[0], state)), unit_dtype(watched))
+        energy, gain = energy_account(
+            solution.energy, {*model.energy(times[0], state), *self.drives}, unit_dtype(watched)
+        )
         return ravel_pytree(self.watch(watched))[0], jax.lax.stop_gradient(
             Told(
                 status=solution.status,

@@ -24,10 +24,9 @@ from experiments.soak.checks import Verdict, judge
 from experiments.soak.kinds import Kind
 from inversion import Checkpoint
 
-KINDS: tuple[Kind, ...] = (
-    *(*hard.KINDS, *soft.KINDS, *landings.KINDS),
-    *(*flights.KINDS, *stones.KINDS, *particles.KINDS),
-)
+GROUPS = hard.KINDS, soft.KINDS, landings.KINDS, flights.KINDS, stones.KINDS, particles.KINDS
+# One of each sort in turn: what a short search leaves out are variants.
+KINDS: tuple[Kind, ...] = tuple(kind for turn in itertools.zip_longest(*GROUPS) for kind in turn if kind)
 QUICK = ("two hard balls", "flight over a plane")
 CHUNK = 10  # scenes of a kind, kept together: the largest loss when killed
 EVERY = 4  # the part of the scenes whose derivatives are compared with differences
@@ -79,12 +78,12 @@ def search(options: Soak, out: Path) -> Found:
     pieces: dict[str, list[dict[str, np.ndarray]]] = {kind.name: [] for kind in kinds}
     with tqdm(unit=" scenes") as bar:
         for part, kind in ((part, kind) for part in itertools.count() for kind in kinds):
-            if time.monotonic() > deadline:
+            key = f"{slug(kind.name)}-{part}"
+            if time.monotonic() > deadline and key not in checkpoint:
                 break
             bar.set_description(kind.name)
             piece = checkpoint.get_or(
-                f"{slug(kind.name)}-{part}",
-                lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures"),
+                key, lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures")
             )
             pieces[kind.name].append(piece)
             bar.update(CHUNK)

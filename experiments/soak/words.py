@@ -16,7 +16,7 @@ CHECKS = {
     "bits": "two runs give the same",
     "tighter": "the end differs from that with a hundredth of the tolerance by at most 10 `Validity.error`",
     "derivative": "along one random way in all numbers of the scene, the forward derivative differs from central "
-    "differences (after Richardson, of runs at 1e-12) by at most 10 `Validity.error`",
+    "differences (after Richardson, of runs at 1e-12) by at most 10 `Validity.error` (two stones 1e-3, particles 1e-5)",
     "reverse": "it agrees with the forward derivative: to 1e-7 through equal steps, to 1e-4 through adaptive ones",
 }
 
