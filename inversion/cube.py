@@ -120,6 +120,8 @@ class Cube:
         """The log-likelihood [rows] of the data where there are predictions [rows, ...] already.
 
         It is -infinity where the prediction is not finite or the leaf is not kept.
+
+        **Arguments:** `u`; `predictions`, by name. **Returns:** the log-likelihoods.
         """
         found = np.asarray(_compared(self.problem, self.relaxed, self._all(u), predictions))
         return np.where(np.isfinite(found) & self._is_kept(u), found, -np.inf)

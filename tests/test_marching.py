@@ -195,9 +195,9 @@ def test_combinations_that_there_are_not_are_refused():
     model, state = heap()
     times = [0.0, 0.01]
     for given, match in (
-        ({"derivative": Forward()}, "what runs is"),
+        ({"derivative": Forward()}, "give what runs"),
         ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
-        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "what runs is"),
+        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "give what runs"),
         ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
         ({"derivative": Reverse(), "watch": print}, "watch"),
     ):

@@ -319,9 +319,14 @@ def test_nan_is_never_ok(method):
         simulate(model, start, times, **method)
 
 
+class Unknown(Bullet):
+    def _push(self, z):
+        return jnp.nan * z
+
+
 @pytest.mark.parametrize("method", [forward(), equal(50)], ids=name)
 def test_a_force_that_is_not_known_is_never_ok(method):
-    model, start, times = Bullet(jnp.array(jnp.nan), 0.05, gravity=G), above(jnp.array(0.6)), jnp.array([0.0, 0.8])
+    model, start, times = Unknown(6e3, 0.05, gravity=G), above(jnp.array(0.6)), jnp.array([0.0, 0.8])
     assert simulate(model, start, times, **method, throw=False).status == Status.NOT_FINITE
 
 
@@ -346,7 +351,7 @@ def test_an_account_that_is_not_finite_is_told():
     ],
 )
 def test_wrong_tolerances_are_refused(make):
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match=r"must be positive|max_steps: 0 must be 1 or more"):
         make()
 
 
