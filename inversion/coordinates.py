@@ -123,7 +123,7 @@ class AbstractCoordinates(eqx.Module):
             elif self._split(name)[0] in self.parameters:
                 value, where = self.component(name).check(value), self.index(name)
             else:
-                raise ValueError(f"no parameter {name!r}: there are {sorted(self.parameters)}")
+                raise ValueError(f"no parameter {name!r}: give one of {sorted(self.parameters)}")
             mask[where], held[where] = False, np.ravel(value) if np.ndim(value) else value
         return self._with(mask, held)
 
@@ -197,7 +197,7 @@ class AbstractCoordinates(eqx.Module):
         instance(f"{door}: a guess", guess, Mapping, "a dict of name -> value")
         if unknown := [name for name in guess if name not in self.parameters]:
             raise ValueError(
-                f"{door}: a guess names {unknown}, which are no parameters: there are {list(self.names)}"
+                f"{door}: a guess names {unknown}, which are no parameters: give those of {list(self.names)}"
             )
         s = named(f"{door}: a guess", self.scaled, guess)
         for label, value, (low, high), free in zip(
@@ -275,7 +275,7 @@ def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, Abst
         instance(f"Problem: parameters[{name!r}]", each, AbstractParameter, remedy)
     unknown = {k: v for k, v in parameters.items() if isinstance(v, AbstractUnknown)}
     if not unknown:
-        raise ValueError("Problem: every parameter is Fixed: nothing to find")
+        raise ValueError("Problem: every parameter is Fixed: nothing to find: give one of them a prior")
     mask = np.concatenate([np.full(math.prod(q.shape), not isinstance(q, Discrete)) for q in unknown.values()])
     return (
         {name: strip_weak_types(parameter) for name, parameter in parameters.items()},

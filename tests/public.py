@@ -327,7 +327,7 @@ def public_classes() -> set[type]:
     return {x for x in named if issubclass(x, eqx.Module) and not x.__name__.startswith("Abstract")} - RESULTS
 
 
-REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|divide", re.I)
+REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|made of|divide|leave|widen|need", re.I)
 OURS = re.compile(r"/(difsim|inversion)/")
 
 
