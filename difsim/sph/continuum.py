@@ -97,12 +97,14 @@ class Continuum(AbstractEstimating):
         there = np if all(map(is_known, numbers)) else jnp
         mass, density, h = map(there.asarray, numbers)
         spacing = (there.max(mass) / density) ** (1 / self.gravity.size)
-        found = "too few" if there is jnp else f"{h:.4g} m, {h / spacing:.3g}"
+        found = ""  # a traced support ends in a status, not in a message
+        if there is np:
+            each = f"(mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
+            found = f" of {h:.4g} m is {h / spacing:.3g} spacings, {each}, of the heaviest particles"
         require(
             h >= SUPPORT * spacing * (1 - 1e-4),
-            f"Continuum: the kernel's support is {found} spacings, (mass/density)^(1/{self.gravity.size}), of the "
-            f"heaviest particles: give {SUPPORT:g} spacings or more (2.5 is tested). With 1.5 sums over neighbours "
-            "fall short by a quarter, and stresses are some 30 % too large",
+            f"Continuum: the kernel's support{found}: give {SUPPORT:g} spacings or more (2.5 is tested). With 1.5 "
+            "sums over neighbours fall short by a quarter, and stresses are some 30 % too large",
         )
 
     @property
