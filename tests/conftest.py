@@ -40,7 +40,9 @@ def pytest_collection_finish():
 
 
 MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
-ROOM = 1.5e9  # bytes of a process, half of them its imports; a module adds up to 1 GB
+# Bytes of a process. A module adds up to 1 GB, and a worker keeps below 3. Forgotten programs leave 1.2 GB behind, and
+# the small ones, of single operations, are then compiled again for some seconds: so not sooner than that.
+ROOM = 1.9e9
 
 
 @pytest.hookimpl(trylast=True)
