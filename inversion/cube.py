@@ -112,16 +112,18 @@ class Cube:
         return found
 
     def simulations(self, u: Float[np.ndarray, "rows k"]) -> list[Evaluation]:
-        """The simulations at points, one by one in threads."""
+        """The simulations at points, one by one in threads.
+
+        **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, in order.
+        """
         x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
         return in_threads(lambda row: self.programs.simulate(jnp.asarray(row)), x)
 
     def compared(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The log-likelihood [rows] of the data where there are predictions [rows, ...] already.
+        """The log-likelihood of the data at points that were simulated before.
 
-        It is -infinity where the prediction is not finite or the leaf is not kept.
-
-        **Arguments:** `u`; `predictions`, by name. **Returns:** the log-likelihoods.
+        **Arguments:** `u`, points of the unit cube; `predictions`: observable -> values [rows, ...] there.
+        **Returns:** values [rows], -infinity where a prediction is not finite or the leaf is not kept.
         """
         found = np.asarray(_compared(self.problem, self.relaxed, self._all(u), predictions))
         return np.where(np.isfinite(found) & self._is_kept(u), found, -np.inf)

@@ -29,6 +29,7 @@ from inversion.cube import Cube
 from inversion.draws import size_of
 from inversion.dropping import weighed_leaves
 from inversion.outcome import Calls
+from inversion.prior_runs import PriorRuns
 from inversion.tree import Node, Tree
 
 QUICK = Importance(Tempered(800, 8), generation=800)
@@ -226,6 +227,21 @@ def test_run_that_cannot_follow_26_dimensions_says_so():
     assert "particles of the prior" in found.fault
     with pytest.raises(ValueError, match="descend from"):
         found.interval("x[0]")
+
+
+def test_many_data_sets_share_simulations_of_the_prior(tmp_path):
+    kept, key = Checkpoint(tmp_path, "prior"), jax.random.PRNGKey(3)
+    runs = PriorRuns.simulated(toys.linear(**PRIOR), key, 1500, kept)
+    again = PriorRuns.simulated(toys.linear(**PRIOR), key, 1500, kept)
+    np.testing.assert_array_equal(runs.predictions["y"], again.predictions["y"])
+    cube = Cube(toys.linear(**PRIOR), 200)
+    np.testing.assert_allclose(runs.log_likelihood(cube), cube.log_likelihood(runs.u), rtol=1e-9)
+    mean, _, evidence = exact()
+    found = posterior(toys.linear(**PRIOR), Tempered(800, 8, start=runs), effective_size=300)
+    value, error = found.estimate(found.draws["a"])
+    assert found.ok and abs(value - mean[0]) < 4 * error
+    assert abs(found.log_evidence - evidence) < 4 * found.log_evidence_error < 0.6
+    assert found.calls.forward < posterior(toys.linear(**PRIOR), Tempered(800, 8), effective_size=2).calls.forward
 
 
 def test_errors_of_related_chains_are_those_of_families():
