@@ -5,7 +5,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Mat3, Vec3, as_float, is_known, number
+from difsim.fields import number
+from difsim.typing import Mat3, Vec3, as_float, is_known
 
 
 class SurfaceFrame(eqx.Module):

@@ -9,7 +9,7 @@ import numpy as np
 from difsim.status import Status
 
 from .branch import Node
-from .leastsq import Fit, covariance
+from .leastsq import Fit, covariance, require_fit
 from .problem import Problem
 from .profile_likelihood import THRESHOLD, Profile
 
@@ -61,6 +61,7 @@ def identify(
     Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed.
     """
+    require_fit("identify", problem, fit)
     if fit.labels != problem.free_labels or not np.isfinite(fit.misfit):
         raise ValueError(
             f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.typing import as_float, number
+from difsim.checks import host_numbers, numbers
+from difsim.fields import number
+from difsim.typing import all_of
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 
@@ -22,7 +24,7 @@ def _require_finite(what: str, value: Array) -> None:
 
 def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple[Array, ...]:
     """The numbers that define a parameter, each in the shape of the parameter."""
-    arrays = [as_float(value) for value in given.values()]
+    arrays = [numbers(f"{what}: {name}", value, is_finite=False) for name, value in given.items()]
     try:
         common = np.broadcast_shapes(*(array.shape for array in arrays), shape or ())
     except ValueError:
@@ -59,7 +61,7 @@ class AbstractInterval(AbstractUnknown):
 
 def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     """The value as a float, or as an array of the parameter's shape."""
-    value = np.asarray(value, float)
+    value = host_numbers("a value", value, is_finite=False)
     if value.shape not in ((), shape):
         raise ValueError(
             f"a value of shape {value.shape} {unit} for a parameter of shape {shape}: they must match"
@@ -185,9 +187,10 @@ class Gaussian(AbstractUnknown):
         return -np.inf, np.inf
 
     def check(self, value: Any) -> Any:
+        value = _plain(value, self.shape, self.unit)
         if not np.isfinite(value).all():
-            raise ValueError(f"{value} {self.unit} is not finite")
-        return _plain(value, self.shape, self.unit)
+            raise ValueError(f"{value} {self.unit} is not finite: give a finite value")
+        return value
 
 
 class Fixed(AbstractParameter):
@@ -198,9 +201,6 @@ class Fixed(AbstractParameter):
 
     value: Numbers = number()
     unit: str = eqx.field(static=True, default="")
-
-    def __check_init__(self):
-        _require_finite("Fixed: value", self.value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -235,12 +235,12 @@ class Discrete(AbstractInterval):
         relaxed: Callable[..., AbstractInterval] = Bounded,
         labels: Sequence[str] | None = None,
     ):
-        array = np.asarray(values, float)
+        array = host_numbers("Discrete: values", values, is_finite=False)
         if array.ndim != 1 or array.size < 2 or np.unique(array).size != array.size:
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
             raise ValueError(f"Discrete: values {values} are not all finite")
-        labels = _written(array) if labels is None else tuple(labels)
+        labels = _written(array) if labels is None else all_of("Discrete: labels", labels, str)
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)
@@ -281,6 +281,7 @@ class Discrete(AbstractInterval):
         return self.hull.scaled(p)
 
     def check(self, value: Any) -> float:
+        value = _plain(value, (), self.unit)
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):

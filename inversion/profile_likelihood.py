@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Array
 from tqdm import tqdm
 
+from difsim.checks import host_numbers, instance, integer
 from difsim.status import Status
 
 from .coordinates import strip_weak_types
-from .leastsq import Fit
+from .leastsq import Fit, require_fit
 from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
@@ -63,6 +64,7 @@ def profile(
     tree, since a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
+    require_fit("profile", problem, fit)
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
 
 
@@ -81,6 +83,9 @@ def profiles(
     the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
+    require_fit("profiles", problem, fit)
+    instance("profiles: grids", grids, Mapping, "a dict of name -> values, or None for values of its own")
+    integer("profiles: points", points, 3)
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
     for name, v in values.items():
@@ -106,7 +111,8 @@ def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarra
             f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}, and one number "
             '(of an array "name[3]")'
         )
-    values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
+    given = _default_grid(problem, fit, name, points) if grid is None else grid
+    values = host_numbers("profile: grid", given, "n")
     if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
         raise ValueError(f"profile: grid {values} must have three or more values, ascending")
     for value in values:

@@ -10,7 +10,8 @@ from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.contact.contact_points import response
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
+from difsim.fields import number, quaternion
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, require
 
 
 class RigidState(eqx.Module):
@@ -21,14 +22,10 @@ class RigidState(eqx.Module):
     A rate has this structure too, so the length of the attitude is checked when a run begins (`require_attitude`).
     """
 
-    position: Vec3 = number()
-    velocity: Vec3 = number()
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False)
     attitude: Quat = quaternion()
-    spin: Vec3 = number()
-
-    def __check_init__(self):
-        for name, size in (("position", 3), ("velocity", 3), ("attitude", 4), ("spin", 3)):
-            require_last(f"RigidState: {name}", getattr(self, name), size)
+    spin: Vec3 = number(is_finite=False)
 
     def point(self, body_point: Vec3) -> Vec3:
         """The position of a body-fixed point in the frame, m."""
@@ -51,11 +48,6 @@ class RigidBody(eqx.Module):
 
     def __check_init__(self):
         require(self.mass > 0, f"RigidBody: mass = {self.mass} kg must be positive")
-        found = self.inertia.shape
-        require(
-            found[-2:] == (3, 3),
-            f"RigidBody: inertia has shape {found}: give [3, 3] kg m²; of principal moments, np.diag(moments)",
-        )
         # Inside `jit` the conditions are judged by the run (`is_valid`), and have no derivative.
         there = np if is_known(self.inertia) else jnp
         inertia = there.asarray(jax.lax.stop_gradient(self.inertia))

@@ -9,9 +9,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.fields import number, scalar
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import dot
-from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
+from difsim.typing import Scalar, Vec3, as_float, require
 
 
 class AbstractFriction(eqx.Module):
@@ -75,6 +76,11 @@ class StickSlip(eqx.Module):
     def __check_init__(self):
         require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
         require(self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0.")
+        require(
+            self.static_coefficient >= self.coefficient,
+            f"StickSlip: static_coefficient = {self.static_coefficient} is below coefficient = {self.coefficient}: a "
+            "body at rest resists no less than one that slides; are the two swapped?",
+        )
         require(self.speed > 0, f"StickSlip: speed = {self.speed} m/s must be positive.")
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3, stick_force: Vec3) -> Vec3:
@@ -95,8 +101,8 @@ class TangentialHistory(eqx.Module):
     **Arguments:** `force` [3], N, on the body; `stiffness` k_t, N/m, at the last step.
     """
 
-    force: Float[Array, "3 *n"] = number()
-    stiffness: Float[Array, "*n"] = number()
+    force: Float[Array, "3 *n"] = number(is_finite=False)
+    stiffness: Float[Array, "*n"] = number(is_finite=False)
 
     @classmethod
     def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":

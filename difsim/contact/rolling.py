@@ -6,8 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact.friction import slip_direction
+from difsim.fields import scalar
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, require, scalar
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractRolling(eqx.Module):

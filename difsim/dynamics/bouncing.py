@@ -1,5 +1,7 @@
 """Hard contact with the ground: a point that bounces, slides and rests, and a rigid body."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,18 +14,19 @@ from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units
+from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class PointState(eqx.Module):
     """Position m, velocity m/s, the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    position: Vec3 = number()
-    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class Bouncer(AbstractHardModel):
@@ -37,8 +40,9 @@ class Bouncer(AbstractHardModel):
     **Raises** `ValueError` for e outside [0, 1], μ < 0 or a height that is not positive.
     """
 
-    gravity: AbstractField
-    surface: AbstractSDF
+    state_kinds: ClassVar = (PointState,)
+    gravity: AbstractField = part()
+    surface: AbstractSDF = part()
     restitution: Scalar = number()
     friction: Scalar = number(default=0.0)
     rest_height: Scalar = number(default=1e-6)
@@ -115,9 +119,9 @@ class Bouncer(AbstractHardModel):
 class HardState(eqx.Module):
     """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    body: RigidState
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    body: RigidState = part()
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class HardBody(AbstractHardModel):
@@ -132,11 +136,12 @@ class HardBody(AbstractHardModel):
     **Raises** `ValueError` for a negative height or a `Rotating` field.
     """
 
-    body: RigidBody
-    outline: AbstractOutline
-    law: AbstractImpact
-    surface: AbstractSDF
-    gravity: AbstractField
+    state_kinds: ClassVar = (HardState,)
+    body: RigidBody = part()
+    outline: AbstractOutline = part()
+    law: AbstractImpact = part()
+    surface: AbstractSDF = part()
+    gravity: AbstractField = part()
     rest_height: Scalar = number(default=1e-6)
 
     def __check_init__(self):

@@ -1,7 +1,7 @@
 """Two irregular rigid bodies: their state, their free flight, and their energy and momenta."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -13,14 +13,15 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.body.free_motion import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
-from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec3
 
 
 class PairState(eqx.Module):
     """The states of both bodies, in one inertial frame."""
 
-    first: RigidState
-    second: RigidState
+    first: RigidState = part()
+    second: RigidState = part()
 
 
 class ContactEpisode(eqx.Module):
@@ -97,14 +98,11 @@ class Pair(eqx.Module):
     gravity that is not [3] or not finite.
     """
 
-    first: Stone
-    second: Stone
+    state_kinds: ClassVar = (PairState,)
+    first: Stone = part()
+    second: Stone = part()
     law: AbstractPairLaw = eqx.field(converter=_checked)
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
-
-    def __check_init__(self):
-        require_last("Pair: gravity", self.gravity, 3)
-        require_finite("Pair: gravity", self.gravity)
 
     def free_flight(self, state: PairState, dt: Scalar) -> PairState:
         """The state after free flight. **Arguments:** `state`; `dt`, s. **Returns:** the state `dt` later."""

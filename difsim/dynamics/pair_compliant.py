@@ -9,7 +9,8 @@ from difsim.contact import Hooke, NormalForce, NoSmoothing
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
 

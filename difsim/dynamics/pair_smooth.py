@@ -13,8 +13,9 @@ from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.fields import part, scalar
 from difsim.runge_kutta import advanced, runge_kutta4
-from difsim.typing import Scalar, require, scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractPairNormal(eqx.Module):
@@ -28,7 +29,7 @@ class AbstractPairNormal(eqx.Module):
 class Given(AbstractPairNormal):
     """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
 
-    normal: AbstractNormalForce
+    normal: AbstractNormalForce = part()
 
     def law(self, mass: Scalar) -> AbstractNormalForce:
         return self.normal
@@ -42,7 +43,7 @@ class Calibrated(AbstractPairNormal):
     """
 
     restitution: Scalar = scalar()
-    elastic: AbstractElastic
+    elastic: AbstractElastic = part()
 
     def __check_init__(self):
         e = self.restitution
@@ -68,8 +69,8 @@ class SmoothPair(AbstractPairLaw):
     **Source:** Vaghi et al. (paper 001), Eq 1.
     """
 
-    normal: AbstractPairNormal
-    tangential: AbstractTangentialSpring
+    normal: AbstractPairNormal = part()
+    tangential: AbstractTangentialSpring = part()
     lag: Scalar = scalar()
     step: Scalar = scalar()
     max_steps: int = eqx.field(static=True, default=20_000)

@@ -1,7 +1,7 @@
 """The interface of a particle model to the time steps."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
@@ -19,6 +19,8 @@ class AbstractParticles(eqx.Module):
 
     Near particles are in a list, `Neighbours` or `Pairs`, which the steps update.
     """
+
+    state_kinds: ClassVar[tuple[type, ...]] = (object,)  # classes of its state; `simulate` refuses any other
 
     @abstractmethod
     def allocate(self, state: Any, skin: float, slack: float) -> Any:

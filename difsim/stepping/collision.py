@@ -19,10 +19,11 @@ from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
+from difsim.fields import is_valid
 from difsim.status import Status
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.stops import MaxImpacts
-from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
+from difsim.typing import Scalar, Vec3, instants, is_known
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight

@@ -18,7 +18,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.dynamics import Approach
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 
 
 def step_size(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Callable) -> diffrax.PIDController:

@@ -15,10 +15,11 @@ from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
+from difsim.fields import number
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet

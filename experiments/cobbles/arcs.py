@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
+from difsim.fields import number
 from difsim.runge_kutta import runge_kutta4
-from difsim.typing import Quat, Scalar, Vec3, number
+from difsim.typing import Quat, Scalar, Vec3
 from experiments.cobbles.cameras import Rig
 from inversion import Stops
 from inversion.marquardt import levenberg_marquardt

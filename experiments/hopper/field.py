@@ -18,9 +18,10 @@ from difsim import FixedSteps, Status, Unrolled, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, NormalForce, PowerLaw, RegularisedCoulomb, SurfaceContact
 from difsim.dynamics import Hopper
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from experiments.harness import Found
 from experiments.hopper import words
 from experiments.hopper.field_pictures import draw

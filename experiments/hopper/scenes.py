@@ -23,9 +23,10 @@ from difsim.contact import (
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 # Mean surface gravity, m/s²: GM/R² with the published means.
 GRAVITY = {"phobos": 5.7e-3, "67p": 1.7e-4, "itokawa": 8.6e-5}
