@@ -1,4 +1,4 @@
-"""Rotations: unit quaternions, rotation vectors, MRPs, and the surface frame of a landing site.
+"""Rotations: unit quaternions, rotation vectors, MRPs, matrices and axes.
 
 A quaternion is scalar first, q = (w, u) [4], and rotates components in the body frame to components in the outer
 frame. Functions take one rotation; use `jax.vmap` for many. They assume |q| = 1 and do not enforce it: the
@@ -7,14 +7,13 @@ integrator lets |q| drift within its tolerance, and `normalise` is the only func
 
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known, number
+from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known
 
 
 @jax.jit
@@ -244,82 +243,6 @@ def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:
     """On the host: the orthonormal matrix nearest to one that was published with few digits."""
     left, _, right = np.linalg.svd(np.asarray(matrix))
     return left @ right
-
-
-class SurfaceFrame(eqx.Module):
-    """A frame fixed to the facet of a landing site.
-
-    The site does not move relative to the comet, so velocities, accelerations, forces and axes only rotate. An
-    attitude body to comet q becomes `multiply(from_matrix(frame.matrix), q)`.
-
-    **Arguments:** `origin` r_p [3], m, comet-fixed; `matrix` R [3,3], from comet-fixed to surface components, for
-    instance `euler_231(θ, ψ, φ)`. **Raises:** ValueError for other shapes or a matrix that is no rotation.
-    **Source:** the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
-    """
-
-    origin: Vec3 = number()
-    matrix: Mat3 = number()
-
-    def __check_init__(self):
-        if self.origin.shape != (3,) or self.matrix.shape != (3, 3):
-            raise ValueError(
-                f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: give (3,) and (3, 3)"
-            )
-        if not is_known(self.matrix):
-            return
-        off = jnp.max(jnp.abs(self.matrix @ self.matrix.T - jnp.eye(3, dtype=self.matrix.dtype)))
-        det = jnp.linalg.det(self.matrix)
-        if not (off < jnp.sqrt(jnp.finfo(self.matrix.dtype).eps) and det > 0):
-            raise ValueError(
-                f"matrix is not a rotation (|R Rᵀ - 1| = {off:.1e}, det R = {det:.3g}): "
-                "build it with euler_231, to_matrix or SurfaceFrame.from_normal"
-            )
-
-    @classmethod
-    def from_normal(cls, origin: ArrayLike, normal: ArrayLike, heading: ArrayLike) -> "SurfaceFrame":
-        """The frame with z along the outward normal of a facet and x along the part of `heading` in the facet.
-
-        **Arguments:** `origin` [3], m, comet-fixed; `normal`, `heading` [3], comet-fixed, of any length.
-        **Returns:** the frame, y = z × x. **Raises:** ValueError for a zero normal, or a heading along it.
-        """
-        origin, normal, heading = as_float(origin), as_float(normal), as_float(heading)
-        z = safe.unit(normal)
-        level = heading - jnp.dot(heading, z) * z
-        if (
-            is_known(z)
-            and is_known(level)
-            and not (safe.norm(z) > 0 and safe.norm(level) > 1e-6 * safe.norm(heading))
-        ):
-            raise ValueError(
-                f"heading {heading} does not fix a direction in the facet with normal {normal}: "
-                "give a nonzero normal and a heading that is not along it"
-            )
-        x = safe.unit(level)
-        return cls(origin, jnp.stack([x, jnp.cross(z, x), z]))
-
-    def position(self, r: Vec3) -> Vec3:
-        """R (r - r_p), a comet-fixed position r [3] m in the surface frame."""
-        return self.matrix @ (r - self.origin)
-
-    def velocity(self, v: Vec3) -> Vec3:
-        """R v, a velocity relative to the comet [3] m/s in surface components."""
-        return self.matrix @ v
-
-    def direction(self, d: Vec3) -> Vec3:
-        """R d, any other vector (acceleration, force, axis) [3] in surface components."""
-        return self.matrix @ d
-
-    def comet_position(self, r: Vec3) -> Vec3:
-        """The comet-fixed position [3] m of a position in the surface frame."""
-        return self.origin + self.matrix.T @ r
-
-    def comet_velocity(self, v: Vec3) -> Vec3:
-        """A velocity relative to the comet [3] m/s, from surface to comet-fixed components."""
-        return self.matrix.T @ v
-
-    def comet_direction(self, d: Vec3) -> Vec3:
-        """Any other vector [3], from surface to comet-fixed components."""
-        return self.matrix.T @ d
 
 
 def _upper(q: Quat) -> Quat:

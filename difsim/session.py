@@ -33,8 +33,11 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
     **Arguments:** `devices`, into how many devices JAX divides the CPU: batches (`inversion.map_batched`) are shared by
     devices; by default the number of cores that this process may use. `cache`, the folder; None: no cache. One that
     JAX was given before, by JAX_COMPILATION_CACHE_DIR or its configuration, stays.
+    **Raises:** ValueError for a number of devices that is none.
     **Warns:** where JAX has started, so that flags come too late.
     """
+    if devices is not None and not (isinstance(devices, int) and devices >= 1):
+        raise ValueError(f"configure: devices = {devices!r}: give an integer, 1 or more")
     jax.config.update("jax_enable_x64", True)
     if cache is not None and jax.config.jax_compilation_cache_dir is None:
         jax.config.update("jax_compilation_cache_dir", str(cache))

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.fields import number
+from difsim.typing import Scalar, Vec3, require
 
 AnyArray = Array | np.ndarray
 

@@ -1,14 +1,15 @@
 """Shape aliases and the converter that every physical number of a Module goes through."""
 
-from collections.abc import Iterator
+import inspect
+import operator
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 Scalar = Float[Array, ""]
 Vec2 = Float[Array, "2"]
@@ -23,25 +24,36 @@ def as_float(x: Any) -> Array:
     Physical numbers of a Module are arrays because a Python float is static to `jit`: each new value would be
     traced again, and its gradient would be missing without a warning. The array of a Python number is weakly
     typed, so that a float32 state stays float32 in sessions with float64 enabled.
+
+    **Raises:** ValueError for what is no real number, and no array of them.
     """
-    x = jnp.asarray(x)
+    try:
+        x = jnp.asarray(None if isinstance(x, str) else x)
+        real = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)
+    except (TypeError, ValueError, OverflowError):
+        real = False
+    if not real:
+        raise ValueError(f"got {came(x)}: give a real number, or an array of them") from None
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
 
 
-def number(**kwargs: Any) -> Any:
-    """A Module field that holds a physical number (or an array of them), converted by `as_float`."""
-    return eqx.field(converter=as_float, **kwargs)
+def came(x: Any) -> str:
+    """The value, if it is short, and the type of something unexpected, for a message."""
+    if x is None:
+        return "None"
+    if hasattr(x, "dtype") and hasattr(x, "shape"):
+        return f"an array of {x.dtype} {list(x.shape)}"
+    if isinstance(x, tuple | list) and len(x) < 5:
+        return f"a {type(x).__name__} of {', '.join(type(each).__name__ for each in x) or 'nothing'}"
+    if inspect.isroutine(x) or inspect.isclass(x):
+        return f"the {'class' if inspect.isclass(x) else 'function'} {x.__name__}"
+    kind = type(x).__name__
+    return f"{x!r:.40}, of type {kind}" if isinstance(x, str | complex | int | float) else f"an object {kind}"
 
 
-ATTITUDE = "attitude"  # in the metadata of a field
-
-
-def quaternion(**kwargs: Any) -> Any:
-    """A Module field that holds an attitude, a unit quaternion [4], converted by `as_float`.
-
-    Runs refuse a state whose attitude has another length (`difsim.body.attitude.require_attitude`).
-    """
-    return eqx.field(converter=as_float, metadata={ATTITUDE: True}, **kwargs)
+def is_known(x: Any) -> bool:
+    """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
 
 
 def as_scalar(x: Any) -> Array:
@@ -58,12 +70,57 @@ def as_scalar(x: Any) -> Array:
     return x
 
 
-def scalar(**kwargs: Any) -> Any:
-    """A Module field that holds one physical number, converted by `as_scalar`.
+def as_integer(x: Any, least: int = 1) -> int:
+    """`x` as an integer.
 
-    A vector would act as a batch, and the results would belong to no single law.
+    **Arguments:** `x`; `least`, its smallest value. **Returns:** the integer.
+    **Raises:** ValueError for another number, or one below `least`.
     """
-    return eqx.field(converter=as_scalar, **kwargs)
+    if isinstance(x, bool | np.bool_) or not hasattr(type(x), "__index__") or np.ndim(x) or not is_known(x):
+        raise ValueError(f"got {came(x)}: give an integer, {least} or more")
+    if (x := operator.index(x)) < least:
+        raise ValueError(f"{x} must be {least} or more")
+    return x
+
+
+def named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
+    """The result of a conversion, whose error gets the name of the argument.
+
+    **Arguments:** `name`; `convert`, a function of one value that may raise ValueError; `given`, the value.
+    **Returns:** the result. **Raises:** ValueError, with the name in front.
+    """
+    try:
+        return convert(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def require_finite(name: str, x: Any) -> None:
+    """Check that known numbers are finite.
+
+    **Arguments:** `name` of them in the message; `x`. **Raises:** ValueError otherwise.
+    """
+    if is_known(x) and not (good := np.isfinite(x)).all():
+        first = np.argwhere(~good)[0].tolist()
+        where = f" = {x}" if good.size < 10 else f": {(~good).sum()} of {good.size} numbers, the first at {first},"
+        raise ValueError(f"{name}{where} must be finite: look at what it was computed from")
+
+
+def require_sizes(name: str, dimensions: str, x: Any) -> None:
+    """Check the last axes of an array.
+
+    **Arguments:** `name` of it in the message; `dimensions` in the words of jaxtyping, such as "n 3"; with a * in them
+    any are right; `x`. **Raises:** ValueError for other sizes, or fewer axes.
+    """
+    sizes = dimensions.split()
+    if any(size.startswith(("*", ".")) for size in sizes):
+        return
+    last = x.shape[x.ndim - len(sizes) :]
+    fits = x.ndim >= len(sizes) and all(
+        not size.isdigit() or int(size) == n for size, n in zip(sizes, last, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"{name} has shape {x.shape}: give [{', '.join(sizes)}]")
 
 
 def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
@@ -79,11 +136,6 @@ def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def is_known(x: Any) -> bool:
-    """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
-
-
 def instants(times: Any, function: str) -> Float[Array, " T"]:
     """`times` as an array, after a check that they increase.
 
@@ -91,7 +143,7 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     **Returns:** the times [T], s. **Raises:** ValueError unless there are two or more, all finite and increasing;
     values are checked only where they are not traced.
     """
-    times = as_float(times)
+    times = named(f"{function}: times", as_float, times)
     if times.ndim != 1 or times.shape[0] < 2:
         raise ValueError(f"{function}: times must be a vector of at least two times, got shape {times.shape}")
     if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times)) > 0).all()):
@@ -99,7 +151,7 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     return times
 
 
-_TRACED: ContextVar[list[Array] | None] = ContextVar("conditions on traced values", default=None)
+TRACED: ContextVar[list[Array] | None] = ContextVar("conditions on traced values", default=None)
 
 
 def require(condition: Any, message: str) -> None:
@@ -113,35 +165,8 @@ def require(condition: Any, message: str) -> None:
     if is_known(condition):
         if not np.all(condition):
             raise ValueError(message)
-    elif (conditions := _TRACED.get()) is not None:
+    elif (conditions := TRACED.get()) is not None:
         conditions.append(jnp.all(condition))
-
-
-def is_valid(model: Any) -> Bool[Array, ""]:
-    """True if all Modules in a pytree satisfy what their `__check_init__` requires, also for traced values.
-
-    **Raises:** ValueError for a known value that is wrong, for instance one set by `eqx.tree_at`.
-    """
-    conditions: list[Array] = []
-    token = _TRACED.set(conditions)
-    try:
-        for module in _modules(model):
-            for kind in type(module).__mro__:
-                if "__check_init__" in vars(kind):
-                    vars(kind)["__check_init__"](module)
-    finally:
-        _TRACED.reset(token)
-    return jnp.all(jnp.stack(conditions)) if conditions else jnp.asarray(True)
-
-
-def _modules(tree: Any) -> Iterator[eqx.Module]:
-    """All Modules in a pytree, nested ones too."""
-    is_inner = lambda x: isinstance(x, eqx.Module) and x is not tree  # noqa: E731
-    if isinstance(tree, eqx.Module):
-        yield tree
-    for inner in jax.tree.leaves(tree, is_leaf=is_inner):
-        if is_inner(inner):
-            yield from _modules(inner)
 
 
 def require_last(name: str, value: Array, *shape: int) -> None:
@@ -155,11 +180,3 @@ def require_last(name: str, value: Array, *shape: int) -> None:
         value.shape[max(0, value.ndim - len(shape)) :] == shape,
         f"{name} has shape {value.shape}: give [{', '.join(map(str, shape))}]",
     )
-
-
-def require_finite(name: str, value: Array) -> None:
-    """Check that known values are finite.
-
-    **Arguments:** `name`, of the argument in the message; `value`, an array. **Raises:** ValueError otherwise.
-    """
-    require(jnp.isfinite(value), f"{name} = {value} must be finite")

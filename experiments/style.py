@@ -39,9 +39,9 @@ def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
     return bool(missing)
 
 
-def note(ax: Axes, text: str, y: float = 0.5) -> None:
+def note(ax: Axes, text: str) -> None:
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-    ax.text(0.5, y, text, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=box)
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=box)
 
 
 def number(value: float, spec: str = ".3g") -> str:

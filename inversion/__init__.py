@@ -9,8 +9,6 @@ from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
 from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
-from .identifiability import profile as profile
-from .identifiability import profiles as profiles
 from .importance import Importance as Importance
 from .leastsq import fit as fit
 from .marquardt import Stops as Stops
@@ -22,6 +20,8 @@ from .parameters import Fixed as Fixed
 from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
 from .problem import Problem as Problem
+from .profile_likelihood import profile as profile
+from .profile_likelihood import profiles as profiles
 from .response import response_surface as response_surface
 from .sampling import sample as sample
 from .series import Series as Series

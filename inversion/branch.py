@@ -10,6 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from tqdm import tqdm
 
+from difsim.checks import instance, require_function
+from difsim.typing import came
+
 from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
@@ -64,6 +67,10 @@ def branch_and_bound(
     **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
+    instance("branch_and_bound: problem", problem, Problem, "a Problem of parameters, predict and data")
+    require_function("branch_and_bound: solve", solve)
+    if limit is not None:
+        require_function("branch_and_bound: limit", limit)
     order = _discrete(problem) if order is None else tuple(order)
     if sorted(order) != sorted(_discrete(problem)):
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
@@ -173,6 +180,10 @@ def _solve_node(
 ) -> Node:
     def compute():
         found = solve(problem.hold(assignment).relax(), guess)
+        if lacks := [name for name in ("misfit", "values", "calls", "minima") if not hasattr(found, name)]:
+            raise ValueError(
+                f"branch_and_bound: solve returned {came(found)} without {lacks}: return a Fit, or the like"
+            )
         values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
         return {
             "misfit": found.misfit,

@@ -15,7 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .parameters import START, AbstractParameter, AbstractUnknown, Discrete, Fixed
+from difsim.checks import instance, numbers
+from difsim.typing import named
+
+from .parameters import Discrete, Fixed
+from .unknowns import START, AbstractParameter, AbstractUnknown
+
+OUTSIDE = 1e-3  # of the prior's range, that a guess may be outside by rounding
 
 
 def strip_weak_types(tree: Any) -> Any:
@@ -109,6 +115,7 @@ class AbstractCoordinates(eqx.Module):
 
         **Raises:** ValueError for an unknown name, or a value that its parameter cannot take.
         """
+        instance("hold: assignment", assignment, Mapping, "a dict of name -> value")
         mask, held = np.array(self.free_mask), np.array(self.held)
         for name, value in assignment.items():
             if name in self.parameters:
@@ -116,7 +123,7 @@ class AbstractCoordinates(eqx.Module):
             elif self._split(name)[0] in self.parameters:
                 value, where = self.component(name).check(value), self.index(name)
             else:
-                raise ValueError(f"no parameter {name!r}: there are {sorted(self.parameters)}")
+                raise ValueError(f"no parameter {name!r}: give one of {sorted(self.parameters)}")
             mask[where], held[where] = False, np.ravel(value) if np.ndim(value) else value
         return self._with(mask, held)
 
@@ -168,15 +175,45 @@ class AbstractCoordinates(eqx.Module):
     def scaled(self, values: Mapping[str, Any]) -> Float[Array, " n"]:
         """The prior-scaled s of a dict of physical values.
 
-        **Raises:** ValueError for an array of another shape than its parameter's.
+        **Raises:** ValueError for an unknown without a value, and an array of another shape than its parameter's.
         """
+        instance("values", values, Mapping, "a dict of name -> value")
+        if missing := [name for name in self.names if name not in values]:
+            raise ValueError(f"values of {missing} are missing: give one for each unknown, {list(self.names)}")
         p = []
         for name, q in zip(self.names, self.unknowns, strict=True):
-            value = jnp.asarray(values[name], self.held.dtype)
+            value = numbers(f"the value of {name!r}", values[name], is_finite=False).astype(self.held.dtype)
             if value.shape not in ((), q.shape):
                 raise ValueError(f"{name!r} has shape {q.shape}, and its value {value.shape}: they must match")
             p.append(jnp.ravel(jnp.broadcast_to(value, q.shape)))
         return self._each(lambda q, p: q.scaled(p), jnp.concatenate(p))
+
+    def start(self, door: str, guess: Mapping[str, Any]) -> Float[Array, " n"]:
+        """The unbounded x of a guess, from which a search starts.
+
+        **Arguments:** `door`, the function that was given it; `guess`, physical values by name. **Returns:** x [n].
+        **Raises:** ValueError for names that are no parameters or are missing, and values that the prior excludes.
+        """
+        instance(f"{door}: a guess", guess, Mapping, "a dict of name -> value")
+        if unknown := [name for name in guess if name not in self.parameters]:
+            raise ValueError(
+                f"{door}: a guess names {unknown}, which are no parameters: give those of {list(self.names)}"
+            )
+        s = named(f"{door}: a guess", self.scaled, guess)
+        for label, value, (low, high), free in zip(
+            self.labels, np.asarray(s), self._limits, np.asarray(self.free_mask), strict=True
+        ):
+            # A rounding outside is moved in by `unfold`.
+            if free and not (low - OUTSIDE <= value <= high + OUTSIDE and np.isfinite(value)):
+                raise ValueError(
+                    f"{door}: a guess of {label!r} is outside of its prior, at {value:.4g} of [{low:g}, {high:g}] in "
+                    "its coordinate: give a value inside, or widen the bounds"
+                )
+        return self.unfold(s)
+
+    @property
+    def _limits(self) -> list[tuple[float, float]]:
+        return [q.limits for q in self.unknowns for _ in range(math.prod(q.shape))]
 
     def prior_residual(self, p: Float[Array, " n"]) -> Float[Array, " rows"]:
         """The rows of Gaussian priors at physical values."""
@@ -230,9 +267,15 @@ def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, Abst
     **Arguments:** `parameters`: name -> parameter. **Returns:** parameters, free_mask, held and names.
     **Raises:** ValueError when no parameter is unknown.
     """
+    instance(
+        "Problem: parameters", parameters, Mapping, "a dict of name -> Bounded, Log, Gaussian, Fixed or Discrete"
+    )
+    for name, each in parameters.items():
+        remedy = "Bounded(low, high), Fixed(value) or another parameter of inversion"
+        instance(f"Problem: parameters[{name!r}]", each, AbstractParameter, remedy)
     unknown = {k: v for k, v in parameters.items() if isinstance(v, AbstractUnknown)}
     if not unknown:
-        raise ValueError("Problem: every parameter is Fixed: nothing to find")
+        raise ValueError("Problem: every parameter is Fixed: nothing to find: give one of them a prior")
     mask = np.concatenate([np.full(math.prod(q.shape), not isinstance(q, Discrete)) for q in unknown.values()])
     return (
         {name: strip_weak_types(parameter) for name, parameter in parameters.items()},

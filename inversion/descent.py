@@ -17,14 +17,15 @@ import optax
 from jaxtyping import Array, Float, Int
 from tqdm import tqdm
 
+from difsim.checks import CallError, integer, random_key, require_function, traceable
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
 
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
-from .parameters import AbstractParameter
 from .problem import Problem
 from .sweeps import Checkpoint, map_batched
+from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]
 
@@ -121,7 +122,12 @@ def descend(
     **Source:** averaging: Shamir & Zhang (2013), ICML 28, 71; smoothing: Nesterov & Spokoiny (2017), Found. Comput.
     Math. 17, 527.
     """
+    if not isinstance(objective, Problem):
+        require_function("descend: objective", objective)
     space = _space(objective, parameters)
+    random_key("descend: key", key)
+    for name, given in (("steps", steps), ("window", window), ("seeds", seeds)):
+        integer(f"descend: {name}", given, 0)
     if steps < window or steps % window or window < 4:
         raise ValueError(f"descend: steps = {steps} must be a multiple of window = {window}, which is 4 or more")
     if seeds < 1 or (spread is not None and not spread > 0):
@@ -129,7 +135,8 @@ def descend(
     if isinstance(objective, Problem) and seeds > 1 and spread is None:
         raise ValueError(f"descend: a Problem has no noise: {seeds} seeds would be {seeds} times the same")
     optimiser = optimiser or optax.adam(optax.cosine_decay_schedule(0.1, steps, alpha=0.01))
-    x = space.unfold(space.scaled(guess) if guess else space.quantile(jnp.full(space.size, 0.5, space.held.dtype)))
+    middle = jnp.full(space.size, 0.5, space.held.dtype)
+    x = space.start("descend", guess) if guess else space.unfold(space.quantile(middle))
     state = _begin(x, optimiser)
     settings = (objective, space, optimiser, key, window, seeds, spread, batch_size)
     mark = digest((np.asarray(x), np.asarray(jax.random.key_data(key)), steps, window, seeds, spread))[:16]
@@ -205,7 +212,10 @@ def _run(state, objective, space, optimiser, key, window, seeds, spread, batch_s
     def value(x, key):
         if is_problem:
             return objective.evaluate(space.fold(x)).misfit
-        return jnp.asarray(objective(space.values(x), key), x.dtype)
+        value = traceable("descend: objective", objective)(space.values(x), key)
+        if jnp.shape(value) != ():
+            raise CallError(f"descend: objective returned shape {jnp.shape(value)}: return one number")
+        return jnp.asarray(value, x.dtype)
 
     def slope(x, key):
         """The value and the gradient for one key."""

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
+from difsim.checks import instance, integer, random_key, require_function, traceable
 from difsim.status import Status
 from difsim.typing import Scalar
 
@@ -20,6 +21,7 @@ from .outcome import Calls
 from .problem import Problem
 from .sweeps import map_batched
 
+OBJECTIVE = "differential_evolution: objective"
 Objective = Callable[[Problem, dict[str, Array]], Array]
 
 
@@ -70,6 +72,12 @@ def differential_evolution(
     simulation failed (unless throw=False).
     **Source:** Storn and Price (1997); CR, F, NP and stop of Cui et al. (paper 000), sect. 4.2.
     """
+    instance("differential_evolution: problem", problem, Problem, "a Problem of parameters, predict and data")
+    random_key("differential_evolution: key", key)
+    integer("differential_evolution: max_generations", max_generations, 0)
+    population = integer("differential_evolution: population", population)
+    if objective is not None:
+        require_function("differential_evolution: objective", objective)
     problem.require_decided()
     if population < 4:
         raise ValueError(f"population {population} must be at least 4: a trial needs three other members")
@@ -141,7 +149,11 @@ def _unplaced(arrays):
 
 def _cost(problem: Problem, objective: Objective | None, u: Float[Array, " n"]) -> Scalar:
     evaluation = problem.evaluate(problem.quantile(u))
-    cost = evaluation.misfit if objective is None else objective(problem, evaluation.predictions)
+    cost = (
+        evaluation.misfit
+        if objective is None
+        else traceable(OBJECTIVE, objective)(problem, evaluation.predictions)
+    )
     return jnp.where(evaluation.ok & jnp.isfinite(cost), cost, jnp.inf)
 
 

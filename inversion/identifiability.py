@@ -1,25 +1,17 @@
-"""Identifiability of parameters: Fisher information at a fit, and profiles of the likelihood."""
+"""Identifiability of parameters by the Fisher information at a fit, and by profiles of the likelihood."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.status import Status
 
 from .branch import Node
-from .coordinates import strip_weak_types
-from .leastsq import Fit, covariance
-from .marquardt import Stops
-from .outcome import Calls
+from .leastsq import Fit, covariance, require_fit
 from .problem import Problem
-from .programs import Programs, in_threads
+from .profile_likelihood import THRESHOLD, Profile
 
 FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
@@ -27,26 +19,6 @@ NOT_FIXED = "not fixed: the prior came back"
 MISSED = "no verdict: the model misses the data"
 LOCAL = "no verdict: a profile found a better fit"
 UNENDED = "no verdict: the search did not converge"
-THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The misfit along one parameter, with all others fitted again at each value.
-
-    `grid` in the parameter's unit; `misfit` (infinite without a valid simulation); `best`: the lowest misfit
-    known, below the fit's own if that was a local minimum; `interval`: the smallest with all values of misfit -
-    best < 3.84; an end is None if the grid or the simulator stops before it is reached; `converged`: per value.
-    Without convergence the misfit is an upper bound, and the interval may be too narrow.
-    """
-
-    name: str
-    grid: np.ndarray
-    misfit: np.ndarray
-    best: float
-    interval: tuple[float | None, float | None]
-    calls: Calls
-    converged: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -89,6 +61,7 @@ def identify(
     Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed.
     """
+    require_fit("identify", problem, fit)
     if fit.labels != problem.free_labels or not np.isfinite(fit.misfit):
         raise ValueError(
             f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"
@@ -141,150 +114,6 @@ def identify(
     )
 
 
-def profile(
-    problem: Problem,
-    fit: Fit,
-    name: str,
-    grid: Sequence[float] | np.ndarray | None = None,
-    points: int = 21,
-    stops: Stops | None = None,
-    candidates: Sequence[Mapping[str, Any]] = (),
-) -> Profile:
-    """The misfit at each value of one parameter with the others fitted again, without linearisation.
-
-    Two chains go from the fit upwards and downwards. Each value starts from its neighbour's
-    solution, and again from the candidate that is best there. A profile below the fit's own misfit shows that the
-    fit was a local minimum.
-
-    **Arguments:** `problem`; `fit`; `name`: a free parameter, or one number of it such as "field[3]"; `grid`: its
-    values, ascending, or None for `points` within four standard deviations of the fit and within the prior's range
-    (all of it for an infinite deviation); `stops`; `candidates`: values of all parameters, such as the solutions of a
-    tree, since a chain alone follows one valley.
-    **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
-    """
-    return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
-
-
-def profiles(
-    problem: Problem,
-    fit: Fit,
-    grids: Mapping[str, Sequence[float] | np.ndarray | None],
-    points: int = 21,
-    stops: Stops | None = None,
-    candidates: Sequence[Mapping[str, Any]] = (),
-    progress: bool = False,
-) -> dict[str, Profile]:
-    """The `profile` of several parameters with all their chains side by side in threads.
-
-    **Arguments:** `grids`: name of a free parameter -> its values as for `profile`, or None; `progress`: show a bar;
-    the others as there.
-    **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
-    """
-    values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
-    rows, index = [], []
-    for name, v in values.items():
-        best = _best(problem, fit, name)
-        rows += [v[v >= best], v[v < best][::-1]]
-        index += 2 * [problem.index(name)]
-    x = [problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)]
-    stops = strip_weak_types(stops or Stops())
-    # The longest first: a short one at the end leaves no core waiting for long.
-    order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
-    with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:
-        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops, bar), order)
-    walked = [walked[order.index(i)] for i in range(len(rows))]
-    return {
-        name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])
-        for i, (name, v) in enumerate(values.items())
-    }
-
-
-def _grid(problem: Problem, fit: Fit, name: str, grid, points: int) -> np.ndarray:
-    if name not in problem.free_labels or fit.labels != problem.free_labels:
-        raise ValueError(
-            f"profile: {name!r} must be free in problem {problem.free} and fit {fit.names}, and one number "
-            '(of an array "name[3]")'
-        )
-    values = _default_grid(problem, fit, name, points) if grid is None else np.asarray(grid, float)
-    if values.ndim != 1 or values.size < 3 or not (np.diff(values) > 0).all():
-        raise ValueError(f"profile: grid {values} must have three or more values, ascending")
-    for value in values:
-        # A relaxed Discrete is profiled over its hull: between its values, so not checked against them.
-        getattr(problem.component(name), "hull", problem.component(name)).check(float(value))
-    return values
-
-
-def _best(problem: Problem, fit: Fit, label: str) -> float:
-    """The value of one number in a fit."""
-    return float(problem.physical(problem.fold(jnp.asarray(fit.x)))[problem.index(label)])
-
-
-def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Chain", down: "_Chain") -> Profile:
-    """The profile from its two chains."""
-    misfit = np.array([*down.misfit[::-1], *up.misfit])
-    converged = np.array([*down.converged[::-1], *up.converged])
-    best = min(fit.misfit, misfit.min())
-    q = problem.component(name)
-    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
-    # The fit itself is a point of the profile, usually between those of the grid.
-    own = float(q.scaled(jnp.asarray(_best(problem, fit, name), float)))
-    there = np.searchsorted(s, own)
-    interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
-    return Profile(name, values, misfit, float(best), interval, up.calls + down.calls, converged)
-
-
-def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
-    """The lowest of several profiles of one parameter on one grid, over alternatives such as models.
-
-    **Arguments:** `problem`: any with the parameter; `profiles`: at least one. **Returns:** Profile.
-    **Raises:** ValueError for different parameters or grids.
-    """
-    first = profiles[0]
-    if any(p.name != first.name or not np.array_equal(p.grid, first.grid) for p in profiles):
-        raise ValueError("envelope: profiles of different parameters or on different grids")
-    least = np.argmin([p.misfit for p in profiles], axis=0), np.arange(first.grid.size)
-    misfit, converged = (
-        np.array(of)[least] for of in zip(*((p.misfit, p.converged) for p in profiles), strict=True)
-    )
-    best = min(p.best for p in profiles)
-    q = problem.component(first.name)
-    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
-    interval = _interval(q, s, misfit - best)
-    calls = sum((p.calls for p in profiles), Calls())
-    return Profile(first.name, first.grid, misfit, best, interval, calls, converged)
-
-
-class _Chain(NamedTuple):
-    """Misfit and convergence at each value of a chain, and what it cost."""
-
-    misfit: list[float]
-    converged: list[bool]
-    calls: Calls
-
-
-def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, bar: tqdm) -> _Chain:
-    """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest of `x` are candidates."""
-    here, candidates = x[0], x[1:]
-    misfits, converged, calls = [], [], Calls()
-    for value in values:
-        mask, held = problem.free_mask.at[index].set(False), problem.held.at[index].set(value)
-        programs = Programs(eqx.tree_at(lambda p: (p.free_mask, p.held), problem, (mask, held)))
-        starts = [here]
-        if candidates:
-            screened = [float(programs.simulate(candidate).misfit) for candidate in candidates]
-            starts.append(candidates[int(np.argmin(screened))])
-            calls = calls + Calls(len(screened), 0, int(np.sum(~np.isfinite(screened))))
-        searches = [programs.search(start, stops) for start in starts]
-        found = min(searches, key=lambda search: search.misfit)
-        calls = sum((Calls(*np.asarray(search.calls)) for search in searches), calls)
-        misfits.append(float(found.misfit))
-        converged.append(Status(int(found.status)).is_converged)
-        # A failed neighbour is no place to start from: keep the last valid one.
-        here = found.x if np.isfinite(found.misfit) else here
-        bar.update()
-    return _Chain(misfits, converged, calls)
-
-
 def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:
     """The values of each Discrete parameter in leaves whose misfit is within 3.84 of the best.
 
@@ -299,40 +128,3 @@ def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> d
         )
     near = [leaf.assignment for leaf in leaves if leaf.misfit <= best + threshold]
     return {name: tuple(sorted({leaf[name] for leaf in near})) for name in leaves[0].assignment}
-
-
-def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndarray:
-    q, i = problem.component(name), problem.index(name)
-    s = problem.scaled(fit.values)
-    sigma = np.sqrt(fit.covariance[(fit.labels.index(name),) * 2])
-    reach = 4.0 * sigma / max(float(problem.scale(s)[i]), np.finfo(float).tiny)
-    lower, upper = np.maximum(q.limits[0], s[i] - reach), np.minimum(q.limits[1], s[i] + reach)
-    if not (np.isfinite(lower) and np.isfinite(upper)):
-        raise ValueError(f"profile: {name!r} has no finite standard deviation: give a grid")
-    return np.asarray(jax.vmap(q.physical)(jnp.linspace(lower, upper, points)))
-
-
-def _interval(unknown, s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
-    """The physical values of `_crossings`."""
-    lower, upper = (
-        None if end is None else float(unknown.physical(jnp.asarray(end))) for end in _crossings(s, rise)
-    )
-    return lower, upper
-
-
-def _crossings(s: np.ndarray, rise: np.ndarray) -> tuple[float | None, float | None]:
-    """The outermost crossings of 3.84 on both sides of the minimum, linear in the root: exact for a parabola.
-
-    A profile that falls below 3.84 again contains values there that the data do not exclude.
-    """
-    root, limit = np.sqrt(np.maximum(rise, 0.0)), np.sqrt(THRESHOLD)
-    least = int(np.argmin(root))
-
-    def last(indices):
-        outward = len(indices) - int(np.argmax(root[indices[::-1]] < limit))  # the first index beyond all of them
-        if outward == len(indices) or not np.isfinite(root[indices[outward]]):
-            return None  # the end of the range, or the simulator's limit, not a limit from the data
-        before, after = indices[outward - 1], indices[outward]
-        return float(s[before] + (limit - root[before]) / (root[after] - root[before]) * (s[after] - s[before]))
-
-    return last(np.arange(least, -1, -1)), last(np.arange(least, len(s)))

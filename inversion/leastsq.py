@@ -4,6 +4,7 @@ Two compiled programs, a simulation and a simulation with all sensitivities, ser
 point of a profile. The steps between them are taken in Python, and the searches run side by side in threads.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import instance, integer, random_key
 from difsim.status import Status
 
 from .coordinates import plain, strip_weak_types
@@ -123,6 +125,15 @@ class Fit:
         return "\n".join([f"fit: {self.verdict}", *rows])
 
 
+def require_fit(door: str, problem: Problem, fit: Fit) -> None:
+    """Check the classes of a problem and its fit.
+
+    **Arguments:** `door`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
+    """
+    instance(f"{door}: problem", problem, Problem, "the Problem that was fitted")
+    instance(f"{door}: fit", fit, Fit, "the result of inversion.fit")
+
+
 def _told(value: Any, sigma: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g} +- {sigma:.2g}"
@@ -173,6 +184,12 @@ def fit(
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range; RuntimeError when
     no start gave a valid simulation.
     """
+    instance("fit: problem", problem, Problem, "a Problem of parameters, predict and data")
+    random_key("fit: key", key)
+    starts, keep = integer("fit: starts", starts, 0), integer("fit: keep", keep, 0)
+    for name, given in (("guesses", guesses), ("candidates", candidates)):
+        instance(f"fit: {name}", given, tuple | list, "a list of dicts, name -> value")
+    stops = strip_weak_types(instance("fit: stops", stops or Stops(), Stops, "Stops(...)"))
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
@@ -183,18 +200,20 @@ def fit(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
             "keep at least the guesses, and at most starts + guesses"
         )
-    programs = Programs(problem)
-    programs.compile()
-    n = problem.size
-    x = [problem.unfold(problem.scaled(guess)) for guess in guesses]
+    n, programs = problem.size, Programs(problem)
+    x = [problem.start("fit", guess) for guess in guesses]
     calls = Calls()
-    if starts:
-        given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
-        s, rows = map(np.asarray, _screened(problem, key, starts, given))
+    given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
+    points, _ = programs.compile(
+        stops,
+        lambda: _screened(problem, key, starts, given) if starts else None,
+        lambda: _physical(problem, jnp.zeros_like(problem.held)),
+    )
+    if points is not None:
+        s, rows = map(np.asarray, points)
         misfit = np.asarray(in_threads(lambda row: programs.simulate(row).misfit, rows))
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
         x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
-    stops = strip_weak_types(stops or Stops())
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
     found = in_threads(lambda row: programs.search(row, stops), x)
     calls = sum((Calls(*np.asarray(search.calls)) for search in found), calls)
@@ -231,6 +250,13 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
     values, scale = _physical(problem, best.x)
     scale = np.asarray(scale)[mask]
     scaled, history = np.asarray(best.jacobian)[:, mask], np.asarray(best.history)
+    if not (failed or scaled[: problem.data.rows].any()):
+        warnings.warn(
+            f"fit: no observation depends on {list(problem.free)} at the best values, so that their standard "
+            "deviations are those of the prior: does `predict` use its argument, "
+            "without stop_gradient?",
+            stacklevel=3,
+        )
     k = int(mask.sum())
     spread = np.full((k, k), np.nan) if failed else covariance(scaled)[0] * np.outer(scale, scale)
     sigma = np.full(mask.size, np.nan)

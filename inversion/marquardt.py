@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.fields import number, whole
 from difsim.status import Status
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 from .problem import AbstractProblem, Evaluation
 
@@ -24,12 +25,12 @@ class Stops(eqx.Module):
     that is low enough; `iterations`: trial steps (static).
     """
 
-    misfit: Scalar = number(default=1e-8)
-    floor: Scalar = number(default=1e-14)
-    step: Scalar = number(default=1e-9)
-    gradient: Scalar = number(default=1e-8)
-    target: Scalar = number(default=-np.inf)
-    iterations: int = eqx.field(static=True, default=60)
+    misfit: Scalar = number(is_finite=False, default=1e-8)
+    floor: Scalar = number(is_finite=False, default=1e-14)
+    step: Scalar = number(is_finite=False, default=1e-9)
+    gradient: Scalar = number(is_finite=False, default=1e-8)
+    target: Scalar = number(is_finite=False, default=-np.inf)
+    iterations: int = whole(0, default=60)
 
 
 class Slopes(eqx.Module):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
+from difsim.checks import host_numbers, instance, numbers
 from difsim.typing import as_float
 
 from .noise.independent import Normal
@@ -80,16 +81,16 @@ class Observation(AbstractObservation):
         noise: AbstractNoise | None = None,
         discrepancy: str | None = None,
     ):
-        self.value = as_float(value)
+        self.value = numbers("Observation: value", value, is_finite=False)
         if self.value.size == 0:
             raise ValueError("Observation: value is empty: leave the observation out")
         if not np.isfinite(self.value).all():
             raise ValueError(f"Observation: value {value} is not finite: leave out what was not measured")
         if (sigma is None) == (covariance is None):
             raise ValueError("Observation: give either sigma or covariance")
-        self.sigma = None if sigma is None else _checked_sigma(as_float(sigma), self.value)
-        self.cholesky = None if covariance is None else _factor(np.asarray(covariance, float), self.value)
-        self.noise = noise or Normal()
+        self.sigma = None if sigma is None else _checked_sigma(sigma, self.value)
+        self.cholesky = None if covariance is None else _factor(covariance, self.value)
+        self.noise = instance("Observation: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
         self.unit, self.source, self.discrepancy = unit, source, discrepancy
         self.noise.rows(self.size)  # raises for a law of another number of data
 
@@ -121,7 +122,7 @@ class Observation(AbstractObservation):
         return jnp.ravel(self.sigma) if self.cholesky is None else self.cholesky
 
     def _difference(self, prediction: Any, p: Mapping[str, Array]) -> Array:
-        prediction = as_float(prediction)
+        prediction = numbers("the prediction", prediction, is_finite=False)
         if prediction.shape != self.value.shape:
             raise ValueError(
                 f"predicted shape {prediction.shape}, observed {self.value.shape}: `predict` must return "
@@ -138,7 +139,8 @@ class Observation(AbstractObservation):
         return jnp.ravel(prediction - self.value)
 
 
-def _checked_sigma(sigma: Array, value: Array) -> Array:
+def _checked_sigma(sigma: Any, value: Array) -> Array:
+    sigma = numbers("Observation: sigma", sigma, is_finite=False)
     if sigma.shape not in ((), value.shape):
         raise ValueError(f"Observation: sigma has shape {sigma.shape}, value {value.shape}: they must match")
     if not (np.isfinite(sigma).all() and (sigma > 0).all()):
@@ -146,7 +148,8 @@ def _checked_sigma(sigma: Array, value: Array) -> Array:
     return jnp.broadcast_to(sigma, value.shape)
 
 
-def _factor(covariance: np.ndarray, value: Array) -> Array:
+def _factor(covariance: Any, value: Array) -> Array:
+    covariance = host_numbers("Observation: covariance", covariance, is_finite=False)
     if value.ndim != 1 or covariance.shape != (value.size, value.size):
         raise ValueError(
             f"Observation: covariance of shape {covariance.shape} for a value of shape {value.shape}: "
@@ -172,6 +175,11 @@ class Observations(eqx.Module):
     names: tuple[str, ...] = eqx.field(static=True)  # in order: jit sorts a dict
 
     def __init__(self, table: Mapping[str, AbstractObservation]):
+        instance("Observations: table", table, Mapping, "a dict of name -> Observation")
+        for name, each in table.items():
+            instance(
+                f"Observations: {name!r}", each, AbstractObservation, "Observation(value, sigma), or a Series"
+            )
         if not table:
             raise ValueError("Observations: nothing was observed: give at least one Observation")
         self.table, self.names = dict(table), tuple(table)

@@ -1,11 +1,5 @@
-"""Parameters: their priors, and the coordinates of a search.
+"""Parameters: what is known of a number before the data, as a range, a Gaussian, a few values, or one value."""
 
-A parameter is one number or an array of numbers, such as a field. Each number has three coordinates: p, physical, in
-its unit; s, scaled by the prior (a fraction of an interval, or a number of standard deviations), in which derivatives
-and information are compared; and x, unbounded, for searches. p = physical(s), s = fold(x).
-"""
-
-import abc
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,14 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float
 
-from difsim.typing import as_float, number
+from difsim.checks import host_numbers, numbers
+from difsim.fields import number
+from difsim.typing import all_of
 
-Numbers = Shaped[Array, "..."]
-
-# Keeps ds/dx of a start at a tenth of its largest value, so that a search can leave the bound on which it starts.
-START = 0.0025
+from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 
 
 def _require_finite(what: str, value: Array) -> None:
@@ -31,7 +24,7 @@ def _require_finite(what: str, value: Array) -> None:
 
 def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple[Array, ...]:
     """The numbers that define a parameter, each in the shape of the parameter."""
-    arrays = [as_float(value) for value in given.values()]
+    arrays = [numbers(f"{what}: {name}", value, is_finite=False) for name, value in given.items()]
     try:
         common = np.broadcast_shapes(*(array.shape for array in arrays), shape or ())
     except ValueError:
@@ -40,66 +33,6 @@ def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple
         found = ", ".join(f"{name} {array.shape}" for name, array in zip(given, arrays, strict=True))
         raise ValueError(f"{what}: {found} do not fit the shape {shape}: give scalars, or arrays of that shape")
     return tuple(jnp.broadcast_to(array, common) if array.shape != common else array for array in arrays)
-
-
-class AbstractParameter(eqx.Module):
-    """One number, or one array of numbers, among the arguments of `predict`."""
-
-    unit: eqx.AbstractVar[str]
-
-    @property
-    @abc.abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the value: () for one number."""
-
-    @abc.abstractmethod
-    def check(self, value: Any) -> Any:
-        """The value, snapped to a discrete one, or a ValueError if the parameter cannot take it."""
-
-
-class AbstractUnknown(AbstractParameter):
-    """An unknown number or array, with its prior and its coordinates, each in the shape of the parameter."""
-
-    @abc.abstractmethod
-    def physical(self, s: Numbers) -> Numbers:
-        """The physical value p at the prior-scaled s."""
-
-    @abc.abstractmethod
-    def scaled(self, p: Numbers) -> Numbers:
-        """The prior-scaled s at the physical p."""
-
-    @abc.abstractmethod
-    def fold(self, x: Numbers) -> Numbers:
-        """The prior-scaled s at the unbounded x."""
-
-    @abc.abstractmethod
-    def unfold(self, s: Numbers, margin: float = START) -> Numbers:
-        """An unbounded x of s, kept away from the bounds, where `fold` is stationary.
-
-        **Arguments:** `s`; `margin` in s that is kept; 0 gives the exact x. **Returns:** x.
-        """
-
-    @abc.abstractmethod
-    def quantile(self, u: Numbers) -> Numbers:
-        """The s below which the prior has the probability u: uniform u sample the prior."""
-
-    @abc.abstractmethod
-    def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
-        """The prior's rows in the residual: none for a uniform prior, one for each number with a Gaussian."""
-
-    def component(self, index: tuple[int, ...]) -> "AbstractUnknown":
-        """The unknown that is one number of this array; itself for the index () of a single number."""
-        return jax.tree.map(lambda leaf: leaf[index], self)
-
-    @property
-    @abc.abstractmethod
-    def prior_width(self) -> float:
-        """The standard deviation of the prior in s."""
-
-    @property
-    @abc.abstractmethod
-    def limits(self) -> tuple[float, float]:
-        """The range of s."""
 
 
 class AbstractInterval(AbstractUnknown):
@@ -128,7 +61,7 @@ class AbstractInterval(AbstractUnknown):
 
 def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     """The value as a float, or as an array of the parameter's shape."""
-    value = np.asarray(value, float)
+    value = host_numbers("a value", value, is_finite=False)
     if value.shape not in ((), shape):
         raise ValueError(
             f"a value of shape {value.shape} {unit} for a parameter of shape {shape}: they must match"
@@ -136,15 +69,40 @@ def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     return np.broadcast_to(value, shape) if shape else float(value)
 
 
-def _check_inside(lower: Array, upper: Array, value: Any, unit: str) -> Any:
-    value, low, high = _plain(value, lower.shape, unit), np.asarray(lower), np.asarray(upper)
-    slack = 1e-12 * (high - low)
-    if not np.all((low - slack <= value) & (value <= high + slack)):
-        raise ValueError(f"{value} {unit} is outside [{lower}, {upper}]: widen the bounds or hold it inside")
-    return value
+class AbstractRange(AbstractInterval):
+    """A number or an array of numbers between a `lower` and an `upper` bound, in `unit`."""
+
+    lower: Numbers
+    upper: Numbers
+    unit: str = eqx.field(static=True)
+
+    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
+        name = type(self).__name__
+        self.lower, self.upper = _of_one_shape(name, shape, lower=lower, upper=upper)
+        self.unit = unit
+        _require_finite(f"{name}: lower", self.lower)
+        _require_finite(f"{name}: upper", self.upper)
+        if np.any(self.lower >= self.upper):
+            raise ValueError(
+                f"{name}: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.lower.shape
+
+    def check(self, value: Any) -> Any:
+        value = _plain(value, self.shape, self.unit)
+        low, high = np.asarray(self.lower), np.asarray(self.upper)
+        slack = 1e-12 * (high - low)
+        if not np.all((low - slack <= value) & (value <= high + slack)):
+            raise ValueError(
+                f"{value} {self.unit} is outside [{self.lower}, {self.upper}]: widen the bounds or hold it inside"
+            )
+        return value
 
 
-class Bounded(AbstractInterval):
+class Bounded(AbstractRange):
     """A number between two bounds, all values equally likely: p = lower + (upper - lower) s.
 
     **Arguments:** `lower`, `upper`: numbers or arrays in `unit`; `shape` of an array of unknowns, by default that of
@@ -152,67 +110,29 @@ class Bounded(AbstractInterval):
     **Raises:** ValueError unless lower < upper, finite; for bounds that do not fit the shape.
     """
 
-    lower: Numbers
-    upper: Numbers
-    unit: str = eqx.field(static=True)
-
-    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
-        self.lower, self.upper = _of_one_shape("Bounded", shape, lower=lower, upper=upper)
-        self.unit = unit
-        _require_finite("Bounded: lower", self.lower)
-        _require_finite("Bounded: upper", self.upper)
-        if np.any(self.lower >= self.upper):
-            raise ValueError(
-                f"Bounded: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed"
-            )
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.lower.shape
-
     def physical(self, s: Numbers) -> Numbers:
         return self.lower + (self.upper - self.lower) * s
 
     def scaled(self, p: Numbers) -> Numbers:
         return (p - self.lower) / (self.upper - self.lower)
 
-    def check(self, value: Any) -> Any:
-        return _check_inside(self.lower, self.upper, value, self.unit)
 
-
-class Log(AbstractInterval):
+class Log(AbstractRange):
     """A positive number of unknown order of magnitude: log p = log lower + log(upper / lower) s.
 
     **Arguments:** `lower`, `upper`, `unit`, `shape` as of `Bounded`.
     **Raises:** ValueError unless 0 < lower < upper, finite; for bounds that do not fit the shape.
     """
 
-    lower: Numbers
-    upper: Numbers
-    unit: str = eqx.field(static=True)
-
-    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
-        self.lower, self.upper = _of_one_shape("Log", shape, lower=lower, upper=upper)
-        self.unit = unit
-        _require_finite("Log: lower", self.lower)
-        _require_finite("Log: upper", self.upper)
+    def __check_init__(self):
         if np.any(self.lower <= 0):
             raise ValueError(f"Log: lower {self.lower} is not positive: use Bounded for a range through zero")
-        if np.any(self.lower >= self.upper):
-            raise ValueError(f"Log: lower {self.lower} is not below upper {self.upper}: swap them, or use Fixed")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.lower.shape
 
     def physical(self, s: Numbers) -> Numbers:
         return self.lower * jnp.exp(s * jnp.log(self.upper / self.lower))
 
     def scaled(self, p: Numbers) -> Numbers:
         return jnp.log(p / self.lower) / jnp.log(self.upper / self.lower)
-
-    def check(self, value: Any) -> Any:
-        return _check_inside(self.lower, self.upper, value, self.unit)
 
 
 class Gaussian(AbstractUnknown):
@@ -267,9 +187,10 @@ class Gaussian(AbstractUnknown):
         return -np.inf, np.inf
 
     def check(self, value: Any) -> Any:
+        value = _plain(value, self.shape, self.unit)
         if not np.isfinite(value).all():
-            raise ValueError(f"{value} {self.unit} is not finite")
-        return _plain(value, self.shape, self.unit)
+            raise ValueError(f"{value} {self.unit} is not finite: give a finite value")
+        return value
 
 
 class Fixed(AbstractParameter):
@@ -280,9 +201,6 @@ class Fixed(AbstractParameter):
 
     value: Numbers = number()
     unit: str = eqx.field(static=True, default="")
-
-    def __check_init__(self):
-        _require_finite("Fixed: value", self.value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -317,12 +235,12 @@ class Discrete(AbstractInterval):
         relaxed: Callable[..., AbstractInterval] = Bounded,
         labels: Sequence[str] | None = None,
     ):
-        array = np.asarray(values, float)
+        array = host_numbers("Discrete: values", values, is_finite=False)
         if array.ndim != 1 or array.size < 2 or np.unique(array).size != array.size:
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
             raise ValueError(f"Discrete: values {values} are not all finite")
-        labels = _written(array) if labels is None else tuple(labels)
+        labels = _written(array) if labels is None else all_of("Discrete: labels", labels, str)
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)
@@ -363,6 +281,7 @@ class Discrete(AbstractInterval):
         return self.hull.scaled(p)
 
     def check(self, value: Any) -> float:
+        value = _plain(value, (), self.unit)
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):

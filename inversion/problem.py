@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.typing import Scalar
+from difsim.checks import CallError, instance, require_function, traceable
+from difsim.typing import Scalar, came
 
 from .coordinates import AbstractCoordinates, started, strip_weak_types
 from .observe import Observations
-from .parameters import AbstractParameter
+from .unknowns import AbstractParameter
 
 Predict = Callable[[dict[str, Array]], tuple[dict[str, Any], Array]]
 
@@ -69,7 +70,8 @@ class Problem(AbstractCoordinates, AbstractProblem):
     **Arguments:** `parameters`: name -> Bounded, Log, Gaussian, Fixed or Discrete; `predict`: dict of name ->
     number or array to (dict of observable -> array, ok), one simulation that JAX can trace and `jax.jacfwd` can
     differentiate (pass the same function each time: another one compiles again); `data`: Observations.
-    **Raises:** ValueError when no parameter is unknown, or the data need one that is missing.
+    **Raises:** ValueError when no parameter is unknown, the data need one that is missing, and for objects of other
+    classes. What `predict` returns is checked where it is first called.
     """
 
     parameters: dict[str, AbstractParameter]
@@ -81,7 +83,8 @@ class Problem(AbstractCoordinates, AbstractProblem):
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
         self.parameters, self.free_mask, self.held, self.names = started(parameters)
-        self.predict, self.data = predict, strip_weak_types(data)
+        instance("Problem: data", data, Observations, "Observations({name: Observation(value, sigma)})")
+        self.predict, self.data = require_function("Problem: predict", predict), strip_weak_types(data)
         if missing := [name for name in data.parameters if name not in parameters]:
             raise ValueError(
                 f"Problem: the data need {missing}, which are no parameters: there are {sorted(parameters)}"
@@ -96,7 +99,7 @@ class Problem(AbstractCoordinates, AbstractProblem):
         """One simulation at prior-scaled s; a failed or non-finite one is marked and has no finite misfit."""
         p = self.physical(s)
         named = self.named(p)
-        predictions, ok = self.predict(named)
+        predictions, ok = _outcome(traceable("Problem: predict", self.predict)(named))
         compared, prior = self.data.compare(predictions, named), self.prior_residual(p)
         residual = jnp.concatenate([compared.residual, prior])
         ok = jnp.asarray(ok) & jnp.all(jnp.isfinite(residual)) & jnp.isfinite(compared.misfit)
@@ -116,3 +119,18 @@ class Problem(AbstractCoordinates, AbstractProblem):
     def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:
         """The whitened residuals, data first, then Gaussian priors; NaN if the simulation failed."""
         return self.evaluate(self.fold(x)).residual
+
+
+def _outcome(given: Any) -> tuple[Mapping[str, Any], Array]:
+    """The result of `predict`, after a check. **Raises:** ValueError unless it is a dict and one Boolean."""
+    if not (isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], Mapping)):
+        raise CallError(
+            f"Problem: predict returned {came(given)}: return a pair, the predictions by name and whether the "
+            "simulation succeeded, such as ({'height': h}, solution.ok) or ({'height': h}, True)"
+        )
+    predictions, ok = given
+    if ok is None or jnp.shape(ok) != () or not jnp.issubdtype(jnp.result_type(ok), jnp.bool_):
+        raise CallError(
+            f"Problem: predict returned {came(ok)} as its second value: return one Boolean, such as True"
+        )
+    return predictions, jnp.asarray(ok)

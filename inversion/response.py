@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim.typing import as_float
+from difsim.checks import numbers
 
 
 class ResponseSurface(eqx.Module):
@@ -45,7 +45,12 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
     determine one of the n numbers or a product of two.
     **Source:** Box & Wilson (1951), J. R. Stat. Soc. B 13, 1; the error: Allen (1974), Technometrics 16, 125.
     """
-    points, values = as_float(points), as_float(values)
+    points = numbers("response_surface: points", points, "k n")
+    values = numbers("response_surface: values", values, "k m", is_finite=False)
+    if len(points) != len(values):
+        raise ValueError(
+            f"response_surface: {len(points)} points and {len(values)} values: give values for each point"
+        )
     ok = np.isfinite(np.asarray(values)).all(axis=1)
     low, high = jnp.min(points, axis=0), jnp.max(points, axis=0)
     n = points.shape[1]

@@ -6,13 +6,15 @@ from functools import partial
 import jax
 from jaxtyping import Array
 
+from difsim.checks import instance, integer, random_key, require_function
+
 from .cube import Cube
 from .dropping import Bound, told, weighed_leaves
 from .importance import Importance
 from .posterior import Posterior, reported
 from .problem import Problem
-from .sweeps import Checkpoint
-from .tempered import Tempered, stored
+from .sweeps import Checkpoint, stored
+from .tempered import Tempered
 
 
 def sample(
@@ -44,6 +46,13 @@ def sample(
     **Raises:** ValueError when every unknown is held, the size is below 2, or there is nothing to bound; RuntimeError
     when fewer than two of the first draws of the prior could be simulated.
     """
+    instance("sample: problem", problem, Problem, "a Problem of parameters, predict and data")
+    random_key("sample: key", key)
+    if method is not None:
+        instance("sample: method", method, Tempered | Importance, "Importance() or Tempered()")
+    if bound is not None:
+        require_function("sample: bound", bound)
+    effective_size, limit = integer("sample: effective_size", effective_size), integer("sample: limit", limit)
     if effective_size < 2:
         raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
     cube = Cube(problem, batch_size)

@@ -1,6 +1,7 @@
 """Time series as data: readings of a sensor at its own times, compared with a solution at times of its own."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import host_numbers, instance, numbers
 from difsim.typing import as_float
 
 from .noise.independent import Normal
@@ -52,13 +54,19 @@ class Series(AbstractObservation):
         bandwidth: Any = None,
         noise: AbstractNoise | None = None,
     ):
-        times, values, sigma = _checked(*(np.asarray(x, float) for x in (times, values, sigma)))
+        times, values, sigma = _checked(
+            *(
+                host_numbers(f"Series: {name}", x, is_finite=False)
+                for name, x in (("times", times), ("values", values), ("sigma", sigma))
+            )
+        )
         there = ~np.isnan(values)
         self.times, self.gaps = jnp.asarray(times[there]), int(np.sum(~there))
-        self.noise = (noise or Normal()).at(self.times)
+        law = instance("Series: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
+        self.noise = law.at(self.times)
         self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
         sensor = {"delay": delay, "gain": gain, "bias": bias, "bandwidth": bandwidth}
-        self.sensor = {name: _known(name, given) for name, given in sensor.items() if given is not None}
+        self.sensor = {k: _known(k, given) for k, given in sensor.items() if (k, given) != ("bandwidth", None)}
 
     @classmethod
     def read(
@@ -80,9 +88,10 @@ class Series(AbstractObservation):
         """
         try:
             found = read_columns(source, columns if sigma is None else columns[:2], epoch)
-        except ValueError as error:
-            raise ValueError(f"Series.read: {error}") from None
-        return cls(*found, *(() if sigma is None else (sigma,)), **options)
+            return cls(*found, *(() if sigma is None else (sigma,)), **options)
+        except (ValueError, OverflowError) as error:
+            where = f"{source}: " if isinstance(source, str | PathLike) else ""
+            raise ValueError(f"Series.read: {where}{error}") from None
 
     @property
     def size(self) -> int:
@@ -111,7 +120,7 @@ class Series(AbstractObservation):
         """
         if not isinstance(prediction, tuple | list) or len(prediction) != 2:
             raise ValueError("a Series is compared with a pair (times, values): return both from `predict`")
-        times, values = (as_float(x) for x in prediction)
+        times, values = (numbers("the pair (times, values)", x, is_finite=False) for x in prediction)
         if times.ndim != 1 or times.shape != values.shape or times.size < 2:
             raise ValueError(
                 f"predicted {times.shape} times and {values.shape} values: return two or more, one value for each time"
@@ -125,11 +134,12 @@ class Series(AbstractObservation):
 def _known(name: str, given: Any) -> Array | str:
     if isinstance(given, str):
         return given
-    if np.ndim(given) or not np.isfinite(given) or (name == "bandwidth" and given <= 0):
+    number = numbers(f"Series: {name}", given, is_finite=False)
+    if number.ndim or not np.isfinite(number) or (name == "bandwidth" and number <= 0):
         raise ValueError(
             f"Series: {name} = {given} must be one finite number (a bandwidth > 0), or a parameter's name"
         )
-    return as_float(given)
+    return number
 
 
 def _checked(

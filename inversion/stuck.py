@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .branch import Node
-from .identifiability import THRESHOLD
-
-STUCK = "no verdict: a search looks stuck"
+from .profile_likelihood import THRESHOLD
 
 
 def stuck_values(
@@ -28,16 +26,16 @@ def stuck_values(
     return tuple(values[i] for i in inside if misfit[i] > max(below[i - 1], above[i + 1]) + threshold)
 
 
-def stuck_leaves(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:
+def stuck_leaves(leaves: Sequence[Node]) -> dict[str, tuple[float, ...]]:
     """`stuck_values` of each Discrete parameter of a tree, by the best leaf at each of its values.
 
-    **Arguments:** `leaves`, all of them (`enumerate_leaves`); `threshold` of the misfit.
-    **Returns:** name -> suspicious values, for the parameters that have any.
+    **Arguments:** `leaves`, all of them (`enumerate_leaves`). **Returns:** name -> suspicious
+    values, for the parameters that have any.
     """
     found = {}
     for name in leaves[0].assignment:
         values = sorted({leaf.assignment[name] for leaf in leaves})
         least = [min(leaf.misfit for leaf in leaves if leaf.assignment[name] == value) for value in values]
-        if stuck := stuck_values(values, least, threshold):
+        if stuck := stuck_values(values, least):
             found[name] = stuck
     return found

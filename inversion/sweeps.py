@@ -11,13 +11,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
+from jaxtyping import Array
 from tqdm import tqdm
 
+from difsim.checks import CallError, instance, integer, require_function, traceable
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
+from difsim.typing import came
 
 from .batches import memory_of, rows_at_once
 from .shares import Share, share_out
+
+Piece = dict[str, np.ndarray]  # arrays by name
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
@@ -31,6 +36,10 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     vmap together on any device. **Returns:** pytree of arrays [rows, ...].
     **Raises:** ValueError when the arrays have different numbers of rows, or none.
     """
+    fn = traceable("map_batched: fn", fn)
+    xs = jax.tree.map(lambda leaf: _rows("map_batched: xs", leaf), xs)
+    if batch_size is not None:
+        batch_size = integer("map_batched: batch_size", batch_size)
     rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
     if len(rows) != 1 or 0 in rows:
         raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
@@ -67,7 +76,36 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     return jax.tree.map(lambda leaf: leaf[:count], mapped)
 
 
+def _rows(name: str, leaf: Any) -> Array | np.ndarray:
+    """An array with a leading axis. Keys of `jax.random` pass."""
+    if not isinstance(leaf, jax.Array | np.ndarray):
+        raise ValueError(f"{name}: got {came(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
+    if leaf.ndim == 0 or (isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biuf"):
+        raise ValueError(f"{name}: got {came(leaf)}: give arrays of numbers [rows, ...]")
+    return leaf
+
+
 _map_compiled = eqx.filter_jit(map_batched)
+
+
+def _column(name: str, given: Any) -> np.ndarray:
+    """The values of one input of all cases."""
+    try:
+        return np.asarray(_rows(name, np.asarray(given)))
+    except ValueError:
+        raise ValueError(f"{name}: got {came(given)}: give an array of numbers [cases, ...]") from None
+
+
+class _Case(eqx.Module):
+    """The function of a sweep, whose result is checked to be a dict; equal for equal functions, as jit wants it."""
+
+    function: Callable = eqx.field(converter=partial(require_function, "sweep: function"))
+
+    def __call__(self, case: dict[str, Any]) -> dict[str, Any]:
+        out = traceable("sweep: function", self.function)(case)
+        if not isinstance(out, Mapping):
+            raise CallError(f"sweep: function returned {came(out)}: return a dict of name -> array")
+        return out
 
 
 class Checkpoint:
@@ -82,6 +120,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, fingerprint: Any):
+        instance("Checkpoint: folder", folder, str | Path, "a path")
         self.mark = digest(fingerprint)
         self.folder = Path(folder) / self.mark[:16]
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -108,6 +147,14 @@ class Checkpoint:
         return self.folder / f"{key}.arrays"
 
 
+def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
+    """The arrays of a part of the work, from the checkpoint if there is one that has them.
+
+    **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.
+    """
+    return compute() if checkpoint is None else checkpoint.get_or(key, compute)
+
+
 def sweep(
     function: Callable[[dict[str, Any]], dict[str, Any]],
     cases: Mapping[str, Any],
@@ -131,12 +178,15 @@ def sweep(
     """
     import xarray as xr
 
-    inputs = {name: np.asarray(value) for name, value in cases.items()}
+    case = _Case(function)
+    instance("sweep: cases", cases, Mapping, "a dict of name -> array [cases, ...]")
+    chunk = integer("sweep: chunk", chunk)
+    if checkpoint is not None:
+        instance("sweep: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
+    inputs = {name: _column(f"sweep: cases[{name!r}]", x) for name, x in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise ValueError(f"sweep: cases have lengths {lengths}: all need the same, at least one")
-    if chunk < 1:
-        raise ValueError(f"sweep: chunk {chunk} must be at least 1")
     if share is not None and checkpoint is None:
         raise ValueError("sweep: processes share cases out through a folder: give a checkpoint")
     count = next(iter(lengths.values()))
@@ -148,7 +198,7 @@ def sweep(
 
     def task(name, part):
         def compute():
-            return _map_compiled(function, part, batch_size)
+            return _map_compiled(case, part, batch_size)
 
         if checkpoint is None:
             result = {k: np.asarray(value) for k, value in compute().items()}

@@ -11,9 +11,10 @@ from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, SurfaceContac
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.regularisation import AbstractRegularisation, Smoothing
 from difsim.dynamics import Hopper
+from difsim.fields import number
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from tests.ways import forward
 
 MASS, RADIUS, EDGE = 2.0, 0.3, 0.4

@@ -11,8 +11,8 @@ import pytest
 from difsim import rotation, simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.dynamics import AbstractModel, Approach
+from difsim.fields import number
 from difsim.rotation import solve3
-from difsim.typing import number
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX
 from tests.ways import forward
@@ -158,7 +158,7 @@ def test_solve3_is_the_inverse(key):
         (1.0, np.diag([1.0, -1.0, 1.0]), "must be positive"),
         (1.0, np.diag([1.0, 1.0, 2.1]), "belong to no body"),
         (1.0, np.array([[2.0, 0.1, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]), "not symmetric"),
-        (1.0, np.full((3, 3), np.nan), "symmetric|positive"),
+        (1.0, np.full((3, 3), np.nan), r"RigidBody: inertia = [\s\S]* must be finite"),
     ],
 )
 def test_impossible_bodies_are_refused(mass, inertia, message):
@@ -338,7 +338,7 @@ def test_landers():
         ({"feet": FEET[[0, 1, 0]] * [[1, 0, 1], [1, 0, 1], [-1, 0, 1]]}, "one line"),
         ({"hips": HIPS - [0, 0, 0.4]}, "below their hips"),
         ({"hull": Hull([1.0, 1.0, 1.6], BOX.normal)}, "below the hull"),
-        ({"feet": FEET * float("nan")}, "must lie below"),
+        ({"feet": FEET * float("nan")}, "must be finite"),
     ):
         with pytest.raises(ValueError, match=message):
             lander(**change)

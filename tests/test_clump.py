@@ -207,7 +207,7 @@ def test_from_a_mesh_and_bad_input():
         Clump(CLUMP.body, np.zeros((2, 3)), np.ones(3))
     with pytest.raises(ValueError, match="give one for each"):
         Clump(CLUMP.body, np.zeros((0, 3)), np.ones(0))
-    with pytest.raises(ValueError, match="give one for each"):
+    with pytest.raises(ValueError, match=r"centre has shape \(3,\): give \[p, 3\]"):
         Clump(CLUMP.body, np.zeros(3), 0.1)
     with pytest.raises(ValueError, match="every radius"):
         Clump(CLUMP.body, np.zeros((2, 3)), np.array([1.0, 0.0]))

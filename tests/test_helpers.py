@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.typing import number
+from difsim.fields import number
 from tests.helpers import check_gradients, count_traces, slope
 
 

@@ -134,7 +134,7 @@ def test_derivatives_of_a_landing_on_the_hull():
     [
         ([1.0, 0.0, 0.8], "size = .*must be positive"),
         ([1.0, 0.8], "shape"),
-        ([1.0, float("nan"), 0.8], "positive"),
+        ([1.0, float("nan"), 0.8], "must be finite"),
     ],
 )
 def test_wrong_hulls_are_refused(size, message):

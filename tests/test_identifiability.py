@@ -10,8 +10,9 @@ import toys
 import inversion
 from difsim import Status
 from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
-from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED, Profile, envelope
+from inversion.identifiability import FIXED, LOCAL, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
 from inversion.outcome import Calls
+from inversion.profile_likelihood import Profile, envelope
 
 
 def test_fisher_information_of_a_linear_problem(key):

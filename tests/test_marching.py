@@ -107,7 +107,7 @@ def test_what_stops_a_run():
         simulate(model, initialise(model, state, 0.2), [0.1, 0.3])
     with pytest.raises(ValueError, match="fraction = 2"):
         Courant(2.0)
-    with pytest.raises(ValueError, match="steps = 0"):
+    with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
         FixedSteps(0)
 
 
@@ -195,9 +195,9 @@ def test_combinations_that_there_are_not_are_refused():
     model, state = heap()
     times = [0.0, 0.01]
     for given, match in (
-        ({"derivative": Forward()}, "what runs is"),
+        ({"derivative": Forward()}, "give what runs"),
         ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
-        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "what runs is"),
+        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "give what runs"),
         ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
         ({"derivative": Reverse(), "watch": print}, "watch"),
     ):

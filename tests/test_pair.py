@@ -9,12 +9,13 @@ from test_stone import box_mesh
 
 from difsim import MaxImpacts, Status, rotation, simulate
 from difsim.body import RigidBody, RigidState, Stone
+from difsim.body.free_motion import free_flight
 from difsim.contact import Newton
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics import HardPair, Pair, PairState
-from difsim.dynamics.pair_flight import free_flight
 from difsim.dynamics.pair_touch import least_gap, separation
 from difsim.shape import Box
+from difsim.stepping.collision import Impacts
 
 SIDE = 0.1
 TIMES = jnp.linspace(0.0, 1.0, 11)
@@ -202,6 +203,18 @@ def slanted_rod():
     return response, np.array([[0.6, 0, -1]] * 2), np.array([1.0, 0.0]), 0.5 * 1.36
 
 
+def test_a_batch_has_a_restitution_for_each_pair_that_met():
+    energy = jnp.array([[4.0, 1.0], [2.0, 2.0]])
+    contacts = jnp.full((2, 4), jnp.inf), *(jnp.zeros((2, 4, 3)),) * 3, jnp.array([1, 0])
+    found = jax.vmap(Impacts)(*contacts, energy, 2 * energy, energy**0.5)
+    for ratio, of_first in (
+        (found.energy_restitution, 0.25),
+        (found.energy_restitution_cm, 0.25),
+        (found.normal_restitution, 0.5),
+    ):
+        np.testing.assert_allclose(ratio, [of_first, np.nan])
+
+
 def test_several_points_at_once_gain_no_energy_and_obey_the_law():
     rng = np.random.default_rng(0)
     W, u, touching, energy = map(np.array, zip(slanted_rod(), *(two_points(rng) for _ in range(200)), strict=True))
@@ -238,7 +251,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
     assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
     with pytest.raises(ValueError, match="increase"):
         simulate(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         simulate(boxes(), crossed(), TIMES, until=MaxImpacts(0))
     with pytest.raises(ValueError, match="a HardPair of an impact law"):
         Pair(BOX, BOX, Newton(0.5))

@@ -10,9 +10,10 @@ from difsim import MaxImpacts, Status, rotation, safe, simulate
 from difsim.body import RigidBody
 from difsim.contact import Hooke, Newton
 from difsim.dynamics import Bouncer, PointState
+from difsim.fields import is_valid
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import is_valid, require
+from difsim.typing import require
 from tests.helpers import check_finite, check_gradients
 
 

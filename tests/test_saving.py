@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim.fields import number
 from difsim.saving.arrays import read_arrays, read_table, write_arrays, write_table
 from difsim.saving.atomic import atomically
 from difsim.saving.marks import digest
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from tests.crafted import HARM, Harmful, planted
 
 

@@ -157,7 +157,7 @@ def test_a_support_of_too_few_spacings_is_refused(d, kernel):
     given = model.material, model.viscosity, model.gravity, model.mass
     for support in (2.0, 2.5):
         Continuum(given[0], kernel(support * 0.1), *given[1:])
-    with pytest.raises(ValueError, match=r"0\.15 m is 1\.5 spacings, .* = 0\.1 m .*: give 2 spacings or more"):
+    with pytest.raises(ValueError, match=r"0\.15 m is 1\.5 spacings, .* = 0\.1 m.*: give 2 spacings or more"):
         Continuum(given[0], kernel(0.15), *given[1:])
     heavier = model.mass.at[3].multiply(2.0**d)
     with pytest.raises(ValueError, match=r"is 1\.25"):

@@ -21,10 +21,11 @@ from difsim.contact import (
 )
 from difsim.contact.regularisation import Smoothing
 from difsim.dynamics import Bouncer, PointState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping.validity import Validity, discontinuous_laws
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from experiments.benchmarks.gradient_cases import G, LineState, Pair
 from tests.helpers import approx
 from tests.ways import equal, forward, impacts, reverse

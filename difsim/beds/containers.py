@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.fields import number, scalar
 from difsim.shape import AbstractSDF, Complement, Cylinder, Plane
-from difsim.typing import Scalar, number, require, scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractContainer(eqx.Module):

@@ -7,7 +7,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from difsim.typing import Scalar, require, scalar
+from difsim.checks import instance, numbers
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
 
@@ -82,6 +84,10 @@ def coarse_grained(
     **Returns:** the coarse grains. **Raises:** ValueError for solid fractions outside (0, 1), a density that is not
     positive, or a factor below 1.
     """
+    instance("coarse_grained: sizes", sizes, GaussianSizes, "GaussianSizes(mean, deviation)")
+    given = {"density": density, "solid_fraction": solid_fraction, "factor": factor, "packs": packs}
+    for name, value in given.items():
+        numbers(f"coarse_grained: {name}", value, "")
     require(density > 0, f"coarse_grained: density = {density} kg/m³ must be positive")
     for name, share in (("solid_fraction", solid_fraction), ("packs", packs)):
         require(0 < share < 1, f"coarse_grained: {name} = {share} must be in (0, 1)")

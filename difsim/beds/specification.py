@@ -15,9 +15,10 @@ from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
 from difsim.dem import AbstractGrainLaw, Grains
 from difsim.dem.state import GrainsState
+from difsim.fields import part, scalar
 from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.saving.marks import digest
-from difsim.typing import Scalar, require, scalar
+from difsim.typing import Scalar, require
 
 FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
@@ -44,10 +45,10 @@ class BedSpecification(eqx.Module):
     **Raises:** ValueError otherwise, or for a bed of less than five mean diameters in depth or width.
     """
 
-    law: AbstractGrainLaw
-    sizes: GaussianSizes
+    law: AbstractGrainLaw = part()
+    sizes: GaussianSizes = part()
     density: Scalar = scalar()
-    container: AbstractContainer
+    container: AbstractContainer = part()
     depth: Scalar = scalar()
     gravity: Scalar = scalar(default=9.81)
     pour: Scalar = scalar(default=9.81)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from difsim.typing import ATTITUDE, is_known
+from difsim.fields import ATTITUDE
+from difsim.typing import is_known
 
 # Tolerance of the length. Solvers leave 2e-6 after 160 turns at the tolerance 1e-8, 3e-5 at 1e-6 (single
 # precision too), and finite differences some 1e-4; the relative error of a rotated vector is twice as large.
@@ -19,7 +20,7 @@ TOLERANCE = 1e-3
 def attitude_is_unit(state: Any) -> Bool[Array, ""]:
     """True if all attitudes in a state are unit quaternions to 1e-3, also under jit.
 
-    `state` is a pytree of Modules, one or a batch. Attitudes are the fields made by `difsim.typing.quaternion()`.
+    `state` is a pytree of Modules, one or a batch. Attitudes are the fields made by `difsim.fields.quaternion()`.
     One that is not finite passes: other checks report it.
     """
     sound = [jnp.all(_is_unit(value)) for _, value in _attitudes(state)]
@@ -36,7 +37,7 @@ def require_attitude(what: str, state: Any) -> None:
     for name, value in _attitudes(state):
         if is_known(value) and not np.all(_is_unit(np.asarray(value))):
             length = np.linalg.norm(value, axis=-1)
-            remedy = "divide it by its length" if np.all(length > 0) else "(1, 0, 0, 0) is no turn"
+            remedy = "divide it by its length" if np.all(length > 0) else "give (1, 0, 0, 0) for no turn"
             raise ValueError(
                 f"{what}: {name} = {value} has the length {length}, and is no unit quaternion: {remedy}"
             )

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.body.rigid import RigidBody
+from difsim.checks import instance
 from difsim.mesh import TriMesh, box, cylinder
 from difsim.mesh.solids import ellipsoid_mesh
 
@@ -38,7 +39,7 @@ def read_description(path: str | PathLike) -> Description:
     **Raises:** `ValueError` without MuJoCo, for a file that MuJoCo refuses, for one without mass, and for a surface
     that is open or of another kind; `FileNotFoundError`.
     """
-    path = Path(path)
+    path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
     if importlib.util.find_spec("mujoco") is None:

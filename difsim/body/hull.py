@@ -4,7 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact import AbstractNormalForce
-from difsim.typing import Scalar, Vec3, number, require, require_last
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 ROUNDING = (
     0.01  # ε: the lowest point crosses an edge within some 2 ε rad; faces move out by ε times the other half edges
@@ -23,10 +24,9 @@ class Hull(eqx.Module):
     """
 
     size: Vec3 = number()
-    normal: AbstractNormalForce
+    normal: AbstractNormalForce = part()
 
     def __check_init__(self):
-        require_last("Hull: size", self.size, 3)
         require(self.size > 0, f"Hull: size = {self.size} m must be positive: three edges of a box")
 
     @property

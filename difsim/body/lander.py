@@ -13,7 +13,8 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.body.hull import Hull
 from difsim.body.rigid import RigidBody
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 
 class AbstractLandingGear(eqx.Module):
@@ -188,14 +189,14 @@ class Lander(eqx.Module):
     hull and the centre of mass.
     """
 
-    body: RigidBody
+    body: RigidBody = part()
     feet: Float[Array, "n 3"] = number()
     hips: Float[Array, "n 3"] = number()
     footpad_radius: Scalar = number()
     leg_stiffness: Scalar = number()
-    gear: AbstractLandingGear
-    flywheel: Flywheel
-    hull: Hull | None = None
+    gear: AbstractLandingGear = part()
+    flywheel: Flywheel = part()
+    hull: Hull | None = part(default=None)
 
     def __check_init__(self):
         if self.feet.shape != self.hips.shape:

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import rotation
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, number, quaternion, require, require_last
+from difsim.contact.contact_points import response
+from difsim.fields import number, quaternion
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, require
 
 
 class RigidState(eqx.Module):
@@ -20,14 +22,10 @@ class RigidState(eqx.Module):
     A rate has this structure too, so the length of the attitude is checked when a run begins (`require_attitude`).
     """
 
-    position: Vec3 = number()
-    velocity: Vec3 = number()
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False)
     attitude: Quat = quaternion()
-    spin: Vec3 = number()
-
-    def __check_init__(self):
-        for name, size in (("position", 3), ("velocity", 3), ("attitude", 4), ("spin", 3)):
-            require_last(f"RigidState: {name}", getattr(self, name), size)
+    spin: Vec3 = number(is_finite=False)
 
     def point(self, body_point: Vec3) -> Vec3:
         """The position of a body-fixed point in the frame, m."""
@@ -50,11 +48,6 @@ class RigidBody(eqx.Module):
 
     def __check_init__(self):
         require(self.mass > 0, f"RigidBody: mass = {self.mass} kg must be positive")
-        found = self.inertia.shape
-        require(
-            found[-2:] == (3, 3),
-            f"RigidBody: inertia has shape {found}: give [3, 3] kg m²; of principal moments, np.diag(moments)",
-        )
         # Inside `jit` the conditions are judged by the run (`is_valid`), and have no derivative.
         there = np if is_known(self.inertia) else jnp
         inertia = there.asarray(jax.lax.stop_gradient(self.inertia))
@@ -89,6 +82,24 @@ class RigidBody(eqx.Module):
             attitude=rotation.derivative(state.attitude, state.spin),
             spin=rotation.spin_rate(self.inertia, state.spin, torque, stored_momentum),
         )
+
+    def response(self, state: RigidState, arm: Vec3) -> Mat3:
+        """The change of the velocity at a point per impulse there.
+
+        **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, in the frame. **Returns:** the
+        response W [3, 3], 1/kg.
+        """
+        turn = rotation.to_matrix(state.attitude)
+        return response(self.mass, turn @ self.inertia @ turn.T, arm)
+
+    def gained(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
+        """The velocity and the spin that an impulse at a point adds.
+
+        **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, and `impulse` [3], N s, in the frame.
+        **Returns:** the change of the velocity, m/s, and that of the spin in the body frame, rad/s.
+        """
+        kick = rotation.inverse_rotate(state.attitude, jnp.cross(arm, impulse))
+        return impulse / self.mass, rotation.solve3(self.inertia, kick)
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """The kinetic energy ½ m v² + ½ ω·I ω, J."""

@@ -11,9 +11,12 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.body.rigid import RigidBody
+from difsim.checks import host_numbers, integer, numbers
+from difsim.fields import number, part
 from difsim.mesh import TriMesh, surface_points
+from difsim.mesh.surface import require_mesh
 from difsim.shape import AbstractSDF, GridSDF
-from difsim.typing import Scalar, is_known, number
+from difsim.typing import Scalar, is_known
 
 _FLAT = 1e-4  # rad: an edge with a smaller angle is part of a flat face
 
@@ -43,19 +46,19 @@ class Stone(eqx.Module):
     nodes.
     """
 
-    body: RigidBody
+    body: RigidBody = part()
     points: Float[Array, "N 3"] = number()
-    shape: AbstractSDF
+    shape: AbstractSDF = part()
     edges: Edges
     marks: Float[Array, "L 3"] = number()
     radius: Scalar = number()
 
     def __init__(self, body, points, shape, edges=None, marks=None):
         self.body = body
-        self.points = jnp.asarray(points, float)
+        self.points = jnp.asarray(numbers("Stone: points", points), float)
         self.shape = shape
         self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros(0)) if edges is None else edges
-        self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(marks, float)
+        self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(numbers("Stone: marks", marks), float)
         if self.points.ndim != 2 or self.points.shape[0] < 1 or self.points.shape[1] != 3:
             raise ValueError(f"Stone: points have shape {self.points.shape}: give at least one, [N, 3] in m")
         self.radius = jnp.max(safe.norm(self.points))
@@ -90,13 +93,9 @@ class Stone(eqx.Module):
         **Returns:** the stone. **Raises:** `ValueError` for a path instead of a mesh, a mass or inertia that no
         body has, a negative count, a spacing above a tenth of the longest side, and as `GridSDF.from_mesh`.
         """
-        if not isinstance(mesh, TriMesh):
-            raise ValueError(
-                f"Stone: mesh = {mesh!r} is no TriMesh: read a file with difsim.mesh.load(path, unit='m')"
-            )
-        if count < 0:
-            raise ValueError(f"Stone: count = {count} must not be negative")
-        if not np.all(np.asarray(mass) > 0):
+        require_mesh("Stone", mesh)
+        count = integer("Stone: count", count, 0)
+        if not np.all(host_numbers("Stone: mass", mass) > 0):
             raise ValueError(f"Stone: mass = {mass} kg must be positive")
         centred = TriMesh(mesh.vertices - mesh.centroid, mesh.faces)
         if inertia is None:

@@ -9,7 +9,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, number, require, require_finite
+from difsim.checks import numbers
+from difsim.fields import number
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, require, require_last
 
 Vector = ArrayLike | Sequence[float | int]
 # Places between the axis and a point where the growth of the image radius is tested: a cubic in ρ² has at most two
@@ -42,8 +44,8 @@ class Camera(eqx.Module):
     radial: Vec3 = number()
     rotation: Vec3 = number()
     translation: Vec3 = number()
-    size: Vec2 = number(default=(np.inf, np.inf))
-    rate: Scalar = number(default=np.inf)
+    size: Vec2 = number(is_finite=False, default=(np.inf, np.inf))
+    rate: Scalar = number(is_finite=False, default=np.inf)
 
     def __check_init__(self):
         for name, shape in (("radial", 3), ("rotation", 3), ("translation", 3), ("size", 2)):
@@ -51,9 +53,7 @@ class Camera(eqx.Module):
             require(found == (shape,), f"Camera: {name} has shape {found}: give ({shape},)")
         for name in ("fx", "fy", "size", "rate"):
             value = getattr(self, name)
-            require(not is_known(value) or np.all(value > 0), f"Camera: {name} = {value} must be positive")
-        for name in ("cx", "cy", "radial", "rotation", "translation"):
-            require_finite(f"Camera: {name}", getattr(self, name))
+            require(value > 0, f"Camera: {name} = {value} must be positive")
 
     @classmethod
     def from_field_of_view(
@@ -96,6 +96,8 @@ class Camera(eqx.Module):
         A point in the plane of the pinhole (z_C = 0) gets the principal point, and one behind the camera its
         mirror image: `sees` tells whether there is an image.
         """
+        points = numbers("Camera.project: points", points, is_finite=False)
+        require_last("Camera.project: points", points, 3)
         return jnp.vectorize(lambda p: self._image(self._plane(p)), signature="(i)->(j)")(points)
 
     def sees(self, points: Float[Array, "*n 3"]) -> Bool[Array, "*n"]:
@@ -157,7 +159,8 @@ def looking_at(position: Vector, target: Vector, up: Vector) -> tuple[Vec3, Vec3
     **Returns:** rotation vector [3] rad and translation [3] m of the camera.
     **Raises:** ValueError if `up` is along the line of sight, or target and position coincide.
     """
-    position, target, up = (jnp.asarray(v, float) for v in (position, target, up))
+    given = {"position": position, "target": target, "up": up}
+    position, target, up = (jnp.asarray(numbers(f"looking_at: {k}", v, "3"), float) for k, v in given.items())
     forward = safe.unit(target - position)
     right = jnp.cross(forward, up)
     require(

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.typing import Scalar, Vec3, number, require, scalar
+from difsim.fields import number, scalar
+from difsim.typing import Scalar, Vec3, require
 
 END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off its end
 

@@ -6,7 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractCohesion(eqx.Module):

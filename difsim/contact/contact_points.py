@@ -34,11 +34,8 @@ class Moving(eqx.Module):
         return self.acceleration + jnp.cross(self.spin_rate, arm) + jnp.cross(self.spin, swept)
 
     def response(self, arm: Vec3) -> Mat3:
-        """1/m - [r]×I⁻¹[r]×, 1/kg: the acceleration at `arm` for a force there."""
-        x, y, z = arm
-        o = jnp.zeros_like(x)
-        cross = jnp.stack([jnp.stack([o, -z, y]), jnp.stack([z, o, -x]), jnp.stack([-y, x, o])])
-        return jnp.eye(3) / self.mass - cross @ inverse3(self.inertia) @ cross
+        """The acceleration at `arm` for a force there, 1/kg."""
+        return response(self.mass, self.inertia, arm)
 
     def accelerated(self, force: Vec3, torque: Vec3) -> "Moving":
         """The same body with the accelerations of one more force and torque.
@@ -52,8 +49,20 @@ class Moving(eqx.Module):
         )
 
 
+def response(mass: Scalar, inertia: Mat3, arm: Vec3) -> Mat3:
+    """The velocity of a point of a free rigid body per impulse at that point, 1/m - [r]×I⁻¹[r]×.
+
+    **Arguments:** `mass`, kg; `inertia` I [3, 3], kg m²; `arm` r [3], m, from the centre of mass. **Returns:** the
+    response [3, 3], 1/kg.
+    """
+    x, y, z = arm
+    o = jnp.zeros_like(x)
+    cross = jnp.stack([jnp.stack([o, -z, y]), jnp.stack([z, o, -x]), jnp.stack([-y, x, o])])
+    return jnp.eye(3) / mass - cross @ inverse3(inertia) @ cross
+
+
 def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
-    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4)."""
+    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4); 0 where all δ are."""
     return safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 

@@ -13,7 +13,8 @@ from jax.typing import ArrayLike
 from difsim import safe
 from difsim.contact import restitution
 from difsim.contact.elastic import AbstractElastic
-from difsim.typing import Scalar, as_float, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, as_float, require
 
 
 class AbstractDamping(eqx.Module):

@@ -9,7 +9,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Scalar, as_float, require, scalar
+from difsim.checks import numbers
+from difsim.fields import scalar
+from difsim.typing import Scalar, as_float, require
 
 
 class AbstractElastic(eqx.Module):
@@ -123,7 +125,7 @@ class Hertz(AbstractElastic):
         negative). **Returns:** the law with 1/E* = Σ (1-νᵢ²)/Eᵢ and 1/R* = Σ 1/Rᵢ.
         **Raises:** `ValueError` unless E > 0 and -1 < ν ≤ 0.5.
         """
-        return cls(effective_modulus(modulus, poisson), 1 / jnp.sum(1 / as_float(radius)))
+        return cls(effective_modulus(modulus, poisson), 1 / jnp.sum(1 / numbers("radius", radius)))
 
     @property
     def stiffness(self) -> Scalar:
@@ -137,7 +139,7 @@ def effective_modulus(modulus: ArrayLike | Sequence, poisson: ArrayLike | Sequen
     **Arguments:** `modulus` E [n], Pa; `poisson` ν [n]: one entry for each body that deforms.
     **Returns:** E*, Pa. **Raises:** `ValueError` unless E > 0 and -1 < ν ≤ 0.5.
     """
-    E, nu = as_float(modulus), as_float(poisson)
+    E, nu = numbers("modulus", modulus, is_finite=False), numbers("poisson", poisson)
     require(E > 0, f"effective_modulus: E = {E} Pa must be positive.")
     require((nu > -1) & (nu <= 0.5), f"effective_modulus: ν = {nu} must be in (-1, 0.5].")
     return 1 / jnp.sum((1 - nu**2) / E)

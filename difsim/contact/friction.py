@@ -9,9 +9,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.fields import number, scalar
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import dot
-from difsim.typing import Scalar, Vec3, as_float, number, require, scalar
+from difsim.typing import Scalar, Vec3, as_float, require
 
 
 class AbstractFriction(eqx.Module):
@@ -53,7 +54,7 @@ class RegularisedCoulomb(AbstractFriction):
 
 
 def slip_direction(slip_velocity: Vec3, speed: Scalar) -> Vec3:
-    """v/√(v² + v_s²): the unit vector of the slip above the regularisation speed v_s, and smooth through zero."""
+    """v/√(v² + v_s²): the unit vector of a slip or a spin v above the regularisation speed v_s, smooth through zero."""
     # The sum has units of speed² and is positive: v_s is the only ε here.
     return slip_velocity / jnp.sqrt(jnp.dot(slip_velocity, slip_velocity) + speed**2)
 
@@ -75,6 +76,11 @@ class StickSlip(eqx.Module):
     def __check_init__(self):
         require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
         require(self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0.")
+        require(
+            self.static_coefficient >= self.coefficient,
+            f"StickSlip: static_coefficient = {self.static_coefficient} is below coefficient = {self.coefficient}: a "
+            "body at rest resists no less than one that slides; are the two swapped?",
+        )
         require(self.speed > 0, f"StickSlip: speed = {self.speed} m/s must be positive.")
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3, stick_force: Vec3) -> Vec3:
@@ -95,18 +101,13 @@ class TangentialHistory(eqx.Module):
     **Arguments:** `force` [3], N, on the body; `stiffness` k_t, N/m, at the last step.
     """
 
-    force: Float[Array, "3 *n"] = number()
-    stiffness: Float[Array, "*n"] = number()
+    force: Float[Array, "3 *n"] = number(is_finite=False)
+    stiffness: Float[Array, "*n"] = number(is_finite=False)
 
     @classmethod
     def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":
         """The memory of a contact (of `shape` many) that has just begun: no force yet."""
         return cls(jnp.zeros((3, *shape), dtype), jnp.zeros(shape, dtype))
-
-
-def softening(stiffness: Float[Array, "*n"], before: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The share of its force that a spring keeps as its stiffness falls from `before`, N/m: min(1, k/k_before)."""
-    return jnp.where(stiffness < before, stiffness / jnp.where(before > 0, before, 1.0), 1.0)
 
 
 def step_spring(
@@ -135,7 +136,9 @@ def step_spring(
     least = jnp.finfo(square.dtype).tiny ** 0.5
     # The tangent plane turns with the bodies: the old force turns with it and keeps its size.
     turned = jnp.where(square > least, size / jnp.where(square > least, square, 1.0), 1.0)
-    force = softening(stiffness, history.stiffness) * jnp.sqrt(turned) * flat
+    before = history.stiffness
+    softer = jnp.where(stiffness < before, stiffness / jnp.where(before > 0, before, 1.0), 1.0)
+    force = softer * jnp.sqrt(turned) * flat
     force = optimisation_barrier(force - (stiffness * dt + damping) * slip_velocity, dt >= 0)
     square = dot(force, force)
     # Not `slides = square > bound**2`: of what is tiny both are 0, and a bound of 0 is to leave nothing.

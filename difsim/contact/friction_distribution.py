@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
+from difsim.fields import part
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -49,7 +50,7 @@ class AtEachPoint(AbstractFrictionDistribution):
     **Arguments:** `law`, e.g. `RegularisedCoulomb`.
     """
 
-    law: AbstractFriction
+    law: AbstractFriction = part()
 
     def __call__(self, surface, touch, body, memory):
         velocities = jax.vmap(body.velocity_at)(touch.arms)
@@ -73,7 +74,7 @@ class AtEffectivePoint(AbstractFrictionDistribution):
     **Arguments:** `law`, a `StickSlip`. **Source:** paper 003, sec. 4.2.
     """
 
-    law: StickSlip
+    law: StickSlip = part()
 
     def __call__(self, surface, touch, body, memory):
         arm, normal = touch.arm, touch.normal
@@ -112,14 +113,15 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
 
     It holds without creep: a body at rest on a slope swings on its springs until these have spent its energy.
 
-    An adaptive solver tries steps and discards some, so that the spring must be a rate; `step_spring` is the same
-    spring by increments, for particles and stones whose steps are final.
+    This is the law of `step_spring` by other mathematics. There a spring is stretched by each final step and then cut
+    to the bound, a map between two states; an adaptive solver tries steps and discards some, and needs a rate that is
+    smooth through the bound.
 
     **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal force a `Smoothing`: without
     it the rates δ'/δ are infinite at touch.
     """
 
-    law: AbstractTangentialSpring
+    law: AbstractTangentialSpring = part()
 
     def memory(self, points: int) -> Float[Array, "M 3"]:
         return jnp.zeros((points, 3))

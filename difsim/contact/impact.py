@@ -22,9 +22,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
+from difsim.fields import scalar
 from difsim.rotation import cofactors3, solve3
 from difsim.runge_kutta import runge_kutta4
-from difsim.typing import Mat3, Scalar, Vec3, require, scalar
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 # Of a step dτ: (L dτ)^4 h dτ is TURN^5, and RK4's error then some 1e-7 a step, with L, the rate at which slip can
 # change at most, and h, at which it turns now; what does not turn is a straight line, and RK4 is exact along it.

@@ -11,9 +11,11 @@ import equinox as eqx
 import jax
 from jax.typing import ArrayLike
 
+from difsim.checks import instance, numbers
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
+from difsim.fields import part
 from difsim.typing import Scalar
 
 
@@ -52,8 +54,8 @@ class NormalForce(AbstractNormalForce):
     `NoSmoothing()`, `Smoothing(width)` or the width in m.
     """
 
-    elastic: AbstractElastic
-    damping: AbstractDamping
+    elastic: AbstractElastic = part()
+    damping: AbstractDamping = part()
     regularisation: AbstractRegularisation = eqx.field(converter=as_regularisation)
 
     @classmethod
@@ -74,6 +76,10 @@ class NormalForce(AbstractNormalForce):
         the same e at all speeds; or the `speed` in m/s of impact, which gives `HuntCrossley`, with the same e for
         all masses. **Returns:** the force. **Raises:** `ValueError` for both or neither, and other numbers.
         """
+        instance("NormalForce: elastic", elastic, AbstractElastic, "Hooke(k), PowerLaw(k, p) or Hertz(E, R)")
+        for name, given in (("e", e), ("mass", mass), ("speed", speed)):
+            if given is not None:
+                numbers(f"NormalForce: {name}", given)
         if (mass is None) == (speed is None):
             raise ValueError(
                 "NormalForce: e belongs to a mass (viscous damper) or to a speed (Hunt and Crossley's): give one "

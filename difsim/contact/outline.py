@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.checks import numbers
+from difsim.fields import number, scalar
 from difsim.shape import AbstractSDF
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, scalar
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractOutline(eqx.Module):
@@ -46,13 +48,12 @@ class Vertices(AbstractOutline):
         found = self.points.shape
         require(len(found) == 2 and found[0] > 0, "Vertices: no points; give an array [N, 3].")
         require(found[1] == 3, f"Vertices: points have shape {found}: give an array [N, 3].")
-        require_finite("Vertices: points", self.points)
 
     @classmethod
     def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":
         """The eight corners of a box about its centre, from the lengths of its edges [3], m."""
         signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-        return cls(signs * jnp.asarray(edges)[None])
+        return cls(signs * numbers("Vertices.box: edges", edges, "3")[None])
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return self.points @ rotation.T

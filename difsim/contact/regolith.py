@@ -30,7 +30,8 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.typing import Scalar, Vec3, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, Vec3, require
 
 
 class Regolith(eqx.Module):

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractRegularisation(eqx.Module):

@@ -5,8 +5,10 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.contact.friction import slip_direction
+from difsim.fields import scalar
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, require, scalar
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractRolling(eqx.Module):
@@ -41,10 +43,8 @@ class RollingTorque(AbstractRolling):
     def __check_init__(self):
         _check(self)
 
-    def wrench(
-        self, normal_force: Scalar, spin: Vec3, normal: Vec3, arm: Vec3, mass: Scalar, inertia: Mat3
-    ) -> tuple[Vec3, Vec3]:
-        direction = _regular(_tangential(spin, normal), self.speed)
+    def wrench(self, normal_force, spin, normal, arm, mass, inertia):
+        direction = slip_direction(_tangential(spin, normal), self.speed)
         return jnp.zeros_like(spin), -self.length * normal_force * direction
 
 
@@ -68,10 +68,8 @@ class RollingForceAndTorque(AbstractRolling):
     def __check_init__(self):
         _check(self)
 
-    def wrench(
-        self, normal_force: Scalar, spin: Vec3, normal: Vec3, arm: Vec3, mass: Scalar, inertia: Mat3
-    ) -> tuple[Vec3, Vec3]:
-        torque = -self.length * normal_force * _regular(spin, self.speed)
+    def wrench(self, normal_force, spin, normal, arm, mass, inertia):
+        torque = -self.length * normal_force * slip_direction(spin, self.speed)
         slip = jnp.cross(solve3(inertia, torque), arm)
         return -mass * _tangential(slip, normal), torque
 
@@ -90,20 +88,13 @@ class SpinningResistance(AbstractRolling):
     def __check_init__(self):
         _check(self)
 
-    def wrench(
-        self, normal_force: Scalar, spin: Vec3, normal: Vec3, arm: Vec3, mass: Scalar, inertia: Mat3
-    ) -> tuple[Vec3, Vec3]:
-        direction = _regular(jnp.dot(spin, normal) * normal, self.speed)
+    def wrench(self, normal_force, spin, normal, arm, mass, inertia):
+        direction = slip_direction(jnp.dot(spin, normal) * normal, self.speed)
         return jnp.zeros_like(spin), -self.length * normal_force * direction
 
 
 def _tangential(v: Vec3, normal: Vec3) -> Vec3:
     return v - jnp.dot(v, normal) * normal
-
-
-def _regular(v: Vec3, speed: Scalar) -> Vec3:
-    """v/√(v² + speed²): v̂ but near 0, and smooth there. `speed` is the only ε."""
-    return v / jnp.sqrt(jnp.dot(v, v) + speed**2)
 
 
 def _check(law: AbstractRolling) -> None:

@@ -12,6 +12,7 @@ from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
+from difsim.fields import part
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -47,11 +48,11 @@ class SurfaceContact(eqx.Module):
     **Source:** paper 003, sec. 4; Eq 4 for r_p.
     """
 
-    outline: AbstractOutline
-    normal: AbstractNormalForce
-    friction: AbstractFrictionDistribution
-    rolling: tuple[AbstractRolling, ...] = ()
-    cohesion: tuple[AbstractCohesion, ...] = ()
+    outline: AbstractOutline = part()
+    normal: AbstractNormalForce = part()
+    friction: AbstractFrictionDistribution = part()
+    rolling: tuple[AbstractRolling, ...] = part(default=())
+    cohesion: tuple[AbstractCohesion, ...] = part(default=())
 
     def wrench(self, surface: AbstractSDF, body: Moving, rotation: Mat3, memory: Float[Array, "M 3"]) -> Wrench:
         """The contact wrench of the surface on the body.

@@ -10,11 +10,13 @@ from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
+from difsim.body.free_motion import free_step
 from difsim.dem.touching import Grain
+from difsim.fields import number, part
 from difsim.mesh import TriMesh
 from difsim.rotation import solve3
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.typing import Scalar, Vec3, number, require, require_last
+from difsim.typing import Scalar, Vec3, require
 
 CROWD = 6  # contacts of a grain in a bed, for which its time step is stable
 
@@ -97,17 +99,15 @@ class Clump(AbstractClump):
     """
 
     tag = "clump"
-    body: RigidBody
+    body: RigidBody = part()
     centre: Float[Array, "p 3"] = number()
     radius: Float[Array, " p"] = number()
     wheels: Vec3 = number(default=(0.0, 0.0, 0.0))
 
     def __check_init__(self):
-        require_last("Clump: centre", self.centre, 3)
         same = self.centre.shape[:-1] == self.radius.shape not in ((), (0,))
         require(same, f"Clump: {self.centre.shape[:-1]} centres and {self.radius.shape} radii: give one for each")
         require(self.radius > 0, "Clump: every radius must be positive")
-        require_last("Clump: wheels", self.wheels, 3)
 
     @classmethod
     def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":
@@ -149,21 +149,7 @@ class Clump(AbstractClump):
         return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
 
     def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
-        """The state after free rotation by the spin at mid-step, which keeps the angular momentum to rounding.
-
-        **Arguments:** `state`; `dt`, s. **Returns:** the state.
-        """
-        momentum = rotation.rotate(state.attitude, self.body.inertia @ state.spin + self.wheels)
-
-        def turned(spin, time):
-            by = rotation.from_rotation_vector(time * spin)
-            return rotation.normalise(rotation.multiply(state.attitude, by))
-
-        def spin(attitude):
-            return solve3(self.body.inertia, rotation.inverse_rotate(attitude, momentum) - self.wheels)
-
-        attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
-        return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))
+        return free_step(self.body, state, self.wheels, dt)
 
     def energy(self, state: RigidState, gravity: Vec3) -> dict[str, Scalar]:
         """The energies of the body, without that of the wheels.

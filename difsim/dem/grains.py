@@ -1,6 +1,6 @@
 """Grains as soft spheres: their contacts with each other and with walls, and their steps."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.checks import numbers
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
@@ -16,9 +17,10 @@ from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
+from difsim.fields import number, part, scalar
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, all_of, as_float, number, require, require_finite, require_last, scalar
+from difsim.typing import Scalar, all_of, require, require_last
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
@@ -53,7 +55,8 @@ class Grains(AbstractParticles):
     """
 
     tag = "grains"
-    law: AbstractGrainLaw
+    state_kinds: ClassVar = (GrainsState,)
+    law: AbstractGrainLaw = part()
     radius: Float[Array, " n"] = number()
     density: Scalar = scalar()
     gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
@@ -67,8 +70,6 @@ class Grains(AbstractParticles):
         require(several, f"Grains: radius has shape {self.radius.shape}: give [n], of one grain at least")
         require(self.radius > 0, "Grains: every radius must be positive")
         require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
-        require_last("Grains: gravity", self.gravity, 3)
-        require_finite("Grains: gravity", self.gravity)
         if len(self.wall_laws) not in (0, len(self.walls)):
             raise ValueError(
                 f"Grains: {len(self.wall_laws)} wall_laws for {len(self.walls)} walls: give one for each, or none"
@@ -129,7 +130,7 @@ class Grains(AbstractParticles):
         **Arguments:** `position` [3, n], m; `clumps`, a tuple of their states. **Returns:** the state.
         **Raises:** ValueError unless there is one position for each grain, and as `joined`.
         """
-        position = as_float(position)
+        position = numbers("Grains.at_rest: position", position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         zero = jnp.zeros_like(position)
         walls = (WallMemory.none(zero.dtype),) * len(self.walls)

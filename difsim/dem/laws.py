@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
+from difsim.checks import numbers
 from difsim.contact import (
     ClippedDamping,
     Hertz,
@@ -28,7 +29,8 @@ from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.elastic import AbstractElastic, effective_modulus
 from difsim.contact.friction import AbstractTangentialSpring
 from difsim.contact.restitution import check_restitution
-from difsim.typing import Scalar, all_of, as_float, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, all_of, require
 
 
 def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:
@@ -158,7 +160,7 @@ class HertzMindlin(AbstractGrainLaw):
         the rest belongs to the pair, as in the class. **Returns:** the law, 1/E* = Σ (1-νᵢ²)/Eᵢ and
         1/G* = Σ 2 (2-νᵢ)(1+νᵢ)/Eᵢ. **Raises:** ValueError as the class.
         """
-        E, nu = as_float(modulus), as_float(poisson)
+        E, nu = numbers("modulus", modulus, is_finite=False), numbers("poisson", poisson)
         whole = effective_modulus(E, nu)
         share = 1 / jnp.sum(2 * (2 - nu) * (1 + nu) / E) / whole  # G*/E* = (1-ν)/(2 (2-ν))
         alike = (1 - 4 * share) / (1 - 2 * share)

@@ -13,9 +13,10 @@ from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
 from difsim.body.attitude import require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
+from difsim.fields import number, part
 from difsim.mesh import TriMesh, cylinder
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.typing import Scalar, Vec3, number, require, require_last
+from difsim.typing import Scalar, Vec3, require
 
 PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a period
 
@@ -54,11 +55,11 @@ class LeggedClump(AbstractClump):
     """
 
     tag = "legged-clump"
-    body: Clump
-    legs: tuple[Clump, ...]
+    body: Clump = part()
+    legs: tuple[Clump, ...] = part()
     seat: Float[Array, "n 3"] = number()
     held: Float[Array, "n 3"] = number()
-    gear: AbstractLandingGear
+    gear: AbstractLandingGear = part()
     stiffness: Scalar = number()
     across: Scalar = number(default=1e5)
     turning: Scalar = number(default=2e3)
@@ -67,7 +68,6 @@ class LeggedClump(AbstractClump):
     def __check_init__(self):
         for name in ("seat", "held"):
             points = getattr(self, name)
-            require_last(f"LeggedClump: {name}", points, 3)
             same = points.shape[0] == len(self.legs)
             require(same, f"LeggedClump: {name}: {points.shape[0]} for {len(self.legs)} legs: give one for each")
         for name in ("stiffness", "across", "turning", "damping"):

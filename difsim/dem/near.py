@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.dem.state import PADDING
+from difsim.fields import part
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -21,7 +22,7 @@ class GrainWall(AbstractSDF):
     """
 
     tag = "fence"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(x)

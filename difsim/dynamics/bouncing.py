@@ -1,5 +1,7 @@
 """Hard contact with the ground: a point that bounces, slides and rests, and a rigid body."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,24 +10,23 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.rigid import rigid_scales
 from difsim.contact import Newton
-from difsim.contact.contact_points import Moving
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Meeting
 from difsim.dynamics.model import Approach, motion_units
+from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
-from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class PointState(eqx.Module):
     """Position m, velocity m/s, the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    position: Vec3 = number()
-    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class Bouncer(AbstractHardModel):
@@ -39,8 +40,9 @@ class Bouncer(AbstractHardModel):
     **Raises** `ValueError` for e outside [0, 1], μ < 0 or a height that is not positive.
     """
 
-    gravity: AbstractField
-    surface: AbstractSDF
+    state_kinds: ClassVar = (PointState,)
+    gravity: AbstractField = part()
+    surface: AbstractSDF = part()
     restitution: Scalar = number()
     friction: Scalar = number(default=0.0)
     rest_height: Scalar = number(default=1e-6)
@@ -117,9 +119,9 @@ class Bouncer(AbstractHardModel):
 class HardState(eqx.Module):
     """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
 
-    body: RigidState
-    phase: Scalar = number(default=0.0)
-    heading: Vec3 = number(default=(0.0, 0.0, 0.0))
+    body: RigidState = part()
+    phase: Scalar = number(is_finite=False, default=0.0)
+    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class HardBody(AbstractHardModel):
@@ -134,11 +136,12 @@ class HardBody(AbstractHardModel):
     **Raises** `ValueError` for a negative height or a `Rotating` field.
     """
 
-    body: RigidBody
-    outline: AbstractOutline
-    law: AbstractImpact
-    surface: AbstractSDF
-    gravity: AbstractField
+    state_kinds: ClassVar = (HardState,)
+    body: RigidBody = part()
+    outline: AbstractOutline = part()
+    law: AbstractImpact = part()
+    surface: AbstractSDF = part()
+    gravity: AbstractField = part()
     rest_height: Scalar = number(default=1e-6)
 
     def __check_init__(self):
@@ -159,28 +162,20 @@ class HardBody(AbstractHardModel):
         )
 
     def closest_point(self, state):
-        body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        arm, gap = self._nearest(body, turn)
-        moving = self._moving(body, turn)
+        body, (arm, gap) = state.body, self._nearest(state.body)
         return Meeting(
             gap=gap,
             normal=self.surface.normal(body.position + arm),
-            velocity=moving.velocity_at(arm),
-            response=moving.response(arm),
+            velocity=body.velocity + jnp.cross(rotation.rotate(body.attitude, body.spin), arm),
+            response=self.body.response(body, arm),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.outline.radius,
         )
 
     def pushed(self, state, rate, force):
-        body, change = rate.body, self._change(state.body, force)
-        return eqx.tree_at(
-            lambda r: (r.body.velocity, r.body.spin), rate, (body.velocity + change[0], body.spin + change[1])
-        )
+        return self._added(rate, state.body, force)
 
     def struck(self, state, impulse):
-        body, change = state.body, self._change(state.body, impulse)
-        return eqx.tree_at(
-            lambda s: (s.body.velocity, s.body.spin), state, (body.velocity + change[0], body.spin + change[1])
-        )
+        return self._added(state, state.body, impulse)
 
     def shifted(self, state, shift):
         return eqx.tree_at(lambda s: s.body.position, state, state.body.position + shift)
@@ -209,22 +204,19 @@ class HardBody(AbstractHardModel):
             "potential": -self.body.mass * self.gravity.potential(state.body.position),
         }
 
-    def _nearest(self, body, turn):
-        arms = self.outline.arms(self.surface, body.position, turn)
+    def _nearest(self, body):
+        """The arm of the point that is nearest to the surface, and its gap, m."""
+        arms = self.outline.arms(self.surface, body.position, rotation.to_matrix(body.attitude))
         gaps = jax.vmap(self.surface.distance)(body.position[None] + arms)
         i = jnp.argmin(jax.lax.stop_gradient(gaps))
         return arms[i], gaps[i]
 
-    def _moving(self, body, turn):
-        inertia = turn @ self.body.inertia @ turn.T
-        zero = jnp.zeros(3)
-        return Moving(body.position, body.velocity, turn @ body.spin, self.body.mass, inertia, zero, zero)
-
-    def _change(self, body, impulse):
-        """The change of velocity, and of spin in the body's frame, by an impulse at the nearest point."""
-        turn = rotation.to_matrix(body.attitude)
-        arm, _ = self._nearest(body, turn)
-        return impulse / self.body.mass, solve3(self.body.inertia, jnp.cross(arm, impulse) @ turn)
+    def _added(self, to, body, impulse):
+        """A state, or its rate, with what an impulse, or a force, at the nearest point adds."""
+        v, spin = self.body.gained(body, self._nearest(body)[0], impulse)
+        return eqx.tree_at(
+            lambda s: (s.body.velocity, s.body.spin), to, (to.body.velocity + v, to.body.spin + spin)
+        )
 
 
 def hard_approach(

@@ -1,5 +1,7 @@
 """Two balls that collide: hard contact between bodies that both move."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,15 +9,16 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.typing import Vec3, number, require
+from difsim.fields import number, part
+from difsim.typing import Vec3, require
 
 
 class TwoBallState(eqx.Module):
     """Positions m, velocities m/s and spins rad/s [2, 3] of both balls."""
 
-    position: Float[Array, "2 3"] = number()
-    velocity: Float[Array, "2 3"] = number()
-    spin: Float[Array, "2 3"] = number(default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    position: Float[Array, "2 3"] = number(is_finite=False)
+    velocity: Float[Array, "2 3"] = number(is_finite=False)
+    spin: Float[Array, "2 3"] = number(is_finite=False, default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
 
 class TwoBalls(AbstractImpactModel):
@@ -24,7 +27,8 @@ class TwoBalls(AbstractImpactModel):
     **Arguments:** `law`; `mass` [2] kg; `radius` [2] m. **Raises** `ValueError` unless these are positive.
     """
 
-    law: AbstractImpact
+    state_kinds: ClassVar = (TwoBallState,)
+    law: AbstractImpact = part()
     mass: Float[Array, "2"] = number()
     radius: Float[Array, "2"] = number()
 

@@ -12,16 +12,17 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, require, require_finite, require_last
+from difsim.typing import Quat, Scalar, Vec3, require
 
 
 class FlightState(eqx.Module):
     """The position m and velocity m/s in the model's frame."""
 
-    position: Vec3 = number()
-    velocity: Vec3 = number(default=(0.0, 0.0, 0.0))
+    position: Vec3 = number(is_finite=False)
+    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
 
 
 class Flight(AbstractModel):
@@ -40,9 +41,10 @@ class Flight(AbstractModel):
     """
 
     has_contact_forces: ClassVar[bool] = False
-    gravity: AbstractField
+    state_kinds: ClassVar = (FlightState,)
+    gravity: AbstractField = part()
     omega: Vec3 = number()
-    surface: AbstractSDF
+    surface: AbstractSDF = part()
     resolution: Scalar = number(default=0.1)
 
     def __check_init__(self):
@@ -100,8 +102,6 @@ def check_flight(model: AbstractModel) -> None:
         not isinstance(model.gravity, Rotating),
         f"{name}: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
     )
-    require_last(f"{name}: omega", model.omega, 3)
-    require_finite(f"{name}: omega", model.omega)
     require(model.resolution > 0, f"{name}: resolution = {model.resolution} s must be positive")
 
 
@@ -135,7 +135,8 @@ class InertialFlight(AbstractModel):
     """
 
     has_contact_forces: ClassVar[bool] = False
-    body: Flight
+    state_kinds: ClassVar = (FlightState,)
+    body: Flight = part()
 
     def from_body(self, t: Scalar, state: FlightState) -> FlightState:
         """A state of the body's frame in the inertial frame: R r and R (v + ω × r).
@@ -176,11 +177,15 @@ class Backward(AbstractModel):
     **Arguments:** `model`, without losses of energy by friction or impacts if the past is to be recovered.
     """
 
-    model: AbstractModel
+    model: AbstractModel = part()
 
     @property
     def has_contact_forces(self):
         return self.model.has_contact_forces
+
+    @property
+    def state_kinds(self):
+        return self.model.state_kinds
 
     def vector_field(self, t, state):
         return jax.tree.map(jnp.negative, self.model.vector_field(-t, state))

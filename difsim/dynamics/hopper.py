@@ -1,5 +1,7 @@
 """A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -13,9 +15,10 @@ from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
 from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
+from difsim.fields import number, part, quaternion
 from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, number, quaternion
+from difsim.typing import Quat, Scalar, Vec3
 
 
 class HopperState(eqx.Module):
@@ -26,9 +29,9 @@ class HopperState(eqx.Module):
     one); `memory` [M, 3] of the friction.
     """
 
-    body: RigidState
+    body: RigidState = part()
     target: Quat = quaternion()
-    memory: Float[Array, "M 3"] = number()
+    memory: Float[Array, "M 3"] = number(is_finite=False)
 
 
 class Hopper(AbstractForcedModel):
@@ -46,10 +49,11 @@ class Hopper(AbstractForcedModel):
     field.
     """
 
-    body: RigidBody
-    contact: SurfaceContact
-    surface: AbstractSDF
-    gravity: AbstractField
+    state_kinds: ClassVar = (HopperState,)
+    body: RigidBody = part()
+    contact: SurfaceContact = part()
+    surface: AbstractSDF = part()
+    gravity: AbstractField = part()
     omega: Vec3 = number(default=(0.0, 0.0, 0.0))
     resolution: Scalar = number(default=1e-3)
 

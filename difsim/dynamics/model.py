@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 
 
 class Approach(eqx.Module):
@@ -22,14 +23,15 @@ class Approach(eqx.Module):
     gap: Scalar
     speed: Scalar
     resolution: Scalar
-    acceleration: Scalar = number(default=0.0)
-    longest: Scalar = number(default=jnp.inf)
+    acceleration: Scalar = number(is_finite=False, default=0.0)
+    longest: Scalar = number(is_finite=False, default=jnp.inf)
 
 
 class AbstractModel(eqx.Module):
     """A forward model: a vector field over a state (any pytree of floating arrays)."""
 
     has_contact_forces: ClassVar[bool] = True  # which steps must resolve where the gap is negative
+    state_kinds: ClassVar[tuple[type, ...]] = (object,)  # classes of its state; `simulate` refuses any other
 
     @abstractmethod
     def vector_field(self, t: Scalar, state: Any) -> Any:

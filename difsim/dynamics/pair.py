@@ -1,7 +1,7 @@
 """Two irregular rigid bodies: their state, their free flight, and their energy and momenta."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,17 +11,17 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
-from difsim.dynamics.pair_flight import free_flight, spin_bound
+from difsim.body.free_motion import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
-from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, number, require_finite, require_last
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec3
 
 
 class PairState(eqx.Module):
     """The states of both bodies, in one inertial frame."""
 
-    first: RigidState
-    second: RigidState
+    first: RigidState = part()
+    second: RigidState = part()
 
 
 class ContactEpisode(eqx.Module):
@@ -98,14 +98,11 @@ class Pair(eqx.Module):
     gravity that is not [3] or not finite.
     """
 
-    first: Stone
-    second: Stone
+    state_kinds: ClassVar = (PairState,)
+    first: Stone = part()
+    second: Stone = part()
     law: AbstractPairLaw = eqx.field(converter=_checked)
     gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
-
-    def __check_init__(self):
-        require_last("Pair: gravity", self.gravity, 3)
-        require_finite("Pair: gravity", self.gravity)
 
     def free_flight(self, state: PairState, dt: Scalar) -> PairState:
         """The state after free flight. **Arguments:** `state`; `dt`, s. **Returns:** the state `dt` later."""
@@ -117,12 +114,22 @@ class Pair(eqx.Module):
 
     def flight(self, state: PairState) -> PairState:
         """The rate of the state in free flight."""
+        none = jnp.zeros((0, 3), state.first.spin.dtype)
+        return self.rate(state, none, none)
 
-        def rate(body, state):
-            zero = jnp.zeros_like(state.spin)
-            return body.derivative(state, body.mass * self.gravity, zero, zero)
+    def rate(self, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:
+        """The rate of the state under forces at points of the second body, and their opposites on the first.
 
-        return PairState(rate(self.first.body, state.first), rate(self.second.body, state.second))
+        **Arguments:** `state`; `points` [M, 3], m; `forces` [M, 3], N. **Returns:** the rate, in the state's structure.
+        """
+
+        def one(body, state, sign):
+            total = sign * jnp.sum(forces, axis=0)
+            turn = sign * jnp.sum(jnp.cross(points - state.position[None], forces), axis=0)
+            turn = rotation.inverse_rotate(state.attitude, turn)
+            return body.derivative(state, total + body.mass * self.gravity, turn, jnp.zeros_like(turn))
+
+        return PairState(one(self.first.body, state.first, -1.0), one(self.second.body, state.second, 1.0))
 
     def closing_bound(self, state: PairState) -> Scalar:
         """An upper bound, m/s, of the speed at which any two points of the bodies approach each other in flight."""
@@ -137,9 +144,13 @@ class Pair(eqx.Module):
 
         **Arguments:** `state`; `point` [3], m; `impulse` [3], N s. **Returns:** the state after the impulse.
         """
+
+        def pushed(body, state, impulse):
+            v, spin = body.gained(state, point - state.position, impulse)
+            return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (state.velocity + v, state.spin + spin))
+
         return PairState(
-            _pushed(self.first.body, state.first, point, -impulse),
-            _pushed(self.second.body, state.second, point, impulse),
+            pushed(self.first.body, state.first, -impulse), pushed(self.second.body, state.second, impulse)
         )
 
     def response(self, state: PairState, point: Vec3) -> Mat3:
@@ -147,7 +158,8 @@ class Pair(eqx.Module):
 
         **Arguments:** `state`; `point` [3], m. **Returns:** the response W [3, 3], 1/kg.
         """
-        return _response(self.first.body, state.first, point) + _response(self.second.body, state.second, point)
+        first, second = point - state.first.position, point - state.second.position
+        return self.first.body.response(state.first, first) + self.second.body.response(state.second, second)
 
     def relative_velocity(self, state: PairState, point: Vec3) -> Vec3:
         """The velocity of the second body's material at a point, relative to the first body's.
@@ -174,10 +186,10 @@ class Pair(eqx.Module):
         )
         return self.kinetic_energy(inner)
 
-    def potential_energy(self, state: PairState) -> Scalar:
-        """The potential energy, J, of both bodies in the uniform gravity."""
+    def energy(self, t: Scalar, state: PairState) -> dict[str, Scalar]:
+        """The parts of the energy of both bodies. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
         first, second = self.first.body.mass * state.first.position, self.second.body.mass * state.second.position
-        return -self.gravity @ (first + second)
+        return {"kinetic": self.kinetic_energy(state), "potential": -self.gravity @ (first + second)}
 
     def momentum(self, state: PairState) -> Vec3:
         """The linear momentum [3], N s, of both bodies."""
@@ -186,23 +198,6 @@ class Pair(eqx.Module):
     def angular_momentum(self, state: PairState) -> Vec3:
         """The angular momentum [3], N m s, of both bodies about the origin of the frame."""
         return _angular(self.first.body, state.first) + _angular(self.second.body, state.second)
-
-
-def _pushed(body: RigidBody, state: RigidState, point: Vec3, impulse: Vec3) -> RigidState:
-    kick = rotation.inverse_rotate(state.attitude, jnp.cross(point - state.position, impulse))
-    return eqx.tree_at(
-        lambda s: (s.velocity, s.spin),
-        state,
-        (state.velocity + impulse / body.mass, state.spin + solve3(body.inertia, kick)),
-    )
-
-
-def _response(body: RigidBody, state: RigidState, point: Vec3) -> Mat3:
-    turn = rotation.to_matrix(state.attitude)
-    r = point - state.position
-    zero = jnp.zeros_like(r[0])
-    cross = jnp.array([[zero, -r[2], r[1]], [r[2], zero, -r[0]], [-r[1], r[0], zero]])
-    return jnp.eye(3) / body.mass - cross @ turn @ rotation.inverse3(body.inertia) @ turn.T @ cross
 
 
 def _angular(body: RigidBody, state: RigidState) -> Vec3:

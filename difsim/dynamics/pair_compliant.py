@@ -1,17 +1,16 @@
 """Hard contact of a pair with compliance and cohesion: an elastic gap, rigid friction."""
 
-from functools import partial
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.contact import ClippedDamping, Hooke
+from difsim.contact import Hooke, NormalForce, NoSmoothing
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import scalar
+from difsim.typing import Scalar, require
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
 
@@ -50,16 +49,16 @@ class CompliantPair(AbstractPairLaw):
         require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
 
     def episode(self, pair, state, nearby, found, record):
-        h, spring = self.step, Hooke(1 / self.compliance)
-        mass = effective_mass(pair, state, found)
-        c = ClippedDamping.from_restitution(self.restitution, spring, mass=mass).coefficient
-        stretch = self.compliance * self.cohesion
+        h, stretch = self.step, self.compliance * self.cohesion
+        mass, spring = effective_mass(pair, state, found), Hooke(1 / self.compliance)
+        law = NormalForce.from_restitution(self.restitution, spring, NoSmoothing(), mass=mass)
 
         def advance(state, bonded):
             middle = pair.free_flight(state, h / 2)
             here = pressed(pair, middle, nearby)
-            law = partial(_mean_force, spring.stiffness, c, self.cohesion, stretch, h)
-            force, share, bonded = jax.vmap(law)(here.depth, here.rate, bonded)
+            mean = jax.vmap(_mean_force, in_axes=(None, None, None, 0, 0, 0))
+            force, share, bonded = mean(law, stretch, h, here.depth, here.rate, bonded)
+            force = force - share * self.cohesion
             pushed = _struck(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
             bound = self.friction * h * (force + share * self.cohesion)
             _, most = jax.lax.top_k(bound, min(_POINTS, bound.shape[0]))
@@ -72,25 +71,30 @@ class CompliantPair(AbstractPairLaw):
         return stepped(pair, state, found, record, advance, bonded, h, self.max_steps, stretch)
 
 
-def _mean_force(k, c, cohesion, stretch, h, depth, rate, bonded):
-    """Mean of the force N over a step in which the depth grows evenly; the share of it in contact; bonded or not.
-
-    It is the integral of `NormalForce(Hooke(k), ClippedDamping(c))`, lowered by the cohesion, in closed form.
+def _mean_force(law, stretch, h, depth, rate, bonded):
+    """The mean normal force over a step in which the depth grows evenly, with the share of the step in contact.
 
     The force has a kink where it lets go, and jumps where a damper meets the surface. Taken at the middle of the
-    step instead, how the steps fall on these would make the outcome a saw's teeth, and its derivatives noise.
+    step instead, how the steps fall on these would make the outcome a sawtooth, and its derivatives noise. While it
+    pushes it is linear in the depth, so its mean is its value at the mean depth, times the share of the step in which
+    it pushes.
+
+    **Arguments:** `law`, a spring with a clipped damper; `stretch` m, by which a bond is longer than the gap at
+    touch where it breaks: depths count from there; `h`, the step, s; `depth` m, in the middle of the step, and its
+    `rate` m/s; `bonded`, 1 where there is a bond, else 0. **Returns:** the force N, without what a bond pulls; the
+    share; and whether there is a bond after the step.
     """
     # At a speed of 1e-9 m/s no depth changes, and a quotient by less would be rounding.
     half = 0.5 * h * jnp.maximum(jnp.abs(rate), 1e-9)
     least = jnp.where(bonded > 0, -stretch, 0.0)
     low, high = jnp.maximum(depth - half, least), jnp.maximum(depth + half, least)
-    # ∫ max(k δ + c δ', -F_c) dδ: the cohesion, and what is above it.
-    floor = -(cohesion + c * rate) / k
-    below, above = jnp.maximum(low - floor, 0.0), jnp.maximum(high - floor, 0.0)
-    share = (high - low) / (2 * half)
-    force = 0.5 * k * (above + below) * (above - below) / (2 * half) - cohesion * share
+    # The depth at which spring and damper cancel: the force pushes beyond it.
+    lets_go = -stretch - law.damping.coefficient * rate / law.elastic.stiffness
+    start, end = jnp.maximum(low, lets_go), jnp.maximum(high, lets_go)
+    force = law.force(0.5 * (start + end) + stretch, rate) * (end - start) / (2 * half)
     after = depth + 0.5 * h * rate
-    return force, share, jnp.where(after > 0, 1.0, jnp.where(after < -stretch, 0.0, bonded))
+    still_bonded = jnp.where(after > 0, 1.0, jnp.where(after < -stretch, 0.0, bonded))
+    return force, (high - low) / (2 * half), still_bonded
 
 
 def _struck(pair, state, points, impulses):

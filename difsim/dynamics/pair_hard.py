@@ -8,7 +8,8 @@ from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
-from difsim.typing import Scalar, require, scalar
+from difsim.fields import part, scalar
+from difsim.typing import Scalar, require
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each
 
@@ -23,7 +24,7 @@ class HardPair(AbstractPairLaw):
     negative one.
     """
 
-    law: AbstractImpact
+    law: AbstractImpact = part()
     together: Scalar = scalar(default=1e-6)
 
     def __check_init__(self):

@@ -1,20 +1,21 @@
 """Smooth contact of a pair: springs and dampers along and across the normal, at every feature that touches."""
 
 from abc import abstractmethod
+from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
 from difsim.contact.elastic import AbstractElastic
-from difsim.contact.friction import AbstractTangentialSpring, softening
+from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.fields import part, scalar
 from difsim.runge_kutta import advanced, runge_kutta4
-from difsim.typing import Scalar, require, scalar
+from difsim.typing import Scalar, require
 
 
 class AbstractPairNormal(eqx.Module):
@@ -28,7 +29,7 @@ class AbstractPairNormal(eqx.Module):
 class Given(AbstractPairNormal):
     """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
 
-    normal: AbstractNormalForce
+    normal: AbstractNormalForce = part()
 
     def law(self, mass: Scalar) -> AbstractNormalForce:
         return self.normal
@@ -42,7 +43,7 @@ class Calibrated(AbstractPairNormal):
     """
 
     restitution: Scalar = scalar()
-    elastic: AbstractElastic
+    elastic: AbstractElastic = part()
 
     def __check_init__(self):
         e = self.restitution
@@ -58,9 +59,9 @@ class SmoothPair(AbstractPairLaw):
         F_n = normal law(δ, δ'),    F_t = φ - λ k_t v_t,    φ' = -k_t v_t,    |F_t| ≤ μ F_n
 
     which is Eq 1 of the paper with k_t = f K_t and λ = C_t m̄/K_t (f = 1 for Hooke, √(R̄δ) for Hertz, of which
-    `MindlinSpring` is one). The spring is incremental: it is cut to the bound, and loses force as it softens.
-    Runge-Kutta steps of order 4 from the instant of touch until the features have parted. The springs stretch within
-    the step's stages and are cut after it: `step_spring`, which does both at once, would make the step of order 1.
+    `MindlinSpring` is one). Runge-Kutta steps of order 4 from the instant of touch until the features have parted. The
+    springs stretch within the stages of a step, and a `step_spring` of no duration cuts and softens them after it: one
+    that also stretched them would make the step of order 1.
 
     **Arguments:** `normal`, `Calibrated(e, elastic)` or `Given(law)`; `tangential`, with μ and k_t; `lag` λ s; `step`
     s, below a twentieth of the contact's duration; `max_steps`. **Raises:** `ValueError` for a lag below 0, a step
@@ -68,8 +69,8 @@ class SmoothPair(AbstractPairLaw):
     **Source:** Vaghi et al. (paper 001), Eq 1.
     """
 
-    normal: AbstractPairNormal
-    tangential: AbstractTangentialSpring
+    normal: AbstractPairNormal = part()
+    tangential: AbstractTangentialSpring = part()
     lag: Scalar = scalar()
     step: Scalar = scalar()
     max_steps: int = eqx.field(static=True, default=20_000)
@@ -80,6 +81,7 @@ class SmoothPair(AbstractPairLaw):
 
     def episode(self, pair, state, nearby, found, record):
         law = self.normal.law(effective_mass(pair, state, found))
+        at_once = jax.vmap(partial(step_spring, dt=jnp.zeros_like(self.step)))
 
         def rates(state_and_springs):
             """The rates of both; the features in contact, the normal forces, k_t."""
@@ -89,38 +91,26 @@ class SmoothPair(AbstractPairLaw):
             force = jax.vmap(law.force)(here.depth, here.rate)
             push = force * safe.norm(here.touches.slope)
             k = jax.vmap(self.tangential.stiffness)(here.depth)
-            growth = -k[:, None] * slip
-            flat = spring - jnp.sum(spring * n, axis=1)[:, None] * n
-            across = safe.shortened(flat + self.lag * growth, self.tangential.coefficient * push)
+            bound = self.tangential.coefficient * push
+            across, _ = at_once(TangentialHistory(spring, k), k, self.lag * k, bound, slip, n)
             total = force[:, None] * here.touches.slope + across
-            return (_motion(pair, state, here.touches.point, total), growth), (here, push, k)
+            return (pair.rate(state, here.touches.point, total), -k[:, None] * slip), (here, push, k)
 
         def advance(state, memory):
-            spring, k_old = memory
             # The last stage stands where the step ends: there the springs are cut.
-            (state, spring), (here, push, k) = runge_kutta4(rates, (state, spring), self.step, unroll=False)
-            softer = softening(k, k_old)[:, None]
-            spring = safe.shortened(softer * spring, self.tangential.coefficient * push)
-            return _normalised(state), (spring, k), here, push
+            start = state, memory.force
+            (state, spring), (here, push, k) = runge_kutta4(rates, start, self.step, unroll=False)
+            stretched, bound = TangentialHistory(spring, memory.stiffness), self.tangential.coefficient * push
+            still = jnp.zeros_like(spring)
+            _, memory = at_once(stretched, k, jnp.zeros_like(k), bound, still, here.touches.normal)
+            return _normalised(state), memory, here, push
 
-        memory = jnp.zeros_like(found.slope), jnp.zeros_like(found.gap)
+        memory = TangentialHistory(jnp.zeros_like(found.slope), jnp.zeros_like(found.gap))
         # At no depth nothing acts, and a damper that starts at once would miss the first stage: a little later.
         late = 1e-6 * self.step
         state, reach = advanced(state, pair.flight(state), late), jnp.zeros_like(late)
         episode, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
         return eqx.tree_at(lambda b: b.duration, episode, episode.duration + late), record
-
-
-def _motion(pair, state: PairState, points: Float[Array, "M 3"], forces: Float[Array, "M 3"]) -> PairState:
-    """The state's rate under forces at points on the second body, and their opposites on the first."""
-
-    def rate(body, state, sign):
-        total = jnp.sum(forces, axis=0) * sign
-        turn = jnp.sum(jnp.cross(points - state.position[None], forces), axis=0) * sign
-        turn = rotation.inverse_rotate(state.attitude, turn)
-        return body.derivative(state, total + body.mass * pair.gravity, turn, jnp.zeros(3))
-
-    return PairState(rate(pair.first.body, state.first, -1.0), rate(pair.second.body, state.second, 1.0))
 
 
 def _normalised(state: PairState) -> PairState:

@@ -3,6 +3,8 @@
 The frame is the local surface frame with z along the surface normal and the regolith's surface at z = 0.
 """
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,8 +18,9 @@ from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
+from difsim.fields import number, part
 from difsim.gravity import AbstractField
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class Touchdown(AbstractForcedModel):
@@ -29,10 +32,11 @@ class Touchdown(AbstractForcedModel):
     unknown needs; `smoothing` m, the width over which the footpads' contact begins.
     """
 
-    lander: Lander
-    regolith: Regolith
-    boulder: Boulder | None
-    gravity: AbstractField
+    state_kinds: ClassVar = (TouchdownState,)
+    lander: Lander = part()
+    regolith: Regolith = part()
+    boulder: Boulder | None = part()
+    gravity: AbstractField = part()
     scenario: Scalar = number()
     smoothing: Scalar = number(default=1e-3)
     leg: int = eqx.field(static=True, default=1)

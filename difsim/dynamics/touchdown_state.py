@@ -5,15 +5,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState
-from difsim.typing import Scalar, Vec3, number
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3
 
 
 class TouchdownState(eqx.Module):
     """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m."""
 
-    body: RigidState
-    gear: Float[Array, "s"] = number()
-    penetration: Float[Array, "n"] = number()
+    body: RigidState = part()
+    gear: Float[Array, "s"] = number(is_finite=False)
+    penetration: Float[Array, "n"] = number(is_finite=False)
 
 
 class FootpadForces(eqx.Module):

@@ -1,19 +1,22 @@
 """Reaction wheels inside a hopper that make it hop: a slow spin-up and a sudden stop."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import rotation
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractForcedModel
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec3, require
 
 
 class WheeledState(eqx.Module):
     """The hopper's state, the wheels' `momentum` h [3] N m s in the body's frame, the motors' `work` J so far."""
 
-    hopper: HopperState
-    momentum: Vec3 = number()
+    hopper: HopperState = part()
+    momentum: Vec3 = number(is_finite=False)
 
 
 class TorqueProfile(eqx.Module):
@@ -55,8 +58,9 @@ class Wheeled(AbstractForcedModel):
     **Source:** the gyrostat; e.g. Hughes, Spacecraft Attitude Dynamics (1986), sec. 3.5.
     """
 
-    hopper: Hopper
-    torque_profile: TorqueProfile
+    state_kinds: ClassVar = (WheeledState,)
+    hopper: Hopper = part()
+    torque_profile: TorqueProfile = part()
     wheel_inertia: Scalar = number(default=1e-4)
 
     def __check_init__(self):

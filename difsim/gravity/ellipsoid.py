@@ -5,10 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from difsim.fields import number
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.field import AbstractField, Sum
 from difsim.rotation import nearest_rotation
-from difsim.typing import Mat3, Scalar, Vec3, number, require
+from difsim.typing import Mat3, Scalar, Vec3, require
 from difsim.units import GM_67P, LOBES_67P, G
 
 

@@ -12,20 +12,29 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec3, number, require, require_finite, require_last
+from difsim.checks import at_one_point, check_points
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec3, require
 
 
 class AbstractField(eqx.Module):
     """A gravity field, given by its potential at one point."""
 
+    def __init_subclass__(cls, **kwargs):
+        """Check the point that the methods of a field are given, those of a user's own field too."""
+        super().__init_subclass__(**kwargs)
+        check_points(cls, "potential", "acceleration", "gradient")
+
     @abstractmethod
     def potential(self, x: Vec3) -> Scalar:
         """U(x) > 0 in m²/s² at `x` [3] in m."""
 
+    @at_one_point
     def acceleration(self, x: Vec3) -> Vec3:
         """g = +∇U [3] in m/s² at `x` [3] in m."""
         return jax.grad(self.potential)(x)
 
+    @at_one_point
     def gradient(self, x: Vec3) -> Mat3:
         """∂g/∂x = ∇∇U [3,3] in 1/s² at `x` [3] in m: symmetric, with trace -4πGρ."""
         return jax.jacfwd(jax.grad(self.potential))(x)
@@ -47,7 +56,7 @@ class Sum(AbstractField):
     """
 
     tag = "sum"
-    fields: tuple[AbstractField, ...] = eqx.field(converter=tuple)
+    fields: tuple[AbstractField, ...] = part()
 
     def __check_init__(self):
         require(len(self.fields) > 0, "Sum of no fields; give at least one, or Uniform((0, 0, 0)).")
@@ -60,7 +69,7 @@ class Scaled(AbstractField):
     """A field times a number, U = s U₀, as when all densities are scaled by s; `s * field` makes one."""
 
     tag = "scaled"
-    field: AbstractField
+    field: AbstractField = part()
     factor: Scalar = number()
 
     def potential(self, x: Vec3) -> Scalar:
@@ -75,10 +84,6 @@ class Uniform(AbstractField):
 
     tag = "uniform"
     vector: Vec3 = number()
-
-    def __check_init__(self):
-        require_last("Uniform: vector", self.vector, 3)
-        require_finite("Uniform: vector", self.vector)
 
     def potential(self, x: Vec3) -> Scalar:
         return jnp.dot(self.vector, x)
@@ -95,12 +100,8 @@ class Rotating(AbstractField):
     """
 
     tag = "rotating"
-    field: AbstractField
+    field: AbstractField = part()
     omega: Vec3 = number()
-
-    def __check_init__(self):
-        require_last("Rotating: omega", self.omega, 3)
-        require_finite("Rotating: omega", self.omega)
 
     def potential(self, x: Vec3) -> Scalar:
         speed = jnp.cross(self.omega, x)
@@ -122,7 +123,6 @@ class PointMass(AbstractField):
 
     def __check_init__(self):
         require(self.GM >= 0, f"PointMass: GM = {self.GM} m³/s² is negative; masses attract, give GM ≥ 0.")
-        require_finite("PointMass: GM", self.GM)
 
     def potential(self, x: Vec3) -> Scalar:
         return safe.divide(self.GM, safe.norm(x - self.position))

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.fields import number, part
 from difsim.gravity.field import AbstractField, require_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.spline import GridSpline
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 # Where the far table takes over, in largest radii of the body. Both are outside the sphere around the body: the
 # image of points inside it cannot be resolved by a table.
@@ -45,8 +46,8 @@ class Gridded(AbstractField):
     """
 
     tag = "gridded"
-    near: GridSpline
-    far: GridSpline
+    near: GridSpline = part()
+    far: GridSpline = part()
     centre: Vec3 = number()
     inner: Scalar = number()
     outer: Scalar = number()

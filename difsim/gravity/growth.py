@@ -15,9 +15,11 @@ from itertools import combinations
 
 import numpy as np
 
+from difsim.checks import integer
 from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
+from difsim.mesh.surface import require_mesh
 
 _LOWER = np.tril_indices(3)
 _DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L
@@ -39,8 +41,8 @@ def inscribe(
     **Returns:** the ellipsoids, largest first, none touching the mesh or another (`clearance`, `gap`).
     **Raises:** `ValueError` for a count or a number of starts below 1, or if no free space is left to start in.
     """
-    if count < 1 or starts < 1:
-        raise ValueError(f"inscribe: count = {count} ellipsoids and starts = {starts} must both be at least 1")
+    require_mesh("inscribe", mesh)
+    count, starts = integer("inscribe: count", count), integer("inscribe: starts", starts)
     points, depths = _depths(mesh)
     rng = np.random.default_rng(seed)
     trials = []
@@ -151,10 +153,10 @@ def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribe
     return balls
 
 
-def _depths(mesh: TriMesh, cells: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a grid inside the mesh, and their depths below the surface, m."""
+def _depths(mesh: TriMesh) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a grid inside the mesh, 24 along its longest side, and their depths below the surface, m."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    step = (high - low).max() / cells
+    step = (high - low).max() / 24
     counts = np.ceil((high - low) / step).astype(int)
     sides = [a + (np.arange(n) + 0.5) * (b - a) / n for a, b, n in zip(low, high, counts, strict=True)]
     points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)

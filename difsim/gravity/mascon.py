@@ -6,8 +6,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.fields import number
 from difsim.gravity.field import AbstractField
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class Mascons(AbstractField):

@@ -12,11 +12,13 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float, Int
 
+from difsim.checks import host_numbers
 from difsim.gravity.field import Sum
 from difsim.gravity.growth import inscribe
 from difsim.gravity.inscribed import Inscribed, clearance, gap
 from difsim.gravity.mascon import Mascons
 from difsim.mesh import TriMesh
+from difsim.mesh.surface import require_mesh
 from difsim.units import G
 
 SAMPLES = 40  # sample points per lump
@@ -102,12 +104,13 @@ def pack(
     **Raises:** `ValueError` for densities that are not positive or not one for each ellipsoid, a GM that is not
     positive, ellipsoids that leave the mesh or overlap, and as `inscribe` and `clustered_lumps`.
     """
+    require_mesh("pack", mesh)
     if GM is not None and not 0 < GM < np.inf:
         raise ValueError(f"pack: GM = {GM} m³/s²: give a positive finite number, or none to keep the densities")
     found = tuple(inscribe(mesh, ellipsoids) if isinstance(ellipsoids, int) else ellipsoids)
     if not found:
         raise ValueError("pack: no ellipsoids: give at least one, or take `Polyhedron` or `Mascons` alone")
-    density = np.asarray(densities, float)
+    density = host_numbers("pack: densities", densities)
     if density.ndim > 1 or density.shape not in ((), (len(found),)) or not (density > 0).all():
         raise ValueError(
             f"pack: densities = {densities} kg/m³: give one positive number, or one for each of {len(found)} "
@@ -154,6 +157,7 @@ def clustered_lumps(
     """
     from scipy.spatial import cKDTree
 
+    require_mesh("clustered_lumps", mesh)
     if count < 10:
         raise ValueError(f"clustered_lumps: count = {count}, but nine multipoles are matched: give 10 or more")
     points, volume = _samples(mesh, ellipsoids, count * SAMPLES)

@@ -10,11 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
+from difsim.fields import number
 from difsim.gravity.elementary import arctan2, log_ratio
 from difsim.gravity.field import AbstractField, require_points
 from difsim.mesh import TriMesh
+from difsim.mesh.surface import require_mesh
 from difsim.session import MATRIX_LIBRARY
-from difsim.typing import Mat3, Scalar, Vec3, is_known, number, require
+from difsim.typing import Mat3, Scalar, Vec3, is_known, require
 from difsim.units import G
 
 # Facets (or edges) times points per block: its dozen temporary arrays stay in the cache of a core.
@@ -58,6 +60,7 @@ class Polyhedron(AbstractField):
     density: Scalar = number()
 
     def __init__(self, mesh: TriMesh, density: object):
+        require_mesh("Polyhedron", mesh)
         self.vertices = jnp.asarray(mesh.vertices)
         self.faces = jnp.asarray(mesh.faces, jnp.int32)
         self.edges = jnp.asarray(_edges(mesh.faces), jnp.int32)

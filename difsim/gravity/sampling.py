@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from tqdm import tqdm
 
+from difsim.checks import host_numbers, instance
 from difsim.gravity.field import AbstractField
 from difsim.gravity.polyhedron import Polyhedron
 from difsim.mesh import TriMesh, surface_points
@@ -29,6 +30,9 @@ def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict
     **Arguments:** `fast`, the field to judge; `exact`, the reference; `points` [P,3], m.
     **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration.
     """
+    for name, field in (("fast", fast), ("exact", exact)):
+        instance(f"error_map: {name}", field, AbstractField, "a field of difsim.gravity")
+    points = host_numbers("error_map: points", points, "P 3")
     (U, g), (U0, g0) = field_at(fast, points), field_at(exact, points)
     error = np.linalg.norm(g - g0, axis=1) / np.linalg.norm(g0, axis=1)
     return {

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from difsim.mesh.surface import TriMesh
+from difsim.checks import integer
+from difsim.mesh.surface import TriMesh, require_mesh
 
 
 def simplify(mesh: TriMesh, faces: int) -> TriMesh:
@@ -17,6 +18,8 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
     """
     import fast_simplification
 
+    require_mesh("simplify", mesh)
+    faces = integer("simplify: faces", faces, 4)
     if not 4 <= faces < len(mesh.faces):
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
     # Relative to the mean vertex, because the algorithm works in single precision.

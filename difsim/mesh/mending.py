@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from difsim.checks import host_numbers
 from difsim.mesh.surface import TriMesh
 
 
@@ -29,7 +30,8 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
     import igl
 
     changes = []
-    faces = np.asarray(faces, np.int64)
+    vertices = host_numbers("repair: vertices", vertices, "V 3", is_finite=False)
+    faces = host_numbers("repair: faces", faces, "F 3").astype(np.int64)
     if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices):
         raise ValueError(f"{len(faces)} faces do not fit {len(vertices)} vertices: is the file whole?")
     good = np.isfinite(vertices).all(axis=1)[faces].all(axis=1)

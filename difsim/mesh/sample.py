@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from difsim.mesh.surface import TriMesh
+from difsim.checks import integer
+from difsim.mesh.surface import TriMesh, require_mesh
 
 
 class SurfacePoints(NamedTuple):
@@ -25,8 +26,8 @@ def surface_points(mesh: TriMesh, count: int, seed: int = 0) -> SurfacePoints:
     **Arguments:** `mesh`; `count` of points; `seed`. **Returns:** the points.
     **Raises:** `ValueError` for a count below 1.
     """
-    if count < 1:
-        raise ValueError(f"count is {count}: give at least 1")
+    require_mesh("surface_points", mesh)
+    count = integer("surface_points: count", count)
     random = np.random.default_rng(seed)
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     cross = np.cross(b - a, c - a)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from difsim.checks import host_numbers, integer
 from difsim.mesh.surface import TriMesh
 
 
@@ -14,6 +15,7 @@ def box(size: Sequence[float]) -> TriMesh:
     """
     from trimesh import creation
 
+    size = host_numbers("box: size", size, "3")
     if min(size) <= 0:
         raise ValueError(f"box: size = {size} m must be positive")
     return _meshed(creation.box(size))
@@ -27,8 +29,12 @@ def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
     """
     from trimesh import creation
 
-    if min(radius, height) <= 0 or sectors < 3:
-        raise ValueError(f"cylinder: radius {radius} m, height {height} m, {sectors} sectors make no solid")
+    radius, height = (
+        float(host_numbers(f"cylinder: {k}", v, "")) for k, v in (("radius", radius), ("height", height))
+    )
+    sectors = integer("cylinder: sectors", sectors, 3)
+    if min(radius, height) <= 0:
+        raise ValueError(f"cylinder: radius {radius} m, height {height} m: give positive lengths")
     return _meshed(creation.cylinder(radius, height, sections=sectors))
 
 

@@ -1,11 +1,21 @@
 """Closed triangle meshes: their checks and their mass properties."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+
+from difsim.checks import host_numbers, instance
+
+LARGEST = 1e12  # m, of a body: beyond it squares and volumes overflow sooner or later
+
+
+def require_mesh(door: str, given: Any) -> None:
+    """Check that an argument is a mesh. **Arguments:** `door`, the function; `given`. **Raises:** ValueError."""
+    instance(f"{door}: mesh", given, TriMesh, "a TriMesh, such as difsim.mesh.load(path, unit='m')")
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +25,7 @@ class TriMesh:
     **Arguments:** `vertices` [V,3], m; `faces` [F,3], indices into them.
     **Raises:** `ValueError` for a coordinate that is not finite, fewer than 4 vertices or faces, an index out of
     range, a triangle without area, or a surface that is open, wound inconsistently, in several pieces, or inside
-    out. Self-intersection is not checked.
+    out. **Warns:** where the surface crosses itself at the middle of a face.
     """
 
     vertices: Float[np.ndarray, "V 3"]
@@ -26,8 +36,13 @@ class TriMesh:
 
     def __post_init__(self):
         # libigl accepts contiguous rows and one of the two 64-bit integer types only.
-        object.__setattr__(self, "vertices", np.ascontiguousarray(self.vertices, np.float64))
-        object.__setattr__(self, "faces", np.ascontiguousarray(np.asarray(self.faces).astype(np.int64)))
+        # Checked below, with the number of the vertex.
+        vertices = host_numbers("TriMesh: vertices", self.vertices, "V 3", is_finite=False)
+        faces = host_numbers("TriMesh: faces", self.faces, "F 3")
+        if (faces != np.round(faces)).any():
+            raise ValueError("TriMesh: faces are not integers: give [F, 3] indices of vertices")
+        object.__setattr__(self, "vertices", np.ascontiguousarray(vertices, np.float64))
+        object.__setattr__(self, "faces", np.ascontiguousarray(faces.astype(np.int64)))
         bad = np.flatnonzero(~np.isfinite(self.vertices).all(axis=1))
         if bad.size:
             raise ValueError(
@@ -38,6 +53,10 @@ class TriMesh:
             raise ValueError(
                 f"{len(self.vertices)} vertices and {len(self.faces)} faces enclose no volume: "
                 "the smallest body, a tetrahedron, has 4 of each; is the file whole?"
+            )
+        if (extent := np.ptp(self.vertices, axis=0).max()) > LARGEST:
+            raise ValueError(
+                f"the body is {extent:.3g} m long: give its vertices in m, at most {LARGEST:g} m apart"
             )
         low, high = self.faces.min(), self.faces.max()
         if low < 0 or high >= len(self.vertices):
@@ -78,6 +97,22 @@ class TriMesh:
             raise ValueError(
                 f"the volume is {self.volume:.6g} m3, so the normals point inwards: "
                 "reverse the faces (faces[:, ::-1], or mesh.repair)"
+            )
+        self._warn_of_crossings()
+
+    def _warn_of_crossings(self):
+        """Warn where a face lies inside the body: the winding number just below a face is 1, unless parts overlap."""
+        import igl
+
+        a, b, c = np.moveaxis(self._trimesh.vertices[self.faces], 1, 0)
+        normal = np.cross(b - a, c - a)
+        below = (a + b + c) / 3 - 1e-3 * normal / np.linalg.norm(normal, axis=1, keepdims=True) ** 0.5
+        winding = igl.fast_winding_number(np.ascontiguousarray(self._trimesh.vertices), self.faces, below)
+        if (wrong := np.abs(winding - 1) > 0.5).any():
+            warnings.warn(
+                f"TriMesh: the surface crosses itself: {wrong.sum()} of {len(self.faces)} faces, the first is number "
+                f"{np.argmax(wrong)}, lie inside the body, whose volume counts there twice: correct the mesh",
+                stacklevel=5,
             )
 
     @cached_property

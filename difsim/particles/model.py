@@ -1,7 +1,7 @@
 """The interface of a particle model to the time steps."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
@@ -19,6 +19,8 @@ class AbstractParticles(eqx.Module):
 
     Near particles are in a list, `Neighbours` or `Pairs`, which the steps update.
     """
+
+    state_kinds: ClassVar[tuple[type, ...]] = (object,)  # classes of its state; `simulate` refuses any other
 
     @abstractmethod
     def allocate(self, state: Any, skin: float, slack: float) -> Any:
@@ -71,6 +73,10 @@ class AbstractParticles(eqx.Module):
     @abstractmethod
     def stable_time_step(self, motion: Any) -> Scalar:
         """The longest stable step from here, s."""
+
+    def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
+        """The parts of the energy, where a model has them. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
+        return {}
 
     @abstractmethod
     def nonfinite(self, motion: Any) -> Bool[Array, " n"]:

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.typing import Scalar, as_float, number
+from difsim.fields import number
+from difsim.typing import Scalar, as_float
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
 CHUNK = 4096  # particles whose candidates are tested together: bounds the memory, with little overhead

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.fields import number
 from difsim.particles.neighbours import SLACK, Neighbours
-from difsim.typing import Scalar, number, require, require_last
+from difsim.typing import Scalar, require, require_last
 
 
 class Pairs(eqx.Module):

@@ -90,16 +90,16 @@ def _write(path: str | PathLike, kind: str, mark: str, table: Mapping[str, Any])
 
 
 def read_table(
-    path: str | PathLike, kind: str, mark: str | None, names: tuple[str, ...] | None = None, remedy: str = REMEDY
+    path: str | PathLike, kind: str, mark: str | None, names: tuple[str, ...] | None = None
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The mark and the arrays that `write_table` wrote.
 
     **Arguments:** `path`; `kind` that the file must have; `mark` that it must have (None: any); `names`, all that
-    it must contain (None: any); `remedy`, the advice at the end of an error message.
+    it must contain (None: any).
     **Returns:** the mark, and the arrays by name.
     **Raises:** ValueError for anything else at `path`; FileNotFoundError.
     """
-    mark, found = _read(path, kind, mark, _named(names), remedy)
+    mark, found = _read(path, kind, mark, _named(names), REMEDY)
     return mark, {name: array for name, (array, _) in found.items()}
 
 
@@ -119,7 +119,7 @@ def read_arrays(
 
     **Arguments:** `like`, a pytree of NumPy or JAX arrays, whose kind is kept, or of `jax.ShapeDtypeStruct`;
     `grown`, true if arrays may be longer or shorter than those of `like` along one axis, as re-allocated neighbour
-    lists are; the others as `read_table`.
+    lists are; `remedy`, the advice at the end of an error message; the others as `read_table`.
     **Returns:** the pytree. **Raises:** ValueError as `read_table`, and for another number, dtype or shape of
     arrays.
     """

@@ -14,11 +14,13 @@ import numpy as np
 import pooch
 
 from difsim import mesh
+from difsim.checks import host_numbers
+from difsim.fields import number
 from difsim.mesh import TriMesh
 from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.sdf import AbstractSDF, Posed
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from difsim.units import LOBES_67P
 
 VOLUME_67P = 18.752e9  # m³, of SHAP5; Jorda et al. 2016: 18.7 km³
@@ -54,6 +56,7 @@ def comet_67p(spacing: float = 150.0) -> TriMesh:
     **Raises:** `ValueError` for a spacing that is not between 20 and 300 m.
     **Source:** computed from the shape model of Jorda et al., Icarus 277 (2016) 257-278.
     """
+    spacing = float(host_numbers("comet_67p: spacing", spacing, ""))
     if not 20 <= spacing <= 300:
         raise ValueError(f"spacing is {spacing} m: give 20 to 300 m (the neck is 500 m thick)")
     lobes = [_lobe(centre, axes, 0.965 * np.array(semi_axes)) for _, centre, axes, semi_axes in LOBES_67P]

@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.fields import number
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, require
 
 
 class Ellipsoid(AbstractSDF):

@@ -10,8 +10,11 @@ import numpy as np
 from tqdm import tqdm
 
 from difsim import safe
+from difsim.checks import host_numbers, instance
+from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
+from difsim.mesh.surface import require_mesh
 from difsim.shape.sdf import AbstractSDF
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate
@@ -38,7 +41,7 @@ class GridSDF(AbstractSDF):
     """
 
     tag = "grid-sdf"
-    spline: GridSpline
+    spline: GridSpline = part()
 
     def distance(self, x: Vec3) -> Scalar:
         lower, upper = self.spline.lower, self.spline.upper
@@ -68,6 +71,8 @@ class GridSDF(AbstractSDF):
         folder that keeps the table under a hash of its inputs (None: not kept). **Returns:** the solid.
         **Raises:** `ValueError` for a spacing or margin that is not positive, and for more than `max_nodes`.
         """
+        require_mesh("GridSDF", mesh)
+        spacing = float(host_numbers("GridSDF: spacing", spacing, "", is_finite=False))
         low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
         numbers = (float(spacing), margin, _DEGREE)
         distance = partial(signed_distance, mesh)
@@ -89,8 +94,9 @@ class GridSDF(AbstractSDF):
         **Returns:** the solid. **Raises:** `ValueError` as `from_mesh`, and for a solid that extends beyond the
         grid.
         """
+        instance("GridSDF: sdf", sdf, AbstractSDF, "a solid of difsim.shape")
         distance = jax.jit(jax.vmap(sdf.distance))
-        low, high = np.asarray(low, float), np.asarray(high, float)
+        low, high = host_numbers("GridSDF: low", low, "3"), host_numbers("GridSDF: high", high, "3")
         sample = lambda points: distance(jnp.asarray(points))  # noqa: E731
         return GridSDF(_tabulate(sample, low, high, spacing, margin, max_nodes))
 
@@ -113,6 +119,10 @@ def sampled(
     """
     if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
+    if spacing > (extent := np.min(np.asarray(high) - low)):
+        raise ValueError(
+            f"a spacing of {spacing} m is larger than the solid, {extent:.3g} m across: give a tenth of it or less"
+        )
     if max_nodes < 4096:
         raise ValueError(f"max_nodes is {max_nodes}: give at least 4096")
     first, shape = _nodes(low, high, spacing, margin)

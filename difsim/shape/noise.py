@@ -22,8 +22,9 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
+from difsim.fields import number, part, whole
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, number, require
+from difsim.typing import Scalar, Vec3, came, require
 
 STEEPEST = 3.225  # bound of |∇n| per lattice length
 
@@ -90,6 +91,12 @@ def _as_amplitude(value: object) -> AbstractAmplitude:
     return value if isinstance(value, AbstractAmplitude) else Constant(value)
 
 
+def _as_seed(seed: object) -> UInt32[Array, ""]:
+    if not isinstance(seed, int | np.integer) and not jnp.issubdtype(getattr(seed, "dtype", float), jnp.integer):
+        raise ValueError(f"Rough: seed: got {came(seed)}: give an integer")
+    return jnp.asarray(seed, jnp.uint32)
+
+
 class Rough(AbstractSDF):
     """A solid with a rough surface, the points where its smooth distance d₀(x) equals the height A(x) h(x).
 
@@ -111,11 +118,11 @@ class Rough(AbstractSDF):
     """
 
     tag = "rough"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
     amplitude: AbstractAmplitude = eqx.field(converter=_as_amplitude)
     wavelength: Scalar = number()
-    seed: UInt32[Array, ""] = eqx.field(converter=lambda seed: jnp.asarray(seed, jnp.uint32))
-    octaves: int = eqx.field(static=True, default=4)
+    seed: UInt32[Array, ""] = eqx.field(converter=_as_seed)
+    octaves: int = whole(default=4)
     lacunarity: Scalar = number(default=2.0)
     gain: Scalar = number(default=0.5)
 

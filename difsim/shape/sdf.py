@@ -13,16 +13,24 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, number, require, require_finite, require_last
+from difsim.checks import at_one_point, check_points
+from difsim.fields import number, part
+from difsim.typing import Mat3, Scalar, Vec2, Vec3, require
 
 
 class AbstractSDF(eqx.Module):
     """A solid, given by the signed distance of a point from its surface."""
 
+    def __init_subclass__(cls, **kwargs):
+        """Check the point that the methods of a solid are given, those of a user's own solid too."""
+        super().__init_subclass__(**kwargs)
+        check_points(cls, "distance", "normal")
+
     @abstractmethod
     def distance(self, x: Vec3) -> Scalar:
         """Signed distance in m of `x` [3] in m: negative inside, positive outside."""
 
+    @at_one_point
     def normal(self, x: Vec3) -> Vec3:
         """The outward unit normal n̂ [3] = ∇d/|∇d| at `x` [3] in m; 0 where ∇d = 0 (the centre of a sphere)."""
         return safe.unit(jax.grad(self.distance)(x))
@@ -40,9 +48,6 @@ class Plane(AbstractSDF):
     direction: Vec3 = number()
 
     def __check_init__(self):
-        for name in ("point", "direction"):
-            require_last(f"Plane: {name}", getattr(self, name), 3)
-            require_finite(f"Plane: {name}", getattr(self, name))
         require(jnp.any(self.direction != 0), "Plane: direction is zero; give the outward normal.")
 
     def distance(self, x: Vec3) -> Scalar:
@@ -155,14 +160,17 @@ class Posed(AbstractSDF):
     """
 
     tag = "posed"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
     position: Vec3 = number()
     rotation: Mat3 = number()
 
     def __check_init__(self):
         proper = jnp.abs(self.rotation.T @ self.rotation - jnp.eye(3)) < 1e-5
         require(proper, f"Posed: rotation = {self.rotation} is not orthonormal; normalise the quaternion first.")
-        require(jnp.linalg.det(self.rotation) > 0, "Posed: rotation is a reflection (det = -1).")
+        require(
+            jnp.linalg.det(self.rotation) > 0,
+            "Posed: rotation is a reflection (det = -1): swap two columns.",
+        )
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance((x - self.position) @ self.rotation)
@@ -175,7 +183,7 @@ class Union(AbstractSDF):
     """
 
     tag = "union"
-    solids: tuple[AbstractSDF, ...] = eqx.field(converter=tuple)
+    solids: tuple[AbstractSDF, ...] = part()
 
     def __check_init__(self):
         require(len(self.solids) > 0, "Union of no solids; give at least one.")
@@ -191,7 +199,7 @@ class Offset(AbstractSDF):
     """
 
     tag = "offset"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
     margin: Scalar = number()
 
     def distance(self, x: Vec3) -> Scalar:
@@ -205,7 +213,7 @@ class Complement(AbstractSDF):
     """
 
     tag = "outside"
-    sdf: AbstractSDF
+    sdf: AbstractSDF = part()
 
     def distance(self, x: Vec3) -> Scalar:
         return -self.sdf.distance(x)

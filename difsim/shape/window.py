@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
+from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.shape.grid import sampled
@@ -29,7 +30,7 @@ class Window(AbstractSDF):
     """
 
     tag = "window"
-    spline: GridSpline
+    spline: GridSpline = part()
 
     def distance(self, x: Vec3) -> Scalar:
         nearest = jnp.clip(x, self.spline.lower, self.spline.upper)

@@ -1,5 +1,7 @@
 """A deforming continuum as particles: its rates and its time steps."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,6 +9,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
+from difsim.checks import numbers
+from difsim.fields import number, part
 from difsim.particles.model import AbstractEstimating
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
@@ -18,7 +22,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
-from difsim.typing import Scalar, is_known, number, require, require_finite
+from difsim.typing import Scalar, is_known, require
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 
@@ -56,26 +60,25 @@ class Continuum(AbstractEstimating):
     """
 
     tag = "continuum"
-    material: AbstractMaterial
-    kernel: AbstractKernel
-    viscosity: Viscosity
+    state_kinds: ClassVar = (ContinuumState,)
+    material: AbstractMaterial = part()
+    kernel: AbstractKernel = part()
+    viscosity: Viscosity = part()
     gravity: Float[Array, " d"] = number()
     mass: Float[Array, " n"] = number()
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[Tool, ...] = part(default=())
     damping: Float[Array, " n"] | Scalar = number(default=0.0)
-    corrections: tuple[AbstractCorrection, ...] = ()
-    balance: AbstractDensity = Continuity()
+    corrections: tuple[AbstractCorrection, ...] = part(default=())
+    balance: AbstractDensity = part(default=Continuity())
 
     def __check_init__(self):
         require(self.mass > 0, "Continuum: every mass must be positive")
         require(self.damping >= 0, "Continuum: damping must not be negative")
         found = self.gravity.shape
         require(found in ((2,), (3,)), f"Continuum: gravity has shape {found}: give [2] or [3]")
-        require_finite("Continuum: gravity", self.gravity)
         for i, tool in enumerate(self.tools):
             self._check_tool(f"Continuum: tools[{i}]", tool)
-        if all(map(is_known, (self.mass, self.material.density, self.kernel.h))):
-            self._check_support(float(self.kernel.h))
+        self._check_support()
 
     def _check_tool(self, name: str, tool: Tool) -> None:
         d, n, m = self.gravity.size, self.mass.size, tool.members.size
@@ -88,15 +91,21 @@ class Continuum(AbstractEstimating):
             require(inside, f"{name}: members {members} are not all particles: give integers from 0 to {n - 1}")
             require(np.unique(members).size == m, f"{name}: a particle is a member twice: {members}")
 
-    def _check_support(self, h: float) -> None:
-        spacing = float(np.max(self.mass) / self.material.density) ** (1 / self.gravity.size)
-        if h < SUPPORT * spacing * (1 - 1e-4):
-            spacings = f"{h / spacing:.3g} spacings, (mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
-            raise ValueError(
-                f"Continuum: the kernel's support of {h:.4g} m is {spacings} of the heaviest particles: give "
-                f"{SUPPORT:g} spacings or more (2.5 is tested). With 1.5 sums over neighbours fall short by a "
-                "quarter, and stresses are some 30 % too large"
-            )
+    def _check_support(self) -> None:
+        numbers = self.mass, self.material.density, self.kernel.h
+        # NumPy: inside `jit` operations of JAX are traced, of known numbers too.
+        there = np if all(map(is_known, numbers)) else jnp
+        mass, density, h = map(there.asarray, numbers)
+        spacing = (there.max(mass) / density) ** (1 / self.gravity.size)
+        found = ""  # a traced support ends in a status, not in a message
+        if there is np:
+            each = f"(mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
+            found = f" of {h:.4g} m is {h / spacing:.3g} spacings, {each}, of the heaviest particles"
+        require(
+            h >= SUPPORT * spacing * (1 - 1e-4),
+            f"Continuum: the kernel's support{found}: give {SUPPORT:g} spacings or more (2.5 is tested). With 1.5 "
+            "sums over neighbours fall short by a quarter, and stresses are some 30 % too large",
+        )
 
     @property
     def reach(self) -> Scalar:
@@ -113,7 +122,7 @@ class Continuum(AbstractEstimating):
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
         """The state at positions [d, n] m, at rest, without stress."""
-        position = jnp.asarray(position)
+        position = numbers("Continuum.at_rest: position", position, "d n")
         d, n = position.shape
         zero = jnp.zeros((3, 3, n), position.dtype)
         return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))

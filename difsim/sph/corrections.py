@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.fields import number
 from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.principal import principal3
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class AbstractCorrection(eqx.Module):

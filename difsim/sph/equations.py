@@ -4,9 +4,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.fields import number
 from difsim.particles.vectors import Components, Each, Symmetric, Vector, dot, minus, outer, rows, times
 from difsim.sph.kernel import AbstractKernel
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class Viscosity(eqx.Module):

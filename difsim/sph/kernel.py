@@ -5,8 +5,9 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.fields import number
 from difsim.particles.vectors import Components, Vector, dot, times
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class AbstractKernel(eqx.Module):

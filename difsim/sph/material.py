@@ -11,8 +11,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.fields import number
 from difsim.particles.vectors import Each
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many
 

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.fields import number, part
 from difsim.particles.vectors import Each
 from difsim.sph.material import (
     AbstractMaterial,
@@ -16,7 +17,7 @@ from difsim.sph.material import (
     second_invariant,
     split,
 )
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class AbstractCone(eqx.Module):
@@ -70,7 +71,7 @@ class DruckerPrager(AbstractMaterial):
     cohesion: Scalar = number(default=0.0)
     dilatancy: Scalar = number(default=0.0)
     density: Scalar = number(default=2650.0)
-    cone: AbstractCone = PlaneStrain()
+    cone: AbstractCone = part(default=PlaneStrain())
 
     def __check_init__(self):
         require_elastic(self)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.typing import Scalar, Vec2, as_float, number, require
+from difsim.fields import number, part
+from difsim.typing import Scalar, Vec2, as_float, require
 
 
 class AbstractPath(eqx.Module):
@@ -72,8 +73,8 @@ class Carried(AbstractPath):
     """
 
     tag = "carried"
-    path: AbstractPath
-    by: AbstractPath
+    path: AbstractPath = part()
+    by: AbstractPath = part()
 
     def place(self, reference, time):
         return self.by.place(self.path.place(reference, time), time)
@@ -91,7 +92,7 @@ class Tool(eqx.Module):
 
     members: Int[Array, " m"] = eqx.field(converter=jnp.asarray)
     reference: Float[Array, "d m"] = number()
-    path: AbstractPath = Fixed()
+    path: AbstractPath = part(default=Fixed())
     normal: Float[Array, "d m"] | None = eqx.field(
         converter=lambda n: None if n is None else as_float(n), default=None
     )

@@ -19,10 +19,11 @@ from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
+from difsim.fields import is_valid
 from difsim.status import Status
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.stops import MaxImpacts
-from difsim.typing import Scalar, Vec3, instants, is_known, is_valid
+from difsim.typing import Scalar, Vec3, instants, is_known
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
@@ -37,7 +38,8 @@ class Impacts(eqx.Module):
     unit `normals` [I, 3] from the first body to the second and `impulses` [I, 3] N s on the second; `count`, the
     number of contacts. Before the first contact and after the last one: `kinetic_energy` [2] J in the frame of the
     states, and `kinetic_energy_cm` [2] J in that of the common centre of mass. `normal_speed` [2] m/s of approach
-    before the first contact and of parting after it, along its normal, of the material that touched.
+    before the first contact and of parting after it, along its normal, of the material that touched. `vmap` gives all
+    of them, and the quantities below, leading axes.
     """
 
     times: Float[Array, " I"]
@@ -50,41 +52,41 @@ class Impacts(eqx.Module):
     normal_speed: Float[Array, "2"]
 
     @property
-    def time(self) -> Scalar:
+    def time(self) -> Float[Array, "*batch"]:
         """Time of the first touch, s."""
         return self.times[..., 0]
 
     @property
-    def point(self) -> Vec3:
+    def point(self) -> Float[Array, "*batch 3"]:
         """Point of the first touch, m."""
         return self.points[..., 0, :]
 
     @property
-    def normal(self) -> Vec3:
+    def normal(self) -> Float[Array, "*batch 3"]:
         """Normal of the first contact, from the first body to the second."""
         return self.normals[..., 0, :]
 
     @property
-    def impulse(self) -> Vec3:
+    def impulse(self) -> Float[Array, "*batch 3"]:
         """Impulse of the first contact on the second body, N s."""
         return self.impulses[..., 0, :]
 
     @property
-    def energy_restitution(self) -> Scalar:
+    def energy_restitution(self) -> Float[Array, "*batch"]:
         """Kinetic energy after the last contact over that before the first; NaN where the bodies did not meet."""
         return self._of_those_that_met(self.kinetic_energy)
 
     @property
-    def energy_restitution_cm(self) -> Scalar:
+    def energy_restitution_cm(self) -> Float[Array, "*batch"]:
         """The same ratio in the frame of the common centre of mass."""
         return self._of_those_that_met(self.kinetic_energy_cm)
 
     @property
-    def normal_restitution(self) -> Scalar:
+    def normal_restitution(self) -> Float[Array, "*batch"]:
         """Speed of parting over that of approach at the first contact; NaN where the bodies did not meet."""
         return self._of_those_that_met(self.normal_speed)
 
-    def _of_those_that_met(self, pair: Float[Array, "2"]) -> Scalar:
+    def _of_those_that_met(self, pair: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
         # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
         return jnp.where(self.count > 0, safe.divide(pair[..., 1], pair[..., 0]), jnp.nan)
 
@@ -212,10 +214,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         last=jax.tree.map(lambda x: x[-1], states),
         status=status,
         stats=Stats(jnp.sum(searched), contacts=impacts.count),
-        energy={
-            "kinetic": jax.vmap(pair.kinetic_energy)(states),
-            "potential": jax.vmap(pair.potential_energy)(states),
-        },
+        energy=jax.vmap(pair.energy)(times, states),
         impacts=impacts,
     )
 

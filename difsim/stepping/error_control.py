@@ -4,11 +4,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from difsim.fields import number
 from difsim.particles.model import AbstractEstimating
 from difsim.status import Status
 from difsim.stepping.marching import AbstractRule, EqualSteps, StableSteps, accepted, within
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 SHORTEST = 1e-6  # of the longest stable step: who needs shorter ones will not see the end
 SAFETY, LEAST, MOST = 0.9, 0.1, 5.0  # usual of embedded methods: how far a next step is from what the error allows

@@ -13,8 +13,9 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
+from difsim.checks import CallError, traceable
 from difsim.dynamics import AbstractImpactModel, AbstractModel
-from difsim.typing import Scalar, as_float
+from difsim.typing import Scalar, as_float, came
 
 Integrands = Callable[[AbstractModel, Scalar, Any], dict[str, Any]]
 
@@ -99,4 +100,9 @@ class Integrating(AbstractModel):
         return self.model.starts_inside(state[0])
 
     def _asked(self, t: Scalar, motion: Any) -> dict[str, Any]:
-        return {} if self.integrands is None else jax.tree.map(as_float, self.integrands(self.model, t, motion))
+        if self.integrands is None:
+            return {}
+        asked = traceable("simulate: integrals", self.integrands)(self.model, t, motion)
+        if not isinstance(asked, dict):
+            raise CallError(f"simulate: integrals returned {came(asked)}: return a dict of name -> rate")
+        return jax.tree.map(as_float, asked)

@@ -15,11 +15,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
+from difsim.checks import instance, numbers, state_of
+from difsim.fields import number
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
 from difsim.stepping.stops import AtRest
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 SKIN = 0.2  # of the reach: longer lists cost more than making them anew
 MORE_ROOM = 1.3  # by which an overflow raises the slack of a list: a second overflow soon after is rare
@@ -68,7 +70,11 @@ def initialise(
     **Returns:** the beginning.
     **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
+    instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
+    state_of("initialise", model, state)
     require_attitude("a run of particles", state)
+    for name, given in (("time", time), ("skin", skin), ("slack", slack)):
+        numbers(f"initialise: {name}", given, "")
     return begun(model, state, time, model.allocate(state, skin, slack), skin)
 
 

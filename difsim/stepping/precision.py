@@ -11,7 +11,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.typing import as_float, is_known
+from difsim.fields import Declared
+from difsim.typing import as_float, is_known, named
 
 Tolerance = Float[Array | np.ndarray, ""]
 
@@ -31,7 +32,12 @@ def tolerance(default: float) -> Any:
     `warn_of_single` needs it there; and constants of a file, which are made before a session chooses its precision, do
     not fix one.
     """
-    return eqx.field(converter=lambda x: np.asarray(x, float) if np.isscalar(x) else as_float(x), default=default)
+
+    def convert(name, annotation, given):
+        x = named(name, as_float, given)
+        return np.asarray(given, float) if np.isscalar(given) else x
+
+    return eqx.field(converter=Declared(convert), default=default)
 
 
 def warn_of_single(asked: Any, state: Any) -> None:

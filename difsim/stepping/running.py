@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import host_numbers, instance, require_function
+from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
@@ -67,6 +69,11 @@ def run_particles(
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
     checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`.
     """
+    for name, given in (("save", save), ("watch", watch)):
+        if given is not None:
+            require_function(f"simulate: {name}", given)
+    if checkpoint is not None:
+        instance("simulate: checkpoint", checkpoint, str | Path, "the path of a folder")
     on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
     times = _rising(times, isinstance(state, Progress) and not isinstance(solver, FixedSteps))
     if not on_host and not isinstance(state, Progress):
@@ -74,6 +81,8 @@ def run_particles(
             "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
             "the Progress that it returns, or its restarted(model, state), as the state"
         )
+    if on_host:
+        is_valid(model)  # raises, for what was put into a model that was right
     if on_host and derivative is None:
         return _on_host(model, state, times, solver, until, save, checkpoint, watch)
     if checkpoint is not None or watch is not None or isinstance(until, AtSample):
@@ -90,7 +99,7 @@ def _rising(times: Any, one_is_enough: bool) -> Any:
     """The times, which must be finite and rise if they are known."""
     if not is_known(times):
         return as_float(times)
-    times = np.asarray(times, float)
+    times = host_numbers("simulate: times", times, is_finite=False)
     rising = times.ndim == 1 and times.size > 1 - one_is_enough and (np.diff(times) > 0).all()
     if not (rising and np.isfinite(times).all()):
         raise ValueError(
@@ -238,6 +247,7 @@ def _in_jit(
         late = int(Status.OK) if until is None else jnp.where(rested, int(Status.OK), int(Status.UNSETTLED))
         late = jnp.where(cut, int(Status.STEP_LIMIT), late)
         status = jnp.where(status == Status.OK, late, status)
+    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     return _solution(progress, until, status, reached, states, steps)
 
 

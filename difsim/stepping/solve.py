@@ -11,9 +11,10 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from difsim.body import RigidState
 from difsim.body.attitude import attitude_is_unit, require_attitude
+from difsim.checks import require_function, state_of
 from difsim.dynamics import AbstractModel, Pair
+from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
@@ -23,6 +24,7 @@ from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import arcs
 from difsim.stepping.fixed import equal_steps
 from difsim.stepping.integrals import Integrands, Integrating
+from difsim.stepping.marching import Progress
 from difsim.stepping.precision import warn_of_single
 from difsim.stepping.running import failure, run_particles
 from difsim.stepping.solution import Solution
@@ -31,7 +33,7 @@ from difsim.stepping.stops import AbstractStop
 from difsim.stepping.table import Choice, choose
 from difsim.stepping.validity import Validity, check_policy, tangent_growth, watch_discontinuous
 from difsim.stepping.variational import scales_of
-from difsim.typing import instants, is_known, is_valid
+from difsim.typing import instants, is_known
 
 
 def simulate(
@@ -80,11 +82,11 @@ def simulate(
     **Returns:** a `Solution`.
 
     **Raises:** `ValueError` for a combination that is not in the table, times that do not increase, another word for
-    `gradient`, a `RigidState` in place of a model's own state, and an attitude that is no unit quaternion;
-    `RuntimeError` as above.
+    `gradient`, a state of another model, and an attitude that is no unit quaternion; `RuntimeError` as above.
     """
     check_policy(gradient)
     choice = choose(model, solver, derivative, until)
+    state_of("simulate", model, state.motion.state if isinstance(state, Progress) else state)
     if isinstance(model, AbstractParticles | Pair) and integrals is not None:
         raise ValueError("simulate: integrals are of models that are ordinary differential equations")
     if isinstance(model, AbstractParticles):
@@ -96,17 +98,13 @@ def simulate(
             raise RuntimeError(f"{failure(solution)} (throw=False returns the status instead)")
         return solution
     if (save, checkpoint, watch) != (None, None, None):
-        raise ValueError("simulate: save, checkpoint and watch are of particles")
+        raise ValueError("simulate: save, checkpoint and watch are of particles: give none of them")
     if isinstance(model, Pair):
         solution = run_pair(model, state, times, choice.rules.impacts)
         if throw and is_known(solution.status):
-            raise_unless_ok(solution.status)
+            _raise_unless_ok(model, solution)
         return solution
     times = instants(times, "simulate")
-    if isinstance(state, RigidState) and hasattr(model, "start"):
-        raise ValueError(
-            f"simulate: the state of a {type(model).__name__} is more than its body's: give model.start(state)"
-        )
     rules = choice.rules
     if (rules.rest is not None or rules.outside is not None) and not hasattr(state, "body"):
         raise ValueError(
@@ -114,12 +112,20 @@ def simulate(
         )
     require_attitude("simulate", state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
+    if integrals is not None:
+        require_function("simulate: integrals", integrals)
     solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)
     if throw and is_known(solution.status):
-        raise_unless_ok(solution.status)
+        _raise_unless_ok(model, solution)
     return solution
+
+
+def _raise_unless_ok(model: Any, solution: Solution) -> None:
+    if jnp.any(solution.status == Status.INVALID_MODEL) and is_known(model):
+        is_valid(model)  # names the field
+    raise_unless_ok(solution.status)
 
 
 @eqx.filter_jit

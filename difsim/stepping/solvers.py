@@ -3,8 +3,9 @@
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.fields import number, whole
 from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class AbstractSolver(eqx.Module):
@@ -31,12 +32,12 @@ class Adaptive(AbstractSolver):
     tag = "error-controlled-step"
     rtol: Tolerance = tolerance(1e-8)
     atol: Tolerance = tolerance(1e-9)
-    order: int = eqx.field(static=True, default=5)
-    max_steps: int = eqx.field(static=True, default=20_000)
+    order: int = whole(default=5)
+    max_steps: int = whole(default=20_000)
     resolve: Tolerance = tolerance(10.0)
 
     def __check_init__(self):
-        for name in ("rtol", "atol", "max_steps"):
+        for name in ("rtol", "atol"):
             value = getattr(self, name)
             require(value > 0, f"Adaptive: {name} = {value} must be positive")
         if self.order not in (5, 8):
@@ -55,12 +56,8 @@ class FixedSteps(AbstractSolver):
     """
 
     tag = "fixed-steps"
-    steps: int = eqx.field(static=True)
+    steps: int = whole()
     resolve: Tolerance = tolerance(10.0)
-
-    def __check_init__(self):
-        if self.steps < 1:
-            raise ValueError(f"FixedSteps: steps = {self.steps} must be at least 1")
 
 
 class Courant(AbstractSolver):
@@ -72,9 +69,8 @@ class Courant(AbstractSolver):
 
     tag = "courant-step"
     fraction: Scalar = number(default=0.5)
-    max_steps: int = eqx.field(static=True, default=10_000_000)
+    max_steps: int = whole(default=10_000_000)
 
     def __check_init__(self):
         inside = (self.fraction > 0) & (self.fraction <= 1)
         require(inside, f"Courant: fraction = {self.fraction} must be in (0, 1]")
-        require(self.max_steps > 0, f"Courant: max_steps = {self.max_steps} must be positive")

@@ -1,6 +1,7 @@
 """Rules that end a motion before the last of the wanted times."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -8,8 +9,10 @@ from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.body import RigidState
+from difsim.checks import require_function
+from difsim.fields import number, part, whole
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, number, require
+from difsim.typing import Scalar, require
 
 
 class AbstractStop(eqx.Module):
@@ -60,7 +63,7 @@ class Outside(AbstractStop):
     **Arguments:** `region`, a solid, such as the part of the surface that a model holds.
     """
 
-    region: AbstractSDF
+    region: AbstractSDF = part()
 
 
 class AtSample(AbstractStop):
@@ -69,7 +72,9 @@ class AtSample(AbstractStop):
     **Arguments:** `condition`, of what `save` made of the state.
     """
 
-    condition: Callable[[Any], bool] = eqx.field(static=True)
+    condition: Callable[[Any], bool] = eqx.field(
+        static=True, converter=partial(require_function, "AtSample: condition")
+    )
 
 
 class MaxImpacts(AbstractStop):
@@ -81,8 +86,4 @@ class MaxImpacts(AbstractStop):
     **Raises:** ValueError for less.
     """
 
-    count: int = eqx.field(static=True)
-
-    def __check_init__(self):
-        if self.count < 1:
-            raise ValueError(f"MaxImpacts: count = {self.count} must be at least 1")
+    count: int = whole()

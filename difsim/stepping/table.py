@@ -17,6 +17,7 @@ from difsim.particles.model import AbstractParticles
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside
+from difsim.typing import came
 
 Values = type(
     None
@@ -127,7 +128,7 @@ def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDeriva
     asked = [type(x).__name__ for x in (given, derivative, *stops) if x is not None]
     raise ValueError(
         f"simulate: {type(model).__name__} is {rows[0].name} and does not run with {' and '.join(asked)}; "
-        f"what runs is {'; '.join(_in_words(row) for row in rows)}"
+        f"give what runs: {'; '.join(_in_words(row) for row in rows)}"
     )
 
 
@@ -135,7 +136,10 @@ def _rows_of(model: Any) -> list[Row]:
     """The rows of the most special class of the table that the model belongs to."""
     found = [row for row in ROWS if isinstance(model, row.model)]
     if not found:
-        raise TypeError(f"simulate: {type(model).__name__} is no model: subclass difsim.dynamics.AbstractModel")
+        raise ValueError(
+            f"simulate: model: got {came(model)}, which is no model: give one of difsim.dynamics, difsim.dem or "
+            "difsim.sph, or of your own subclass of difsim.dynamics.AbstractModel"
+        )
     return [row for row in found if row.model is found[0].model]
 
 

@@ -7,6 +7,7 @@ import jax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from difsim.checks import instance, state_of
 from difsim.dynamics import AbstractModel
 from difsim.status import raise_unless_ok
 from difsim.stepping.solution import Solution
@@ -46,6 +47,8 @@ def transition(
     **Returns:** a `Transition`.
     **Raises:** as `simulate`.
     """
+    instance("transition: model", model, AbstractModel, "a model of difsim.dynamics (not of particles)")
+    state_of("transition", model, state)
     flat, unravel = ravel_pytree(state)
 
     def end(start):

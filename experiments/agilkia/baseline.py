@@ -119,7 +119,7 @@ def descend(
     return Evolution(best.values, w, calls, len(history), best.status, np.asarray(history))
 
 
-def jacobian_cost(problem: Problem, repeats: int = 9) -> float:
+def jacobian_cost(problem: Problem) -> float:
     """CPU time of one simulation with all sensitivities over one without, by the programs of the search.
 
     CPU time, in turns, and medians: other work on the machine stretches the wall clock of the longer one more.
@@ -132,5 +132,5 @@ def jacobian_cost(problem: Problem, repeats: int = 9) -> float:
         return time.process_time() - started
 
     seconds(programs.simulate), seconds(programs.linearise)  # compiled
-    times = [(seconds(programs.simulate), seconds(programs.linearise)) for _ in range(repeats)]
+    times = [(seconds(programs.simulate), seconds(programs.linearise)) for _ in range(9)]
     return float(np.median([slow for _, slow in times]) / np.median([fast for fast, _ in times]))

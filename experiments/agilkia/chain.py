@@ -14,8 +14,8 @@ from tqdm import tqdm
 from difsim import AtContact, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
-from difsim.rotation import SurfaceFrame
 from difsim.session import COMPILE_SOONER
+from difsim.surface_frame import SurfaceFrame
 from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World

@@ -17,7 +17,7 @@ from experiments.style import (
     heading,
     number,
 )
-from inversion.identifiability import THRESHOLD
+from inversion.profile_likelihood import THRESHOLD
 
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
 

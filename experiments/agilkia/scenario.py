@@ -15,9 +15,11 @@ from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
+from difsim.fields import number
 from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
 from difsim.stepping.solvers import AbstractSolver
-from difsim.typing import Scalar, Vec3, number
+from difsim.surface_frame import SurfaceFrame
+from difsim.typing import Scalar, Vec3
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet
@@ -44,7 +46,7 @@ class Experiment(eqx.Module):
     """
 
     lander: Lander
-    frame: rotation.SurfaceFrame
+    frame: SurfaceFrame
     gravity: AbstractField
     velocity: Vec3 = number()
     attitude: Float[Array, "4"] = number()
@@ -188,7 +190,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
         )
     tangential = velocity - velocity @ normal * normal
     heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
-    frame = rotation.SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
+    frame = SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
     axis = rotation.axis_from_projections(np.radians(site["alpha_s_deg"]), np.radians(site["beta_s_deg"]))
     return Experiment(
         lander=_lander(
@@ -239,7 +241,7 @@ def hull_of(body: dict[str, Any]) -> Hull:
     return Hull(np.asarray(body["hull_m"], float), law)
 
 
-def local_gravity(site: dict[str, Any], frame: rotation.SurfaceFrame) -> Uniform:
+def local_gravity(site: dict[str, Any], frame: SurfaceFrame) -> Uniform:
     """The gravity at the site as a uniform field in the surface frame: given, or that of the rotating 67P."""
     if "gravity_m_per_s2" in site:
         return Uniform(jnp.asarray(site["gravity_m_per_s2"], float))

@@ -27,9 +27,10 @@ from difsim.contact import (
     TensileDamping,
 )
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
 
 G, HEIGHT, RESTITUTION = 9.81, 1.2, 0.8

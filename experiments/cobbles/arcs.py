@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
+from difsim.fields import number
 from difsim.runge_kutta import runge_kutta4
-from difsim.typing import Quat, Scalar, Vec3, number
+from difsim.typing import Quat, Scalar, Vec3
 from experiments.cobbles.cameras import Rig
 from inversion import Stops
 from inversion.marquardt import levenberg_marquardt
@@ -158,7 +159,7 @@ class ArcProblem(AbstractPixels):
     known: Known
     tracks: Tracks
     sigma: Scalar = number()
-    robust: Scalar = number()
+    robust: Scalar = number(is_finite=False)  # inf: least squares
     centre: State12 = number()
     scale: State12 = number()
 

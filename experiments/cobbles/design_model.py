@@ -9,8 +9,9 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.camera import looking_at
 from difsim.dynamics import PairState
+from difsim.fields import number
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from experiments.cobbles.arcs import places
 from experiments.cobbles.cameras import UP
 from experiments.cobbles.through import (

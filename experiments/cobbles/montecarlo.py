@@ -15,7 +15,8 @@ from jaxtyping import Array, Float
 from difsim import Status, simulate
 from difsim.body import RigidBody
 from difsim.dynamics import Pair, PairState
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 from experiments.cobbles.arcs import (
     ArcFit,
     ArcProblem,

@@ -18,7 +18,8 @@ from difsim import MaxImpacts, Solution, simulate
 from difsim.body import Stone
 from difsim.dynamics import CompliantPair, Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
 from experiments.cobbles.cameras import Rig, half_widths
@@ -66,7 +67,7 @@ class Setup(eqx.Module):
     loose: tuple[int, ...] = eqx.field(static=True)
     law: Law = eqx.field(static=True)
     centre: Float[Array, " k"] = number()
-    width: Float[Array, " k"] = number()
+    width: Float[Array, " k"] = number(is_finite=False)
 
     def off(self, errors: Float[Array, " n"]) -> View:
         """The view with `errors`, in standard deviations, of what is unknown of it."""

@@ -18,9 +18,10 @@ from difsim import FixedSteps, Status, Unrolled, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, NormalForce, PowerLaw, RegularisedCoulomb, SurfaceContact
 from difsim.dynamics import Hopper
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, number
+from difsim.typing import Scalar, Vec3
 from experiments.harness import Found
 from experiments.hopper import words
 from experiments.hopper.field_pictures import draw
@@ -101,20 +102,20 @@ def truth() -> Float[np.ndarray, "m n"]:
     return hill - hollow + 0.006 * np.sin(5 * x) * np.cos(6 * y)
 
 
-def recover(out: Path, quick: bool, seed: int = 0) -> Found:
+def recover(out: Path, quick: bool) -> Found:
     """The ground from noisy tracks over it, with its standard deviations, and what that cost."""
     true = jnp.asarray(truth())
     made, ok = eqx.filter_jit(predict)({"ground": true})
     if not ok:
         raise RuntimeError("hopper field: a simulation of the true ground failed")
-    noise = SIGMA * np.random.default_rng(seed).standard_normal(made["tracks"].shape)
+    noise = SIGMA * np.random.default_rng(0).standard_normal(made["tracks"].shape)
     data = Observations({"tracks": Observation(made["tracks"] + noise, SIGMA, "m")})
     problem = Problem({"ground": Gaussian(0.0, HEIGHT, "m", shape=CELLS)}, predict, data)
     store = Checkpoint(out / "field.checkpoint", [np.asarray(made["tracks"]), noise])
     begun = time.process_time()
     found = descend(
         problem,
-        key=jax.random.key(seed),
+        key=jax.random.key(0),
         optimiser=optax.lbfgs(),
         steps=20 if quick else 400,
         window=WINDOW,

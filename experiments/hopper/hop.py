@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Float
 from difsim import Adaptive, AtContact, Solution, simulate
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
+from difsim.fields import number
 from difsim.stepping.solvers import AbstractSolver
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import track_pictures, words

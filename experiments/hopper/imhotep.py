@@ -14,12 +14,13 @@ from difsim.contact import Vertices
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
+from difsim.fields import number
 from difsim.gravity import AbstractField
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.shape import AbstractSDF, Patch, Rough
 from difsim.shape.window import Window
-from difsim.typing import Mat3, Scalar, Vec3, number
+from difsim.typing import Mat3, Scalar, Vec3
 from experiments.agilkia.worlds import coarse_of, fast_field_of, lobes_67p, shape_of
 from experiments.hopper.scenes import Ground
 

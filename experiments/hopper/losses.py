@@ -10,7 +10,8 @@ from jaxtyping import Array, Bool, Float
 from scipy.stats import chi2
 
 from difsim import Adaptive, Forward
-from difsim.typing import Scalar, number
+from difsim.fields import number
+from difsim.typing import Scalar
 from experiments.hopper.track import (
     BOUNCES,
     NOISE,

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Solution, rotation, safe
+from difsim.contact.contact_points import effective_arm
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
 from difsim.typing import Scalar
@@ -17,7 +18,7 @@ LOST = ("damping", "friction", "rolling")
 def slip(model: Hopper, state: HopperState) -> Scalar:
     """Sliding speed m/s at the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4)."""
     arms, gaps = _points(model, state)
-    arm = _mean(jax.vmap(model.contact.normal.regularisation.penetration)(-gaps), arms)
+    arm = effective_arm(jax.vmap(model.contact.normal.regularisation.penetration)(-gaps), arms)
     velocity = model.free(state.body).velocity_at(arm)
     normal = model.surface.normal(state.body.position + arm)
     return safe.norm(velocity - velocity @ normal * normal)
@@ -28,17 +29,12 @@ def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
     beside its centre of mass the ground pushes, m: the lever that rolling resistance holds."""
     arms, gaps = _points(model, state)
     pushes = jax.vmap(lambda gap: model.contact.normal.force(-gap, jnp.zeros_like(gap)))(gaps)
-    arm = _mean(pushes, arms)
+    arm = effective_arm(pushes, arms)
     down = safe.unit(model.free(state.body).acceleration)
     axis = rotation.to_matrix(state.body.attitude)[:, 2]
     normal = model.surface.normal(state.body.position + arm)
     tilt = safe.arctan2(safe.norm(jnp.cross(axis, normal)), jnp.abs(axis @ normal))
     return tilt, safe.norm(arm - arm @ down * down)
-
-
-def _mean(weights: jax.Array, arms: jax.Array) -> jax.Array:
-    """Σ w_j r_j/Σ w_j [3] m of arms [N, 3] m by their weights [N]; 0 where all weights are."""
-    return safe.divide(weights @ arms, jnp.broadcast_to(jnp.sum(weights), (3,)))
 
 
 def _points(model: Hopper, state: HopperState) -> tuple[jax.Array, jax.Array]:

@@ -23,9 +23,10 @@ from difsim.contact import (
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 
 # Mean surface gravity, m/s²: GM/R² with the published means.
 GRAVITY = {"phobos": 5.7e-3, "67p": 1.7e-4, "itokawa": 8.6e-5}
@@ -84,13 +85,14 @@ def jumping(ground: Ground, mass: float | Scalar) -> NormalForce:
 
 
 EDGE, MASS = 0.2, 1.0  # m, kg; the paper gives neither
+INERTIA = MASS * EDGE**2 / 6 * np.eye(3)  # kg m², homogeneous
 
 
 def cube(gravity: float, ground: Ground | None = None, normal: NormalOf = smooth) -> Hopper:
     """A homogeneous cube over the plane z = 0, with uniform `gravity` m/s² downwards."""
     ground = ground or Ground()
     return Hopper(
-        RigidBody(MASS, MASS * EDGE**2 / 6 * np.eye(3)),
+        RigidBody(MASS, INERTIA),
         ground.contact(Vertices.box((EDGE, EDGE, EDGE)), MASS, normal),
         Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
         Uniform((0.0, 0.0, -gravity)),

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import Adaptive, Solution, rotation, simulate
-from difsim.body import RigidState
+from difsim.body import RigidBody, RigidState
+from difsim.body.free_motion import free_flight
 from difsim.typing import Scalar, Vec3
-from experiments.hopper.scenes import GRAVITY, Ground, cube
+from experiments.hopper.scenes import GRAVITY, INERTIA, MASS, Ground, cube
 
 GRAVITY_HERE = GRAVITY["phobos"]  # m/s²
 BOUNCES = 6
@@ -103,14 +104,8 @@ def change(state: RigidState, reference: RigidState) -> Float[Array, "12"]:
 
 
 def flown(state: RigidState, t: Scalar) -> RigidState:
-    """The state `t` s later in free flight: exact for a body with three equal moments of inertia."""
-    g = jnp.array([0.0, 0.0, -GRAVITY_HERE])
-    return RigidState(
-        position=state.position + state.velocity * t + 0.5 * g * t**2,
-        velocity=state.velocity + g * t,
-        attitude=rotation.multiply(state.attitude, rotation.from_rotation_vector(state.spin * t)),
-        spin=state.spin,
-    )
+    """The state of the cube `t` s later in free flight."""
+    return free_flight(RigidBody(MASS, INERTIA), state, jnp.array([0.0, 0.0, -GRAVITY_HERE]), t)
 
 
 class Estimates(eqx.Module):

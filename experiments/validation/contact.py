@@ -21,9 +21,10 @@ from difsim.contact import (
     Undamped,
 )
 from difsim.dynamics import AbstractModel, Approach, Bouncer, HardBody, HardState, PointState
+from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from difsim.typing import Scalar, number
+from difsim.typing import Scalar
 from experiments.validation.cases import Case
 
 EARTH = 9.81  # m/s², of the cases that VALIDATION states with it

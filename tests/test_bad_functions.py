@@ -1,0 +1,256 @@
+"""Bad calls of the functions of `difsim`: each is refused by our own code, by the name of what is wrong."""
+
+import functools
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import (
+    AtContact,
+    AtSample,
+    FixedSteps,
+    MaxImpacts,
+    beds,
+    body,
+    camera,
+    configure,
+    contact,
+    dem,
+    dynamics,
+    gravity,
+    initialise,
+    mesh,
+    shape,
+    simulate,
+    sph,
+    transition,
+)
+from tests.public import refused, right_arguments
+
+TIMES = [0.0, 1.0]
+
+
+def some(kind: type):
+    return kind(**right_arguments()[kind])
+
+
+def flight():
+    return some(dynamics.Flight)
+
+
+def hopper():
+    return some(dynamics.Hopper)
+
+
+def at():
+    return some(dynamics.FlightState)
+
+
+def rigid():
+    return some(body.RigidState)
+
+
+def hopper_state(**change):
+    state = hopper().start(rigid())
+    return eqx.tree_at(lambda s: [getattr(s, name) for name in change], state, list(change.values()))
+
+
+def turned(attitude):
+    return eqx.tree_at(lambda s: s.body.attitude, hopper().start(rigid()), jnp.asarray(attitude))
+
+
+def grains():
+    return some(dem.Grains)
+
+
+def still():
+    return grains().at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
+
+
+def law():
+    return some(dem.HertzMindlin)
+
+
+def soil():
+    return some(sph.Continuum)
+
+
+def sizes():
+    return some(beds.GaussianSizes)
+
+
+def pinhole():
+    return some(camera.Camera)
+
+
+def ball():
+    return some(shape.Sphere)
+
+
+@functools.cache
+def cube():
+    return mesh.box((1.0, 1.0, 1.0))
+
+
+def crossed():
+    """A prism over a polygon of 24 corners that goes around its middle twice."""
+    turn = 4 * np.pi * np.arange(24) / 24 + 1e-3 * np.arange(24)
+    ring = np.stack([np.cos(turn), np.sin(turn)], 1) * (1 + 0.02 * np.arange(24))[:, None]
+    vertices = np.concatenate([np.insert(ring, 2, z, axis=1) for z in (0.0, 1.0)] + [[[0, 0, 0.0], [0, 0, 1.0]]])
+    i, j = np.arange(24), (np.arange(24) + 1) % 24
+    low, high = np.full(24, 48), np.full(24, 49)
+    faces = [(i, j, j + 24), (i, j + 24, i + 24), (j, i, low), (i + 24, j + 24, high)]
+    return mesh.TriMesh(vertices, np.concatenate([np.stack(face, 1) for face in faces]))
+
+
+FUNCTIONS = {
+    "simulate: no model": (lambda: simulate(3.0, at(), TIMES), "model"),
+    "simulate: a class for a model": (lambda: simulate(dynamics.Bouncer, at(), TIMES), "model"),
+    "simulate: a dict for a model": (lambda: simulate({}, at(), TIMES), "model"),
+    "simulate: a state of another model": (lambda: simulate(flight(), rigid(), TIMES), "state"),
+    "simulate: no state": (lambda: simulate(flight(), None, TIMES), "state"),
+    "simulate: a list for a state": (lambda: simulate(flight(), [0.0, 1.0], TIMES), "state"),
+    "simulate: a body's state for a hopper's": (lambda: simulate(hopper(), rigid(), TIMES), "start"),
+    "simulate: particles without a state": (lambda: simulate(grains(), None, TIMES), "state"),
+    "simulate: a text for times": (lambda: simulate(flight(), at(), "now"), "times"),
+    "simulate: one time": (lambda: simulate(flight(), at(), 1.0), "times"),
+    "simulate: no times": (lambda: simulate(flight(), at(), None), "times"),
+    "simulate: times back": (lambda: simulate(flight(), at(), [1.0, 0.0]), "times"),
+    "simulate: NaN times": (lambda: simulate(flight(), at(), [0.0, np.nan]), "times"),
+    "simulate: times of particles": (lambda: simulate(grains(), still(), ["a", "b"]), "times"),
+    "simulate: a text for a solver": (lambda: simulate(flight(), at(), TIMES, solver="Tsit5"), "Adaptive"),
+    "simulate: a class for a solver": (lambda: simulate(flight(), at(), TIMES, solver=FixedSteps), "Adaptive"),
+    "simulate: a text for a derivative": (
+        lambda: simulate(flight(), at(), TIMES, derivative="forward"),
+        "Forward",
+    ),
+    "simulate: a number for until": (lambda: simulate(flight(), at(), TIMES, until=3), "until"),
+    "simulate: a text for until": (lambda: simulate(flight(), at(), TIMES, until="rest"), "until"),
+    "simulate: a rule for particles": (lambda: simulate(grains(), still(), TIMES, until=AtContact()), "until"),
+    "simulate: gradient": (lambda: simulate(flight(), at(), TIMES, gradient="forward"), "gradient"),
+    "simulate: integrals": (lambda: simulate(flight(), at(), TIMES, integrals={"x": 1}), "integrals"),
+    "simulate: integrals return a number": (
+        lambda: simulate(flight(), at(), TIMES, integrals=lambda *_: 1.0),
+        "integrals",
+    ),
+    "simulate: integrals raise": (
+        lambda: simulate(flight(), at(), TIMES, integrals=lambda m, t, s: s.x),
+        "integrals",
+    ),
+    "simulate: save": (lambda: simulate(flight(), at(), TIMES, save=3), "save"),
+    "simulate: save of particles": (lambda: simulate(grains(), still(), TIMES, save=3), "save"),
+    "simulate: watch of particles": (lambda: simulate(grains(), still(), TIMES, watch=3), "watch"),
+    "simulate: checkpoint": (lambda: simulate(grains(), still(), TIMES, checkpoint=3), "checkpoint"),
+    "simulate: text in a state": (lambda: simulate(hopper(), hopper_state(memory="x"), TIMES), "memory"),
+    "simulate: a zero quaternion": (lambda: simulate(hopper(), turned((0.0, 0.0, 0.0, 0.0)), TIMES), "attitude"),
+    "simulate: a quaternion of length 2": (
+        lambda: simulate(hopper(), turned((2.0, 0.0, 0.0, 0.0)), TIMES),
+        "attitude",
+    ),
+    "initialise: no model": (lambda: initialise(flight(), at()), "model"),
+    "initialise: no state": (lambda: initialise(grains(), None), "state"),
+    "initialise: time": (lambda: initialise(grains(), still(), "now"), "time"),
+    "initialise: skin": (lambda: initialise(grains(), still(), 0.0, "x"), "skin"),
+    "initialise: slack": (lambda: initialise(grains(), still(), 0.0, 0.2, None), "slack"),
+    "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
+    "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
+    "AtSample": (lambda: AtSample(3), "condition"),
+    "configure": (lambda: configure(devices="all"), "devices"),
+    "configure: negative": (lambda: configure(devices=-1), "devices"),
+    "acceleration: a text": (lambda: gravity.Uniform((0, 0, -1)).acceleration("x"), "x"),
+    "acceleration: None": (lambda: gravity.Uniform((0, 0, -1)).acceleration(None), "x"),
+    "acceleration: a plane": (lambda: gravity.Uniform((0, 0, -1)).acceleration([1.0, 2.0]), "x"),
+    "acceleration: several": (lambda: gravity.PointMass(1.0, (0, 0, 0)).acceleration(np.ones((2, 3))), "vmap"),
+    "gradient: NaN": (lambda: gravity.PointMass(1.0, (0, 0, 0)).gradient([np.nan, 0.0, 0.0]), "finite"),
+    "potential: infinite": (lambda: gravity.PointMass(1.0, (0, 0, 0)).potential([np.inf, 0.0, 0.0]), "finite"),
+    "potential: complex": (lambda: gravity.Mascons([1.0], [[0, 0, 0]]).potential([1j, 0.0, 0.0]), "x"),
+    "distance: NaN": (lambda: shape.Sphere((0, 0, 0), 1.0).distance([np.nan, 0, 0]), "finite"),
+    "distance: rank": (lambda: shape.Box((1, 1, 1)).distance(1.0), "x"),
+    "normal: a text": (lambda: shape.Plane((0, 0, 0), (0, 0, 1)).normal("x"), "x"),
+    "normal: several": (lambda: shape.Plane((0, 0, 0), (0, 0, 1)).normal(np.ones((4, 3))), "vmap"),
+    "a field plus a number": (lambda: gravity.Uniform((0, 0, -1)) + 3.0, "fields"),
+    "a field times a text": (lambda: gravity.Uniform((0, 0, -1)) * "x", "factor"),
+    "swapped arguments": (lambda: gravity.PointMass((0.0, 0.0, 0.0), 5.0), "position"),
+    "a negative point mass": (lambda: gravity.PointMass(-1.0, (0.0, 0.0, 0.0)), "GM"),
+    "static friction below dynamic": (lambda: contact.StickSlip(0.7, 0.5, 1e-3), "static_coefficient"),
+    "a number of impacts": (lambda: MaxImpacts(2.5), "count"),
+    "a reflection": (lambda: shape.Posed(ball(), (0, 0, 0), np.diag([1, 1, -1])), "rotation"),
+    "from_restitution: e": (
+        lambda: contact.NormalForce.from_restitution("x", contact.Hooke(1.0), 1e-3, mass=1.0),
+        "e",
+    ),
+    "from_restitution: mass": (
+        lambda: contact.NormalForce.from_restitution(0.5, contact.Hooke(1.0), 1e-3, mass="x"),
+        "mass",
+    ),
+    "from_restitution: elastic": (
+        lambda: contact.NormalForce.from_restitution(0.5, 3.0, 1e-3, mass=1.0),
+        "elastic",
+    ),
+    "Vertices.box": (lambda: contact.Vertices.box("x"), "edges"),
+    "Vertices.box: two": (lambda: contact.Vertices.box((1.0, 2.0)), "edges"),
+    "Hertz.from_materials": (lambda: contact.Hertz.from_materials("x", 0.3, 1.0), "modulus"),
+    "HertzMindlin.between": (lambda: dem.HertzMindlin.between(None, [0.3, 0.3], 0.5, 0.5), "modulus"),
+    "Grains.at_rest": (lambda: grains().at_rest("x"), "position"),
+    "Grains.at_rest: shape": (lambda: grains().at_rest(np.zeros((3, 5))), "position"),
+    "Grains: walls": (lambda: dem.Grains(law(), [0.1], 2e3, walls=ball()), "walls"),
+    "Grains: clumps": (lambda: dem.Grains(law(), [0.1], 2e3, clumps=[3]), "clumps"),
+    "HertzMindlin: rolling": (lambda: dem.HertzMindlin(1e7, 0.3, 0.5, 0.5, rolling=3), "rolling"),
+    "Continuum.at_rest": (lambda: soil().at_rest("x"), "position"),
+    "Continuum.at_rest: shape": (lambda: soil().at_rest(np.zeros(3)), "position"),
+    "looking_at": (lambda: camera.looking_at("x", (0, 0, 0), (0, 0, 1)), "position"),
+    "looking_at: shape": (lambda: camera.looking_at((1.0, 2.0), (0, 0, 0), (0, 0, 1)), "position"),
+    "project": (lambda: pinhole().project("x"), "points"),
+    "project: shape": (lambda: pinhole().project(np.ones((2, 2))), "points"),
+    "read_cameras": (lambda: camera.read_cameras(3), "path"),
+    "coarse_grained": (lambda: beds.coarse_grained(3, 2e3, 0.6, 2.0), "sizes"),
+    "coarse_grained: density": (lambda: beds.coarse_grained(sizes(), "x", 0.6, 2.0), "density"),
+    "mesh.box": (lambda: mesh.box("x"), "size"),
+    "mesh.box: a number": (lambda: mesh.box(1.0), "size"),
+    "mesh.box: NaN": (lambda: mesh.box((1.0, np.nan, 1.0)), "size"),
+    "mesh.cylinder": (lambda: mesh.cylinder("x", 1.0), "radius"),
+    "mesh.cylinder: sectors": (lambda: mesh.cylinder(1.0, 1.0, 3.5), "sectors"),
+    "TriMesh": (lambda: mesh.TriMesh("x", "y"), "vertices"),
+    "TriMesh: shape": (lambda: mesh.TriMesh(np.ones((4, 2)), np.zeros((4, 3), int)), "vertices"),
+    "TriMesh: 1e300": (lambda: mesh.TriMesh(1e300 * cube().vertices, cube().faces), "vertices"),
+    "TriMesh: faces": (lambda: mesh.TriMesh(cube().vertices, cube().faces + 0.5), "faces"),
+    "simplify": (lambda: mesh.simplify(3, 10), "mesh"),
+    "simplify: faces": (lambda: mesh.simplify(cube(), "x"), "faces"),
+    "surface_points": (lambda: mesh.surface_points(3, 10), "mesh"),
+    "surface_points: count": (lambda: mesh.surface_points(cube(), 2.5), "count"),
+    "repair": (lambda: mesh.repair("x", [[0, 1, 2]]), "vertices"),
+    "load": (lambda: mesh.load(3, "m"), "path"),
+    "load: unit": (lambda: mesh.load("x.obj", "mm"), "unit"),
+    "inscribe": (lambda: gravity.inscribe(3, 1), "mesh"),
+    "inscribe: count": (lambda: gravity.inscribe(cube(), 1.5), "count"),
+    "pack": (lambda: gravity.pack(3, 1e3), "mesh"),
+    "pack: densities": (lambda: gravity.pack(cube(), "x"), "densities"),
+    "clustered_lumps": (lambda: gravity.clustered_lumps(3, []), "mesh"),
+    "error_map": (lambda: gravity.error_map(3, gravity.Uniform((0, 0, 1)), np.ones((2, 3))), "fast"),
+    "error_map: points": (lambda: gravity.error_map(*2 * [gravity.Uniform((0, 0, 1))], "x"), "points"),
+    "Polyhedron: no mesh": (lambda: gravity.Polyhedron(3, 1e3), "mesh"),
+    "Stone: no body": (lambda: body.Stone(3, np.eye(3), ball()), "body"),
+    "Stone: no shape": (lambda: body.Stone(body.RigidBody(1.0, np.eye(3)), np.eye(3), 3), "shape"),
+    "Stone.from_mesh: mass": (lambda: body.Stone.from_mesh(cube(), "x"), "mass"),
+    "a grid coarser than its solid": (lambda: shape.GridSDF.from_mesh(cube(), 3.0), "spacing"),
+    "a grid of a text": (lambda: shape.GridSDF.from_mesh(cube(), "x"), "spacing"),
+    "a grid of no mesh": (lambda: shape.GridSDF.from_mesh(3, 0.1), "mesh"),
+    "a grid of no solid": (lambda: shape.GridSDF.from_sdf(3, (-1, -1, -1), (1, 1, 1), 0.1), "sdf"),
+    "a rough solid: octaves": (lambda: shape.Rough(ball(), 0.1, 1.0, 0, octaves=2.5), "octaves"),
+    "a rough solid: seed": (lambda: shape.Rough(ball(), 0.1, 1.0, "x"), "seed"),
+    "read_description": (lambda: body.read_description(3), "path"),
+    "comet_67p": (lambda: shape.comet_67p("x"), "spacing"),
+}
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_a_bad_call_of_a_function_is_refused(case):
+    call, word = FUNCTIONS[case]
+    refused(call, word)
+
+
+def test_a_surface_that_crosses_itself_is_doubted():
+    with pytest.warns(UserWarning, match="crosses itself: 72 of 96 faces"):
+        crossed()
