@@ -74,7 +74,7 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     return jax.tree.map(lambda leaf: leaf[:count], mapped)
 
 
-def _rows(name: str, leaf: Any) -> Array:
+def _rows(name: str, leaf: Any) -> Any:
     """An array with a leading axis. Keys of `jax.random` pass."""
     if not isinstance(leaf, jax.Array | np.ndarray):
         raise ValueError(f"{name}: got {came(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
