@@ -1,6 +1,6 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from .outcome import Calls
 from .parameters import Discrete
-from .problem import Problem
+from .problem import Evaluation, Problem
 from .programs import Programs, in_threads
 
 
@@ -111,6 +111,21 @@ class Cube:
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
 
+    def simulations(self, u: Float[np.ndarray, "rows k"]) -> list[Evaluation]:
+        """The simulations at points, one by one in threads."""
+        x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
+        return in_threads(lambda row: self.programs.simulate(jnp.asarray(row)), x)
+
+    def compared(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The log-likelihood [rows] of the data where there are predictions [rows, ...] already.
+
+        It is -infinity where the prediction is not finite or the leaf is not kept.
+
+        **Arguments:** `u`; `predictions`, by name. **Returns:** the log-likelihoods.
+        """
+        found = np.asarray(_compared(self.problem, self.relaxed, self._all(u), predictions))
+        return np.where(np.isfinite(found) & self._is_kept(u), found, -np.inf)
+
     def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
 
@@ -141,3 +156,12 @@ def _unfolded(problem, relaxed, u):
 @eqx.filter_jit
 def _batch(problem, x):
     return jax.vmap(lambda row: problem.log_likelihood(problem.fold(row)))(x)
+
+
+@eqx.filter_jit
+def _compared(problem, relaxed, u, predictions):
+    def one(u, predicted):
+        p = relaxed.named(relaxed.physical(problem.drawn(u)))
+        return -0.5 * problem.data.compare(predicted, p).misfit
+
+    return jax.vmap(one)(u, predictions)

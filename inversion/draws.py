@@ -10,16 +10,18 @@ from jaxtyping import Array, Float, Int
 
 @dataclass(frozen=True)
 class Draws:
-    """Points of the unit cube with weights, in `chains` that are independent of each other.
+    """Points of the unit cube with weights, in `chains` of which those of one family have an ancestor in common.
 
-    `u` [steps, chains, k]; `log_likelihood` and `weights` [steps, chains], the latter with a sum of 1; `prior`
-    [rows, k]: draws of the prior; `log_evidence` with its standard `error`; `k_hat`: the shape of the tail of
-    importance weights, None without them; `method`: the sampler in words.
+    `u` [steps, chains, k]; `log_likelihood` and `weights` [steps, chains], the latter with a sum of 1; `families`
+    [chains], the number of each one's ancestor in the prior; `prior` [rows, k]: draws of the prior; `log_evidence`
+    with its standard `error`; `k_hat`: the shape of the tail of importance weights, None without them; `method`: the
+    sampler in words.
     """
 
     u: Float[np.ndarray, "steps chains k"]
     log_likelihood: Float[np.ndarray, "steps chains"]
     weights: Float[np.ndarray, "steps chains"]
+    families: Int[np.ndarray, " chains"]
     prior: Float[np.ndarray, "rows k"]
     log_evidence: float
     error: float
@@ -27,12 +29,17 @@ class Draws:
     method: str
 
     def mean(self, values: Float[np.ndarray, "steps chains"]) -> tuple[float, float]:
-        """The weighted mean of values of the draws, and its standard error from the spread over the chains."""
-        return mean_of(values, self.weights)
+        """The weighted mean of values of the draws, and its standard error from the spread over the families."""
+        return mean_of(values, self.weights, self.families)
 
     def effective_size(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The number of independent draws whose mean of these values would have the same error."""
-        return size_of(values, self.weights)
+        return size_of(values, self.weights, self.families)
+
+    @property
+    def family_count(self) -> int:
+        """The number of particles of the prior from which all chains descend; of independent draws their number."""
+        return np.unique(self.families).size
 
     def drift(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The change of the mean from the first to the second half of the chains, in its standard errors."""
@@ -44,22 +51,28 @@ class Draws:
         return float(abs(change.mean()) / error) if error > 0 else 0.0
 
 
-def mean_of(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """The weighted mean of values [steps, chains], and its standard error from the spread over the chains.
+def mean_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of values [steps, chains], and its standard error from the spread over the families.
 
-    **Arguments:** `values`; `weights`, with a sum of 1. **Returns:** mean and error.
+    Chains that begin at one particle, or at descendants of one, may be alike: only families are independent. Where
+    moves forget the start, this is the spread over chains. One family alone has no spread, and an infinite error.
+
+    **Arguments:** `values`; `weights`, with a sum of 1; `families` [chains]. **Returns:** mean and error.
+    **Source:** Lee and Whiteley (2018), variance estimation in the particle filter.
     """
     mean = float(np.sum(weights * values))
-    parts = np.sum(weights * (values - mean), axis=0)
-    return mean, float(np.sqrt(np.sum(parts**2)))
+    parts = np.bincount(families, np.sum(weights * (values - mean), axis=0))
+    shares = np.bincount(families, np.sum(weights, axis=0))
+    others = 1.0 - float(np.sum(shares**2))  # as n - 1 of n equal ones
+    return mean, float(np.sqrt(np.sum(parts**2) / others)) if others > 1e-12 else np.inf
 
 
-def size_of(values: np.ndarray, weights: np.ndarray) -> float:
+def size_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:
     """The number of independent draws whose mean would have the same error.
 
     **Arguments:** as `mean_of`. **Returns:** the number.
     """
-    mean, error = mean_of(values, weights)
+    mean, error = mean_of(values, weights, families)
     variance = float(np.sum(weights * (values - mean) ** 2))
     return variance / error**2 if error > 0 else float(np.sum(weights) ** 2 / np.sum(weights**2))
 

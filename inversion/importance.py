@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from .cube import Cube
 from .draws import Draws
-from .sweeps import Checkpoint
-from .tempered import Piece, Tempered, smallest_size, stored
+from .sweeps import Checkpoint, Piece, stored
+from .tempered import Tempered, smallest_size
 
 TINY = 1e-6  # of the largest weight: particles with less are no centres
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
@@ -177,6 +177,7 @@ class Importance:
             u=found["u"][None],
             log_likelihood=found["log_likelihood"][None],
             weights=np.exp(log_weights)[None],
+            families=np.arange(log_weights.size),
             prior=start.prior,
             log_evidence=float(np.log(ratio.mean()) + largest),
             error=float(ratio.std(ddof=1) / ratio.mean() / np.sqrt(ratio.size)),
@@ -209,7 +210,7 @@ def _drawn(cube: Cube, kernels: Kernels, seed: list[int], count: int) -> Piece:
 def _size(cube: Cube, found: Piece) -> float:
     """The effective size of weighted draws, for the unknown that has the fewest."""
     weights = np.exp(found["log_ratio"] - found["log_ratio"].max())
-    return smallest_size(cube, found["u"][None], weights[None] / weights.sum())
+    return smallest_size(cube, found["u"][None], weights[None] / weights.sum(), np.arange(weights.size))
 
 
 def _k_hat(log_ratios: np.ndarray) -> tuple[np.ndarray, float]:

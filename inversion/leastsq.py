@@ -200,14 +200,17 @@ def fit(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
             "keep at least the guesses, and at most starts + guesses"
         )
-    n = problem.size
+    n, programs = problem.size, Programs(problem)
     x = [problem.start("fit", guess) for guess in guesses]
-    programs = Programs(problem)
-    programs.compile()
     calls = Calls()
-    if starts:
-        given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
-        s, rows = map(np.asarray, _screened(problem, key, starts, given))
+    given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
+    points, _ = programs.compile(
+        stops,
+        lambda: _screened(problem, key, starts, given) if starts else None,
+        lambda: _physical(problem, jnp.zeros_like(problem.held)),
+    )
+    if points is not None:
+        s, rows = map(np.asarray, points)
         misfit = np.asarray(in_threads(lambda row: programs.simulate(row).misfit, rows))
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
         x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]

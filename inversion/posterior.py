@@ -24,6 +24,7 @@ from .programs import in_threads
 
 FEWEST = 100.0  # effective draws: fewer say nothing about the ends of an interval of 95 %
 DRIFT = 4.0  # standard errors, of the largest of some ten means
+FAMILIES = 16  # fewer do not tell by their spread how far all of them are off
 
 
 class Leaf(NamedTuple):
@@ -117,6 +118,11 @@ class Posterior:
         """Why no interval is given, and the remedy; None where the diagnostics pass."""
         if self.k_hat is not None and self.k_hat > K_HAT:
             return f"the importance weights cannot be trusted, k-hat {self.k_hat:.2f} > {K_HAT}: use Tempered()"
+        if self.sampled.family_count < FAMILIES:
+            return (
+                f"the chains descend from {self.sampled.family_count} < {FAMILIES} particles of the prior, so their "
+                "spread is no error: use more particles or steps, or a fit and its covariance"
+            )
         if not self.effective_size >= FEWEST:
             return (
                 f"an effective size of {self.effective_size:.0f} < {FEWEST:.0f}: "

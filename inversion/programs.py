@@ -7,6 +7,7 @@ that is next, and no search waits for a slower one.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -40,11 +41,26 @@ class Programs:
     def __init__(self, problem: AbstractProblem):
         self.problem = problem
 
-    def compile(self) -> None:
-        """Compile both, side by side. Without it each is compiled where it is first called."""
+    def compile(self, stops: Stops, *beside: Callable[[], Any]) -> list[Any]:
+        """Compile both and the steps of a search, side by side. Without it each is compiled where it is first called.
+
+        **Arguments:** `stops` of the search; `beside`, functions without arguments, whose smaller programs are
+        compiled meanwhile. **Returns:** the results of these.
+        """
         x = jnp.zeros_like(self.problem.held)
-        for _ in in_threads(lambda program: program.lower(self.problem, x).compile(), (_linearise, _simulate)):
-            pass
+        jobs = (
+            lambda: _linearise.lower(self.problem, x).compile(),
+            lambda: _simulate.lower(self.problem, x).compile(),
+            lambda: self._rehearse(x, stops),
+            *beside,
+        )
+        return in_threads(lambda job: job(), jobs)[3:]
+
+    def _rehearse(self, x: Point, stops: Stops) -> None:
+        """A step of a search without its simulation."""
+        search = _start(self.problem.rows, x, stops)
+        failed = Evaluation(search.residual, search.misfit, search.misfit, jnp.array(False), {})
+        _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:
         return _simulate(self.problem, x)
@@ -64,7 +80,7 @@ class Programs:
             trial = self.simulate(step.x)
             better = float(trial.misfit) < float(search.misfit)
             slopes = self.linearise(step.x) if better else search.slopes
-            search = _judge(search, step, trial, slopes, stops)
+            search = _judge(search, step, replace(trial, predictions={}), slopes, stops)
         return search
 
 

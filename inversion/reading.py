@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from difsim.saving.texts import MOST, check_file
+
 
 def read_columns(source: Any, columns: Sequence[str], epoch: Any = None) -> list[np.ndarray]:
     """The columns of a table, the first of which is time.
@@ -23,6 +25,7 @@ def read_columns(source: Any, columns: Sequence[str], epoch: Any = None) -> list
     time, *others = columns
     table = source
     if isinstance(table, str | PathLike):
+        check_file(table, MOST)
         table = pandas.read_csv(table, comment="#", skipinitialspace=True)
     if isinstance(table, xarray.DataArray | pandas.Series):
         table = table.rename(others[0])
@@ -34,6 +37,8 @@ def read_columns(source: Any, columns: Sequence[str], epoch: Any = None) -> list
         table = table.to_frame()
     if not isinstance(table, pandas.DataFrame):
         raise ValueError(f"{type(source).__name__} is no path, and no object of pandas or xarray")
+    if isinstance(table.index, pandas.MultiIndex):
+        raise ValueError("rows have several fields more than the header: name each column there")
     if time not in table.columns:
         index = table.index.rename(time) if table.index.name is None else table.index
         table = table.set_axis(index).reset_index()

@@ -13,8 +13,8 @@ from .dropping import Bound, told, weighed_leaves
 from .importance import Importance
 from .posterior import Posterior, reported
 from .problem import Problem
-from .sweeps import Checkpoint
-from .tempered import Tempered, stored
+from .sweeps import Checkpoint, stored
+from .tempered import Tempered
 
 
 def sample(

@@ -1,6 +1,7 @@
 """Time series as data: readings of a sensor at its own times, compared with a solution at times of its own."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import equinox as eqx
@@ -87,9 +88,10 @@ class Series(AbstractObservation):
         """
         try:
             found = read_columns(source, columns if sigma is None else columns[:2], epoch)
-        except ValueError as error:
-            raise ValueError(f"Series.read: {error}") from None
-        return cls(*found, *(() if sigma is None else (sigma,)), **options)
+            return cls(*found, *(() if sigma is None else (sigma,)), **options)
+        except (ValueError, OverflowError) as error:
+            where = f"{source}: " if isinstance(source, str | PathLike) else ""
+            raise ValueError(f"Series.read: {where}{error}") from None
 
     @property
     def size(self) -> int:

@@ -22,6 +22,8 @@ from difsim.typing import came
 from .batches import memory_of, rows_at_once
 from .shares import Share, share_out
 
+Piece = dict[str, np.ndarray]  # arrays by name
+
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
     """The function of each row of xs; the rows are shared by the devices of this process, `jax.local_devices()`.
@@ -74,7 +76,7 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     return jax.tree.map(lambda leaf: leaf[:count], mapped)
 
 
-def _rows(name: str, leaf: Any) -> Any:
+def _rows(name: str, leaf: Any) -> Array | np.ndarray:
     """An array with a leading axis. Keys of `jax.random` pass."""
     if not isinstance(leaf, jax.Array | np.ndarray):
         raise ValueError(f"{name}: got {came(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
@@ -143,6 +145,14 @@ class Checkpoint:
         if not re.fullmatch(r"[\w.=,+-]+", key):
             raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
         return self.folder / f"{key}.arrays"
+
+
+def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
+    """The arrays of a part of the work, from the checkpoint if there is one that has them.
+
+    **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.
+    """
+    return compute() if checkpoint is None else checkpoint.get_or(key, compute)
 
 
 def sweep(

@@ -4,7 +4,6 @@ Temperatures, resampling and Metropolis steps are blackjax's. Simulations are ru
 parts: inside of them they would be compiled once more, and a batch would wait for its slowest member at every step.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,9 +15,8 @@ from tqdm import tqdm
 
 from .cube import Cube
 from .draws import Draws, resampled, size_of
-from .sweeps import Checkpoint
-
-Piece = dict[str, np.ndarray]
+from .prior_runs import PriorRuns
+from .sweeps import Checkpoint, Piece, stored
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,8 @@ class Tempered:
     adds the difference of two particles to a third, reflected at the faces of the unit cube, and is accepted by the
     rule of Metropolis. Undecided discrete unknowns move with the others.
 
-    **Arguments:** `particles`; `steps` of a chain at each stage; `share`.
+    **Arguments:** `particles`; `steps` of a chain at each stage; `share`; `start`: draws of the prior that were
+    simulated before, more of which leave fewer stages; None for `particles` new ones.
     **Raises:** ValueError for settings out of range.
     **Source:** Del Moral, Doucet and Jasra (2006); Dau and Chopin (2022), without waste; ter Braak (2006), the moves.
     """
@@ -38,6 +37,7 @@ class Tempered:
     particles: int = 1600
     steps: int = 8
     share: float = 0.5
+    start: PriorRuns | None = None
 
     def __post_init__(self):
         if not (0.0 < self.share < 1.0 and self.steps >= 2 and self.particles >= 8 * self.steps):
@@ -68,6 +68,7 @@ class Tempered:
             u=piece["u"],
             log_likelihood=piece["log_likelihood"],
             weights=np.full(piece["log_likelihood"].shape, 1.0 / piece["log_likelihood"].size),
+            families=piece["families"],
             prior=self._uniform(cube, key),
             log_evidence=float(piece["log_evidence"]),
             error=float(np.sqrt(piece["variance"])),
@@ -114,7 +115,7 @@ class Tempered:
         pool = start.u.reshape(-1, start.u.shape[-1])
         with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
             while (
-                size := smallest_size(cube, found.u, found.weights)
+                size := smallest_size(cube, found.u, found.weights, found.families)
             ) < effective_size and cube.calls.forward < limit:
                 bar.update(min(round(size), effective_size) - bar.n)
                 part += 1
@@ -127,7 +128,7 @@ class Tempered:
                 values = np.concatenate([found.log_likelihood, new["log_likelihood"]])
                 weights = np.full(values.shape, 1.0 / values.size)
                 found = Draws(
-                    u, values, weights, start.prior, start.log_evidence, start.error, None,
+                    u, values, weights, start.families, start.prior, start.log_evidence, start.error, None,
                     f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
                 )  # fmt: skip
             bar.update(min(round(size), effective_size) - bar.n)
@@ -138,8 +139,11 @@ class Tempered:
 
     def _prior(self, cube: Cube, key: Array) -> Piece:
         """Draws of the prior of the kept leaves, at temperature 0."""
-        u = cube.within(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
-        values = cube.log_likelihood(u)
+        if self.start is None:
+            u = cube.within(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
+            values, kept = cube.log_likelihood(u), np.mean(cube.kept)
+        else:  # of all leaves
+            u, values, kept = self.start.u, self.start.log_likelihood(cube), 1.0
         if np.sum(np.isfinite(values)) < 2:
             raise RuntimeError(
                 f"sample: {np.sum(np.isfinite(values))} of {values.size} simulations of draws of the prior were "
@@ -150,8 +154,9 @@ class Tempered:
         return {
             "u": u[None],
             "log_likelihood": values[None],
+            "families": np.arange(len(u)),
             "temperature": zero,
-            "log_evidence": np.log(np.mean(cube.kept)),
+            "log_evidence": np.log(kept),
             "variance": zero,
         }
 
@@ -159,7 +164,8 @@ class Tempered:
         """The particles at the next temperature."""
         resample, move = jax.random.split(key)
         u, values = piece["u"].reshape(-1, cube.active.size), jnp.asarray(piece["log_likelihood"].ravel())
-        left, share = 1.0 - float(piece["temperature"]), self.share * float(np.isfinite(values).mean())
+        left, valid = 1.0 - float(piece["temperature"]), float(np.isfinite(values).mean())
+        share = self.share * valid * self.chains * self.steps / len(u)  # of as many as there will be
         raised = min(float(_raised(values, share, left)), left)
         weights = np.exp(raised * (piece["log_likelihood"] - values.max()))
         gained = np.log(weights.mean()) + raised * float(values.max())
@@ -173,6 +179,7 @@ class Tempered:
         begin = {"u": u[starts], "log_likelihood": np.asarray(values)[starts]}
         new = self._moved(cube, move, begin["u"], begin["log_likelihood"], u[chosen], temperature, self.steps - 1)
         return {name: np.concatenate([begin[name][None], new[name]]) for name in begin} | {
+            "families": np.tile(piece["families"], len(piece["u"]))[starts],
             "temperature": np.asarray(temperature),
             "log_evidence": piece["log_evidence"] + gained,
             "variance": piece["variance"] + variance,
@@ -196,24 +203,16 @@ class Tempered:
 BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
 
 
-def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray) -> float:
+def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:
     """The effective size for the mean of the unknown that has the fewest.
 
-    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1. **Returns:** the
-    size, 0 for draws that are all alike.
+    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1; `families`
+    [chains]. **Returns:** the size, 0 for draws that are all alike.
     """
     selected = cube.selected(u.reshape(-1, u.shape[-1]))
     columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
     # An unknown with one value in all draws has no error to be measured by.
-    return min((size_of(x.astype(float), weights) for x in columns if np.ptp(x) > 0), default=0.0)
-
-
-def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
-    """The arrays of a part of the work, from the checkpoint if there is one that has them.
-
-    **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.
-    """
-    return compute() if checkpoint is None else checkpoint.get_or(key, compute)
+    return min((size_of(x.astype(float), weights, families) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
 @jax.jit

@@ -28,7 +28,13 @@ def of_one_vector(function: Callable, arguments):
 def derivatives(function: Callable, arguments):
     """Value, and derivative by forward and by reverse mode, at `arguments`."""
     f, flat = of_one_vector(function, arguments)
-    return f(flat), jax.jacfwd(f)(flat), jax.jacrev(f)(flat)
+
+    def twice(x):  # the value comes along, without a trace of its own
+        value = f(x)
+        return value, value
+
+    forward, value = jax.jacfwd(twice, has_aux=True)(flat)
+    return value, forward, jax.jacrev(f)(flat)
 
 
 @eqx.filter_jit

@@ -80,7 +80,7 @@ def finite_fields() -> list:
 
 
 @pytest.mark.parametrize(("kind", "name"), finite_fields())
-def test_numbers_that_are_not_finite_are_refused_and_found_inside_jit(kind, name):
+def test_numbers_not_finite_are_refused_inside_jit_too(kind, name):
     """What a constructor refuses by name is found by `is_valid` where it is traced, as `simulate` does."""
     right = np.asarray(right_arguments()[kind].get(name, 1.0), float)
     for value in (np.nan, np.inf, -np.inf):

@@ -75,7 +75,7 @@ def test_every_combination_is_chosen_or_refused_with_a_remedy(make):
             chosen += 1
             assert solver is None or choice.solver is solver
         else:
-            with pytest.raises(ValueError, match=r"what runs is .*(Adaptive|FixedSteps|Courant)"):
+            with pytest.raises(ValueError, match=r"give what runs: .*(Adaptive|FixedSteps|Courant)"):
                 choose(model, solver, derivative, until)
     assert chosen > 10
 

@@ -64,37 +64,59 @@ def words(found):
 
 Toy.stages = {"fall": fall, "rest": lambda options, out: Found({"time_s": float("nan")})}
 '''
+# The commands of these tests, one after the other in a process: its imports take as long as all the tests.
+COMMANDS = {
+    "help": ["--help"],
+    "fall": ["--height", "4.905", "--quick", "--ground", "ground.obj"],
+    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint"],
+    "bad": ["--height", "-1"],
+}
 COMMAND = """
-import sys
+import contextlib, io, json, sys, traceback
 import experiments
-experiments.__path__.append(sys.argv.pop(1))
+experiments.__path__.append(sys.argv[1])
 from experiments.__main__ import main
-main()
+
+def run(options):
+    sys.argv[1:] = ["toy", *options]
+    said, code = io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        except Exception:
+            code = traceback.format_exc()
+    return code, said.getvalue()
+
+commands = json.loads(sys.argv[2])
+print(json.dumps({name: run(options) for name, options in commands.items()}))
 """
 
 
-@pytest.fixture
-def command(tmp_path):
-    """The command with one more study, in a folder outside of the package."""
-    (tmp_path / "studies" / "toy").mkdir(parents=True)
-    (tmp_path / "studies" / "toy" / "__init__.py").touch()
-    (tmp_path / "studies" / "toy" / "run.py").write_text(TOY)
-    words = [sys.executable, "-c", COMMAND, str(tmp_path / "studies"), "toy"]
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": os.getcwd()}
-
-    def run(*options):
-        whole = [*words, *map(str, options)]
-        return subprocess.run(whole, capture_output=True, text=True, cwd=tmp_path, env=environment)
-
-    return run
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("studies")
 
 
-def test_a_study_is_added_by_its_folder_alone(command, tmp_path):
-    assert "A stone that falls." in command("--help").stdout
-    (tmp_path / "ground.obj").write_text("v 0 0 0")
-    ended = command("--height", 4.905, "--quick", "--ground", "ground.obj")
-    assert ended.returncode == 0, ended.stderr
-    out = tmp_path / "results" / "toy" / "fall"
+@pytest.fixture(scope="module")
+def ended(folder):
+    """How the commands end with one more study, in a folder outside of the package: status, and all they say."""
+    (folder / "studies" / "toy").mkdir(parents=True)
+    (folder / "studies" / "toy" / "__init__.py").touch()
+    (folder / "studies" / "toy" / "run.py").write_text(TOY)
+    (folder / "ground.obj").write_text("v 0 0 0")
+    words = [sys.executable, "-c", COMMAND, str(folder / "studies"), json.dumps(COMMANDS)]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_study_is_added_by_its_folder_alone(ended, folder):
+    assert ended["help"][0] == 0 and "A stone that falls." in ended["help"][1]
+    assert ended["fall"][0] == 0, ended["fall"]
+    out = folder / "results" / "toy" / "fall"
     assert {path.name for path in out.iterdir()} == {"summary.json", "result.nc", "fall.png", "report.html"}
     summary = json.loads((out / "summary.json").read_text())
     assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
@@ -106,16 +128,16 @@ def test_a_study_is_added_by_its_folder_alone(command, tmp_path):
     assert matplotlib.image.imread(out / "fall.png").shape[:2] == (150, 300)  # in the style of all pictures
 
 
-def test_all_stages_write_into_folders_of_their_own(command, tmp_path):
-    assert command("--stage", "all", "--out", tmp_path / "out", "--keep-checkpoint").returncode == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"fall", "rest"}
-    assert json.loads((tmp_path / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
-    assert (tmp_path / "out" / "fall" / "run.checkpoint").is_dir()
+def test_all_stages_write_into_folders_of_their_own(ended, folder):
+    assert ended["all"][0] == 0, ended["all"]
+    assert {path.name for path in (folder / "out").iterdir()} == {"fall", "rest"}
+    assert json.loads((folder / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
+    assert (folder / "out" / "fall" / "run.checkpoint").is_dir()
 
 
-def test_a_bad_option_is_one_line(command):
-    ended = command("--height", -1)
-    assert ended.returncode != 0 and "--height -1.0 m must be positive" in ended.stderr + ended.stdout
+def test_a_bad_option_is_one_line(ended):
+    status, said = ended["bad"]
+    assert status != 0 and "--height -1.0 m must be positive" in f"{said}{status}"
 
 
 @dataclass
@@ -182,9 +204,9 @@ def test_every_stage_of_every_study_can_be_chosen():
         assert set(study.stages) | {"all"} == set(chosen) | {"all"}, name
 
 
-def test_a_report_is_one_file_that_says_all(command, tmp_path):
-    assert command("--height", 4.905, "--quick").returncode == 0
-    text = (tmp_path / "results" / "toy" / "fall" / "report.html").read_text()
+def test_a_report_is_one_file_that_says_all(ended, folder):
+    assert ended["fall"][0] == 0, ended["fall"]
+    text = (folder / "results" / "toy" / "fall" / "report.html").read_text()
     for said in (
         "How long does it fall?",
         "It falls for 1.0 s, &lt; 1 h.",
@@ -198,7 +220,7 @@ def test_a_report_is_one_file_that_says_all(command, tmp_path):
     (picture,) = re.findall(r"<img [^>]*>", text)
     assert 'src="data:image/png;base64,' in picture and re.search(r'alt="[^"]*"', picture)
     assert not re.findall(r'(?:src|href)="(?!data:)', text) and "<script" not in text  # nothing is loaded
-    result = (tmp_path / "results" / "toy" / "fall" / "result.nc").read_bytes()
+    result = (folder / "results" / "toy" / "fall" / "result.nc").read_bytes()
     assert hashlib.sha256(result).hexdigest() in text
 
 

@@ -153,12 +153,12 @@ def test_refused(key):
 
 
 def test_no_verdict_where_the_model_misses_the_data(key):
-    fit = inversion.fit(toys.linear(), key=key, starts=8, keep=2)
+    fit = inversion.fit(toys.linear(), key=key, starts=4, keep=1)
     assert fit.explains_data
     # Three data for two parameters, 0.2 apart from what any of them can give, at sigma 0.01.
     data = Observations({"y": Observation(toys.MEASURED + np.array([0.0, 0.0, 0.2]), 0.01)})
     far = Problem(toys.linear().parameters, toys.line, data)
-    fit = inversion.fit(far, key=key, starts=8, keep=2)
+    fit = inversion.fit(far, key=key, starts=4, keep=1)
     assert not fit.explains_data
     assert set(inversion.identify(far, fit).verdicts.values()) == {MISSED}
 

@@ -127,7 +127,7 @@ def test_float32():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rough(octaves=0), "0 octaves"),
+        (lambda: rough(octaves=0), "octaves: 0"),
         (lambda: rough(octaves=33), "give 1 to 32"),
         (lambda: rough(wavelength=0.0), "wavelength = 0"),
         (lambda: rough(amplitude=-1.0), "must not be negative"),

@@ -227,8 +227,8 @@ NO_LUMPS = Lumps(np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros(0, int))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda mesh: inscribe(mesh, 0), "count = 0"),
-        (lambda mesh: inscribe(mesh, 2, starts=0), "starts = 0"),
+        (lambda mesh: inscribe(mesh, 0), "count: 0"),
+        (lambda mesh: inscribe(mesh, 2, starts=0), "starts: 0"),
         (lambda mesh: clustered_lumps(mesh, [BALL], 5), "count = 5"),
         (lambda mesh: pack(mesh, -1.0, ellipsoids=[BALL]), "densities"),
         (lambda mesh: pack(mesh, (1.0, 2.0), ellipsoids=[BALL]), "densities"),

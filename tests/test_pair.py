@@ -251,7 +251,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
     assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
     with pytest.raises(ValueError, match="increase"):
         simulate(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         simulate(boxes(), crossed(), TIMES, until=MaxImpacts(0))
     with pytest.raises(ValueError, match="a HardPair of an impact law"):
         Pair(BOX, BOX, Newton(0.5))

@@ -26,6 +26,7 @@ from inversion import (
     sample,
 )
 from inversion.cube import Cube
+from inversion.draws import size_of
 from inversion.dropping import weighed_leaves
 from inversion.outcome import Calls
 from inversion.tree import Node, Tree
@@ -208,6 +209,36 @@ def test_arrays_have_one_label_for_each_number():
     assert found.interval("step[2]")[0] < 1.0 < found.interval("step[2]")[1]
 
 
+def rotated(p):
+    return {"y": p["x"] @ jnp.asarray(SLOPES)}, toys.always()
+
+
+SLOPES = np.linalg.qr(np.random.default_rng(0).normal(size=(26, 26)))[0] / np.logspace(-2, 0, 26)
+
+
+def test_run_that_cannot_follow_26_dimensions_says_so():
+    """Widths from 0.01 to 1: particles end beside the posterior, and chains are far from each other all the same."""
+    data = Observations({"y": Observation(np.zeros(26), 1.0)})
+    problem = Problem({"x": Gaussian(0.0, 1.0, shape=(26,))}, rotated, data)
+    found = posterior(problem, Tempered(800, 8), limit=2000)
+    sigma = np.sqrt(np.diag(np.linalg.inv(np.eye(26) + SLOPES @ SLOPES.T)))
+    assert np.min(np.array(list(found.sigma.values())) / sigma) < 0.5
+    assert "particles of the prior" in found.fault
+    with pytest.raises(ValueError, match="descend from"):
+        found.interval("x[0]")
+
+
+def test_errors_of_related_chains_are_those_of_families():
+    rng = np.random.default_rng(0)
+    weights, families = np.full((5, 40), 1.0 / 200), np.repeat(np.arange(20), 2)
+    alike = np.broadcast_to(np.repeat(rng.normal(size=20), 2), (5, 40))
+    assert size_of(alike, weights, families) == pytest.approx(19.0)  # n - 1
+    assert size_of(alike, weights, np.arange(40)) == pytest.approx(39.0)
+    free = rng.normal(size=(5, 40))
+    assert 100 < size_of(free, weights, families) < 400
+    assert size_of(alike, weights, np.zeros(40, int)) == 0.0
+
+
 def test_threads_and_batches_agree():
     problem = toys.linear(**PRIOR)
     small = Importance(Tempered(160, 8), generation=100)
@@ -274,9 +305,13 @@ def test_no_interval_without_good_draws():
         few.interval("a")
     assert "no interval" in str(few) and "k-hat 0.90" in str(few) and "nan" not in str(few)
     few = posterior(toys.mixed()[0], Tempered(160, 8), effective_size=10, limit=200)
-    if few.fault is not None:
-        with pytest.raises(ValueError, match="effective size"):
-            few.interval("h")
+    with pytest.raises(ValueError, match="descend from"):
+        few.interval("h")
+    few = posterior(
+        toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100), effective_size=2, limit=200
+    )
+    with pytest.raises(ValueError, match="effective size"):
+        few.interval("a")
     with pytest.raises(ValueError, match="no unknown 'q'"):
         found.quantile("q", 0.5)
     with pytest.raises(ValueError, match="between 0 and 1"):

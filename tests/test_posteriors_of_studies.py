@@ -23,6 +23,7 @@ from experiments.corner import corner
 from experiments.harness import Found, write
 from inversion import Checkpoint, Importance, Tempered, sample
 from inversion.identifiability import NOT_FIXED, ONE_SIDED
+from inversion.prior_runs import PriorRuns
 
 SMALL = Importance(Tempered(160, 8), generation=200)
 
@@ -151,8 +152,9 @@ def test_posteriors_of_synthetic_touchdowns_hold_their_truths(tmp_path):
     """Few of them: the command makes 64. A run goes on from its checkpoint."""
     posed = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
     kept = Checkpoint(tmp_path / "kept", "published")
-    first = coverage.cover(posed, 1, 0, kept)
-    found = coverage.cover(posed, 6, 0, kept)
+    prior = PriorRuns.simulated(posed, jax.random.PRNGKey(0), 5000, kept)
+    first = coverage.cover(posed, prior, 1, 0, kept)
+    found = coverage.cover(posed, prior, 6, 0, kept)
     np.testing.assert_array_equal(found.data["coverage"]["rank"][:1], first.data["coverage"]["rank"])
     assert min(found.summary["p_value"].values()) > 1e-4  # of ten unknowns, 6 ranks each
     assert found.summary["all_hold_95"] > 0.8

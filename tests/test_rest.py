@@ -94,5 +94,5 @@ def test_what_does_not_settle_says_so():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="hold"):
         AtRest(hold=0.0)
-    with pytest.raises(ValueError, match="PointState has no rigid body"):
+    with pytest.raises(ValueError, match="PointState, and the state of Hopper is HopperState"):
         simulate(cube(1e-3), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), until=AtRest())

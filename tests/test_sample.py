@@ -38,5 +38,5 @@ def test_the_seed_gives_them_again():
 
 
 def test_no_points_are_refused():
-    with pytest.raises(ValueError, match="count is 0"):
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         surface_points(BODY, 0, seed=1)

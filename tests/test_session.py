@@ -27,9 +27,30 @@ def test_it_sets_float64_devices_cache_and_flags(tmp_path):
     assert "--xla_disable_hlo_passes=dot-library-rewriter" in flags and not err
 
 
-def test_an_import_sets_nothing(tmp_path):
-    out, err = said(f"import difsim, inversion{REPORT}", tmp_path)
-    assert out == "float32 1 None None" and not err
+IMPORTS = """
+import importlib, pkgutil, sys, difsim, inversion
+from jax._src import xla_bridge
+heavy = {"trimesh", "igl", "scipy.spatial", "scipy.stats", "scipy.optimize", "xarray", "pandas", "matplotlib"}
+print(sorted(heavy & set(sys.modules)))
+early = []
+for package in (difsim, inversion):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+        early += [module.name] * xla_bridge.backends_are_initialized()
+print(early)
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """What one process says of its imports: heavy libraries, modules that made an array, settings; its warnings."""
+    out, err = said(IMPORTS + REPORT, tmp_path_factory.mktemp("imported"))
+    return *out.splitlines(), err
+
+
+def test_an_import_sets_nothing(imported):
+    _, _, settings, err = imported
+    assert settings == "float32 1 None None" and not err
 
 
 @pytest.mark.parametrize("code", ["difsim.configure()", "difsim.configure(cache=None)"])
@@ -44,24 +65,11 @@ def test_too_late_for_flags_is_said(tmp_path):
     assert "UserWarning: configure: JAX made an array before this call" in err
 
 
-def test_no_array_is_made_by_an_import(tmp_path):
+def test_no_array_is_made_by_an_import(imported):
     """It would be of float32, and come before the flags."""
-    code = """
-import importlib, pkgutil, difsim, inversion
-from jax._src import xla_bridge
-for package in (difsim, inversion):
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
-        assert not xla_bridge.backends_are_initialized(), module.name
-"""
-    assert said(code, tmp_path) == ("", "")
+    assert imported[1] == "[]"
 
 
-def test_an_import_is_short(tmp_path):
+def test_an_import_is_short(imported):
     """Heavy libraries of the host are imported where they are used."""
-    code = """
-import sys, difsim, inversion
-heavy = {"trimesh", "igl", "scipy.spatial", "scipy.stats", "scipy.optimize", "xarray", "pandas", "matplotlib"}
-print(sorted(heavy & set(sys.modules)))
-"""
-    assert said(code, tmp_path)[0] == "[]"
+    assert imported[0] == "[]"

@@ -285,7 +285,7 @@ def test_springs_have_derivatives_at_touch_and_at_rest(law):
 def test_wrong_outlines_are_refused():
     with pytest.raises(ValueError, match="no points"):
         Vertices(np.zeros((0, 3)))
-    with pytest.raises(ValueError, match=r"shape \(4, 2\): give an array \[N, 3\]"):
+    with pytest.raises(ValueError, match=r"shape \(4, 2\): give \[N, 3\]"):
         Vertices(np.zeros((4, 2)))
     with pytest.raises(ValueError, match="finite"):
         Vertices(np.full((4, 3), np.nan))

@@ -13,6 +13,7 @@ import yaml
 from difsim import rotation
 from difsim.camera.pinhole import Camera
 from difsim.checks import instance
+from difsim.saving.texts import read_text
 
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
 OPTIONAL = {"rate": 0}
@@ -21,11 +22,18 @@ MATRICES = ("camera_matrix", "K")
 DISTORTIONS = ("distortion_coefficients", "dist_coeffs", "D")
 ROTATIONS = ("rvec", "R")  # a rotation vector or a matrix
 TRANSLATIONS = ("tvec", "T")
+LARGEST_YAML = 2**18  # bytes: one camera has a thousand, and a reader in Python takes seconds for more
 FURTHEST = 100.0  # m: a laboratory camera is closer to the origin; a larger number is probably in mm
 
 
 class _Loader(yaml.SafeLoader):
     """A YAML loader without code execution that reads OpenCV's matrices."""
+
+    def compose_node(self, parent, index):
+        # A few nested aliases stand for lists of any length; no calibration has one.
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias (*name): write out what it stands for")
+        return super().compose_node(parent, index)
 
 
 for _tag in ("opencv-matrix", "opencv-nd-matrix"):
@@ -58,12 +66,13 @@ def read_cameras(path: str | PathLike) -> dict[str, Camera]:
 
 
 def _read_opencv(path: Path) -> Camera:
-    text = _text(path)
+    text = read_text(path, LARGEST_YAML)
     # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
     text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
     try:
         content = yaml.load(text, _Loader)
-    except (yaml.YAMLError, RecursionError) as error:
+    # ValueError: a date that is none, and a number with more digits than Python reads.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no YAML: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}: no calibration: give camera_matrix, distortion and size of the image")
@@ -100,12 +109,15 @@ def _read_opencv(path: Path) -> Camera:
 
 
 def _read_json(path: Path) -> dict[str, Camera]:
+    text = read_text(path)
     try:
-        content = json.loads(_text(path))
+        content = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
     except RecursionError:
         raise ValueError(f"{path}: no calibration: its JSON is nested too deep") from None
+    except ValueError as error:  # a number with more digits than Python reads
+        raise ValueError(f"{path}: no calibration: {error}") from None
     table = content.get("cameras") if isinstance(content, dict) else None
     if not isinstance(table, dict) or not table:
         raise ValueError(f'{path}: no cameras: give {{"cameras": {{NAME: {{"fx": ...}}}}}}')
@@ -133,13 +145,6 @@ def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further
     Path(path).write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
 
 
-def _text(path: str | PathLike) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: no text in UTF-8: give the calibration as text") from None
-
-
 def _camera(entry: Mapping[str, Any]) -> Camera:
     missing, unknown = sorted(REQUIRED.keys() - entry), sorted(entry.keys() - REQUIRED - OPTIONAL.keys())
     if missing or unknown:
@@ -148,7 +153,7 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
     for name, value in entry.items():
         try:
             array = np.asarray(value, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.array(np.nan)
         shape = (REQUIRED | OPTIONAL)[name]
         if array.shape != ((shape,) if shape else ()) or not np.isfinite(array).all():
@@ -170,7 +175,7 @@ def _entry(content: Mapping[str, Any], names: tuple[str, ...], sizes: tuple[int,
     value = value.get("data") if isinstance(value, dict) else value
     try:
         array = np.asarray(value, float).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros(0)
     if array.size not in sizes or not np.isfinite(array).all():
         raise ValueError(f"{found} = {value!r}: give {' or '.join(map(str, sizes))} finite numbers")

@@ -13,6 +13,8 @@ With a damper that goes with the elastic force, F_el (1 + a δ'), e depends on u
 m v dv = -F_el (1 + a v) dδ is separable, and φ(u) = φ(-e u) for φ(x) = x - ln(1 + x), whatever m and F_el(δ).
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
@@ -77,19 +79,19 @@ def elastic_ratio_restitution(u: Scalar) -> Scalar:
     # ln(1 + u), and one step from it is past the root and near it for large u.
     m = jnp.log1p(x)
     L, energy = m + m**2 / 3, x - m
-    for _ in range(6):
-        L = L + (energy - L - jnp.expm1(-L)) / -jnp.expm1(-L)
+    L = _newton(lambda L: L + (energy - L - jnp.expm1(-L)) / -jnp.expm1(-L), L)
     series = jnp.polyval(jnp.asarray([7648 / 42525, -40 / 189, 104 / 405, -44 / 135, 4 / 9, -2 / 3, 1.0]), u)
     return jnp.where(small, series, -jnp.expm1(-L) / x)
 
 
 def elastic_ratio(e: Scalar) -> Scalar:
     """u, the inverse of `elastic_ratio_restitution`, by Newton steps: 1/e(u) is convex, and all but straight."""
-    u = 1.5 * (1 / e - 1)
-    for _ in range(6):
+
+    def step(u):
         found, slope = jax.jvp(elastic_ratio_restitution, (u,), (jnp.ones_like(u),))
-        u = u + (1 / found - 1 / e) * found**2 / slope
-    return u
+        return u + (1 / found - 1 / e) * found**2 / slope
+
+    return _newton(step, 1.5 * (1 / e - 1))
 
 
 def _decay(z: Scalar) -> Scalar:
@@ -115,10 +117,16 @@ def _inverse_decay(h: Scalar) -> Scalar:
     h(ζ) is concave, so that the steps climb to the root from the first guess, 2 sinh(h)/π, which is right for
     small h and 2/π of the root for large. The steps are differentiated through: all derivatives are exact.
     """
-    z = 2 * jnp.sinh(h) / jnp.pi
-    for _ in range(6):
+
+    def step(z):
         arc = _arc(z)
         off_critical = jnp.abs(1 - z) > 1e-4  # h' = (arc - ζ)/(1 - ζ²), and 2/3 + 2(1 - ζ)/5 near ζ = 1
         slope = jnp.where(off_critical, (arc - z) / jnp.where(off_critical, 1 - z**2, 1.0), 2 / 3 + 0.4 * (1 - z))
-        z = z + (h - z * arc) / slope
-    return z
+        return z + (h - z * arc) / slope
+
+    return _newton(step, 2 * jnp.sinh(h) / jnp.pi)
+
+
+def _newton(step: Callable[[Scalar], Scalar], start: Scalar) -> Scalar:
+    """Six steps from `start`, in a loop: one copy of the step in the program."""
+    return jax.lax.fori_loop(0, 6, lambda _, x: step(x), start)

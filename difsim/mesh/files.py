@@ -9,7 +9,9 @@ from jaxtyping import Float, Int
 
 from difsim.checks import instance
 from difsim.mesh.surface import TriMesh
+from difsim.saving.texts import check_file
 
+LARGEST = 2**30  # bytes, 1 GiB: ten million faces as text
 _METRES = {"m": 1.0, "km": 1000.0}
 
 Vertices = Float[np.ndarray, "V 3"]
@@ -50,10 +52,11 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
     path = Path(instance("load: path", path, str | PathLike, "the path of a file"))
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"no mesh file at {path}")
     if path.suffix.lower() not in _READERS:
         raise ValueError(f"{path}: no reader for {path.suffix!r}; give one of {', '.join(_READERS)}")
+    check_file(path, LARGEST)
     try:
         vertices, faces = _READERS[path.suffix.lower()](path)
     except ValueError as error:
@@ -84,8 +87,15 @@ def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:
 def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
     import trimesh
 
-    raw = trimesh.load_mesh(path, process=False)
-    return np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
+    try:
+        raw = trimesh.load_mesh(path, process=False)
+        vertices, faces = np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
+    # Its parsers raise whatever they stumble over: IndexError, KeyError, struct.error and others.
+    except Exception as error:
+        raise ValueError(f"no {path.suffix} file that trimesh reads: {type(error).__name__}: {error}") from error
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise ValueError(f"its vertices have shape {vertices.shape}: give three coordinates each")
+    return vertices, faces
 
 
 def _plates(path: Path) -> tuple[Vertices, Faces]:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from difsim.dynamics import AbstractModel, Approach
 from difsim.status import Status
 from difsim.stepping.derivatives import Forward, Reverse
-from difsim.stepping.guard import ContactGuard, FiniteNorm, Landing, step_size
+from difsim.stepping.guard import ContactGuard, EndingAt, FiniteNorm, Landing, step_size
 from difsim.stepping.rest import StopGuard
 from difsim.stepping.solution import Stats
 from difsim.stepping.table import Choice
@@ -94,7 +94,7 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
     controller = step_size(solver.rtol, solver.atol, times, FiniteNorm(weight))
     if solver.order == 8:
         # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
-        controller = diffrax.ClipStepSizeController(controller, step_ts=times)
+        controller = EndingAt(controller, times)
     return controller if near is None else ContactGuard(controller, eqx.filter_jit(near))
 
 

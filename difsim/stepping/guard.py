@@ -14,7 +14,7 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.dynamics import Approach
@@ -56,6 +56,33 @@ class AbstractWrapper(diffrax.AbstractAdaptiveStepSizeController):
 
     def wrap(self, direction):
         return eqx.tree_at(lambda c: c.controller, self, self.controller.wrap(direction))
+
+
+class EndingAt(AbstractWrapper):
+    """Wraps a controller; a step that would pass one of the increasing `times` ends there.
+
+    As diffrax's `ClipStepSizeController`, without its sorts and searches: a sort in the loop over arcs keeps XLA from
+    compiling that loop as one function.
+    """
+
+    controller: diffrax.AbstractAdaptiveStepSizeController
+    times: Float[Array, "T"]
+
+    def wrap(self, direction):
+        return EndingAt(self.controller.wrap(direction), self.times * direction)
+
+    def _next(self, t):
+        return jnp.min(jnp.where(self.times > t, self.times, jnp.inf))
+
+    def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
+        next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
+        return jnp.minimum(next_t1, self._next(t0)), inner
+
+    def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
+        keep, next_t0, next_t1, made_jump, inner, result = self.controller.adapt_step_size(
+            t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state
+        )
+        return keep, next_t0, jnp.minimum(next_t1, self._next(next_t0)), made_jump, inner, result
 
 
 class GuardState(eqx.Module):

@@ -1,7 +1,8 @@
 """`difsim agilkia --stage coverage`: do the intervals of the posterior hold the truth, on synthetic touchdowns?
 
 A truth is drawn from the prior, its touchdown is simulated and read with the errors of the data set, and the posterior
-is drawn as for the data themselves, with fewer draws.
+is drawn as for the data themselves, with fewer draws and from a start that all of them share: simulations of draws of
+the prior, whose predictions serve any data.
 """
 
 from collections.abc import Mapping
@@ -21,29 +22,32 @@ from experiments.variables import described
 from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.coordinates import strip_weak_types
 from inversion.cube import Cube
+from inversion.prior_runs import PriorRuns
 
 BINS = 5  # of the ranks: 64 of them are 13 each
+START, QUICK = 30_000, 3000  # simulations of draws of the prior
 # Of a repetition: particles, draws of the first kernels, effective draws, and the most simulations.
-SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 800, 1000, 120, 15_000
+SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 400, 600, 120, 8000
 PIECES = ("rank", "below", "truth")
 
 
-def cover(problem: Problem, repetitions: int, seed: int, checkpoint: Checkpoint) -> Found:
+def cover(problem: Problem, prior: PriorRuns, repetitions: int, seed: int, checkpoint: Checkpoint) -> Found:
     """Ranks and intervals of so many truths; an interrupted run goes on from its checkpoint.
 
-    **Arguments:** `problem` of the data set, whose numbers are replaced; `repetitions`; `seed`; `checkpoint`.
-    **Returns:** what the harness writes.
+    **Arguments:** `problem` of the data set, whose numbers are replaced; `prior`: simulations of its prior;
+    `repetitions`; `seed`; `checkpoint`. **Returns:** what the harness writes.
     """
     pieces = [
-        checkpoint.get_or(f"{seed}-{i}", lambda i=i: _repetition(problem, seed + i))
+        checkpoint.get_or(f"{seed}-{i}", lambda i=i: _repetition(problem, seed + i, prior))
         for i in tqdm(range(repetitions), desc="synthetic touchdowns")
     ]
     names = list(problem.names)
     table = {k: (("repetition", "parameter"), np.stack([p[k] for p in pieces])) for k in PIECES}
     table["effective_size"] = "repetition", np.array([float(p["effective_size"]) for p in pieces])
+    table["simulations"] = "repetition", np.array([int(p["simulations"]) for p in pieces])
     table["is_good"] = "repetition", np.array([bool(p["is_good"]) for p in pieces])
     result = xr.Dataset(table, coords={"parameter": names})
-    units = {"rank": "1", "below": "1", "truth": "see the unknowns", "effective_size": "1"}
+    units = {"rank": "1", "below": "1", "truth": "see the unknowns", "effective_size": "1", "simulations": "1"}
     result = described(result, units=units, names={"below": "probability below the truth"})
     summary = judge(result, set(problem.discrete))
     figures = {"ranks": ranks.draw({k: result["rank"].sel(parameter=k).values for k in names}, BINS)}
@@ -63,6 +67,7 @@ def judge(result: xr.Dataset, discrete: set[str]) -> dict[str, Any]:
         "holds_95": {str(k): ranks.holds(v) if len(v) else None for k, v in below.items()},
         "all_hold_95": ranks.holds(np.stack(list(below.values()))) if len(good) else None,
         "without_intervals": int(np.sum(~result["is_good"].values)),
+        "simulations_median": float(np.median(result["simulations"].values)),
         "effective_size_median": float(np.median(result["effective_size"].values)),
     }
 
@@ -86,9 +91,9 @@ def synthetic(problem: Problem, seed: int) -> tuple[dict[str, float], Problem]:
     return truth, eqx.tree_at(lambda p: p.data, problem, strip_weak_types(Observations(data)))
 
 
-def _repetition(problem: Problem, seed: int) -> Mapping[str, np.ndarray]:
+def _repetition(problem: Problem, seed: int, prior: PriorRuns) -> Mapping[str, np.ndarray]:
     truth, posed = synthetic(problem, seed)
-    method = Importance(Tempered(PARTICLES), generation=GENERATION)
+    method = Importance(Tempered(PARTICLES, start=prior), generation=GENERATION)
     found = sample(posed, key=jax.random.PRNGKey(seed), method=method, effective_size=SIZE, limit=LIMIT)
     return {
         "rank": np.array(list(ranks.rank(found, truth, seed).values())),
@@ -96,4 +101,5 @@ def _repetition(problem: Problem, seed: int) -> Mapping[str, np.ndarray]:
         "truth": np.array(list(truth.values())),
         "effective_size": np.asarray(found.effective_size),
         "is_good": np.asarray(found.fault is None),
+        "simulations": np.asarray(found.calls.forward),
     }

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from difsim.saving.texts import read_text
 from experiments.agilkia import keys
 from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue
 from experiments.data_files import data_folder
 from inversion import Observation
 
 DATA = data_folder()
+LARGEST = 2**20  # bytes of a file: the shipped ones have some thousand
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,12 @@ class DataSet:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = read_text(path, LARGEST)
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file; start from a copy of {DATA}/philae.toml") from None
-    except tomllib.TOMLDecodeError as error:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also of a number with more digits than Python reads
         raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 

@@ -22,6 +22,7 @@ from experiments.foot.calibration import TABLE, read
 from experiments.harness import Found, Study
 from experiments.ranges import SEED, Range
 from inversion import Checkpoint
+from inversion.prior_runs import PriorRuns
 
 THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
 
@@ -153,10 +154,13 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
     calibration = read() if options.regolith == "calibrated" else None
     inverse = problem(lander, data, worlds.best_of(options.shape, CACHE / "worlds"), calibration)
-    settings = (_mark(options.shape), calibration, coverage.SETTINGS)
-    made_of = (lander, data.initial, data.lander, data.fitted, *settings)
-    kept = Checkpoint(out / "coverage.checkpoint", made_of)
-    return coverage.cover(inverse, options.repetitions, options.seed, kept)
+    made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
+    folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
+    prior = PriorRuns.simulated(
+        inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), progress=True
+    )
+    kept = Checkpoint(folder, (*made_of, coverage.SETTINGS, count))
+    return coverage.cover(inverse, prior, options.repetitions, options.seed, kept)
 
 
 def _pictures(options: Agilkia, out: Path) -> Found:

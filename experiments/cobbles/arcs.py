@@ -159,7 +159,7 @@ class ArcProblem(AbstractPixels):
     known: Known
     tracks: Tracks
     sigma: Scalar = number()
-    robust: Scalar = number()
+    robust: Scalar = number(is_finite=False)  # inf: least squares
     centre: State12 = number()
     scale: State12 = number()
 

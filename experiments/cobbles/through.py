@@ -67,7 +67,7 @@ class Setup(eqx.Module):
     loose: tuple[int, ...] = eqx.field(static=True)
     law: Law = eqx.field(static=True)
     centre: Float[Array, " k"] = number()
-    width: Float[Array, " k"] = number()
+    width: Float[Array, " k"] = number(is_finite=False)
 
     def off(self, errors: Float[Array, " n"]) -> View:
         """The view with `errors`, in standard deviations, of what is unknown of it."""

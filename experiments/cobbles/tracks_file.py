@@ -13,8 +13,10 @@ with markers in the coordinates of the body's mesh. The first body is that of th
 """
 
 import csv
+import io
 import json
 import math
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +28,7 @@ from difsim.body import RigidBody
 from difsim.camera import Camera, read_cameras
 from difsim.mesh import TriMesh, load
 from difsim.mesh.distance import signed_distance
+from difsim.saving.texts import read_text
 from experiments.cobbles.arcs import Tracks
 from experiments.cobbles.stones import SIZES
 
@@ -51,13 +54,15 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
     **Raises:** ValueError for missing or wrong entries, and for markers that are not on their mesh.
     """
     cameras = read_cameras(calibration)
-    content = json.loads(Path(calibration).read_text())
+    if Path(calibration).suffix.lower() != ".json":
+        raise ValueError(f"{calibration}: bodies and arcs stand beside the cameras in one .json")
+    content = json.loads(read_text(calibration))
     table, arcs = content.get("bodies"), content.get("arcs_s")
     if not isinstance(table, dict) or len(table) != 2 or len(meshes) != 2:
         raise ValueError(f'{calibration}: give "bodies" with two entries, and a mesh for each (--mesh A --mesh B)')
     try:
         arcs = np.array(arcs, float).tolist()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f'{calibration}: "arcs_s" = {arcs!r}: give [[start, end], [start, end]] in s') from None
     if np.shape(arcs) != (2, 2) or not (arcs[0][0] < arcs[0][1] <= arcs[1][0] < arcs[1][1]):
         raise ValueError(f'{calibration}: "arcs_s" = {arcs!r}: give [[start, end], [start, end]] in s, in order')
@@ -66,7 +71,7 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
         try:
             mass, places = float(entry["mass_kg"]), entry["markers_m"]
             markers = np.array(list(places.values()), float)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise ValueError(
                 f'{calibration}: body {name!r}: give "mass_kg" and "markers_m": {{NAME: [3]}}'
             ) from None
@@ -104,20 +109,20 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     """
     rows, faults, lines = [], [], {}
     # Spreadsheets begin a file with a mark of its encoding.
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        _check_header(path, next(reader, []))
-        for fields in reader:
+    with io.StringIO(read_text(path, encoding="utf-8-sig"), newline="") as file:
+        reader = _fields(path, csv.reader(file))
+        _check_header(path, next(reader, (1, []))[1])
+        for line, fields in reader:
             if not fields:
                 continue
             try:
                 row = _row(fields, experiment)
                 if row[:4] in lines:
                     raise ValueError(f"marker {row[3]!r} is in this image already, on line {lines[row[:4]]}")
-                lines[row[:4]] = reader.line_num
+                lines[row[:4]] = line
                 rows.append(row)
             except ValueError as error:
-                faults.append(f"  line {reader.line_num}: {error}")
+                faults.append(f"  line {line}: {error}")
     if faults:
         more = f"\n  and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
         raise ValueError(f"{path}: {len(faults)} faulty rows:\n" + "\n".join(faults[:SHOWN]) + more)
@@ -130,6 +135,15 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     }
     longest = max(track.times.size for pair in found.values() for track in pair)
     return {body: tuple(_padded(track, longest) for track in pair) for body, pair in found.items()}
+
+
+def _fields(path, reader) -> Iterator[tuple[int, list[str]]]:
+    """The number of each line and its fields. **Raises:** ValueError for a field that is too long for a reader."""
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
 
 
 def _check_header(path, header: list[str]) -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from scipy.optimize import least_squares
 
 from difsim.fields import number
+from difsim.saving.texts import read_text
 from difsim.typing import Scalar, require
 from experiments.data_files import data_folder
 
@@ -76,11 +77,11 @@ def unseen(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Flo
 def read(path: Path = TABLE) -> Calibration:
     """The calibration of a table. **Raises:** ValueError for a file that is none."""
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = json.loads(read_text(path))
         if table["unknowns"] != list(UNKNOWNS):
             raise ValueError(f"its unknowns are {table['unknowns']}, not {list(UNKNOWNS)}")
         points, factors = np.array(table["points"], float), table["factors"]
         ends = points.min(axis=0), points.max(axis=0)
         return Calibration(factors["bearing"], factors["inertia"], table["sigma"]["total"], *ends)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} is no table of `difsim foot --stage calibrate`: {error!r}") from error

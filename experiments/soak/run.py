@@ -1,0 +1,210 @@
+"""`difsim soak`: random scenes over all models and laws, each checked; failures as files that repeat them."""
+
+import itertools
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from difsim import Status
+from difsim.saving.texts import read_text
+from experiments.harness import Found, Study
+from experiments.ranges import SEED, Range
+from experiments.records import commit, write_json
+from experiments.soak import flights, hard, landings, particles, soft, stones, words
+from experiments.soak.checks import Verdict, judge
+from experiments.soak.kinds import Kind
+from inversion import Checkpoint
+
+GROUPS = hard.KINDS, soft.KINDS, landings.KINDS, flights.KINDS, stones.KINDS, particles.KINDS
+# One of each sort in turn: what a short search leaves out are variants.
+KINDS: tuple[Kind, ...] = tuple(kind for turn in itertools.zip_longest(*GROUPS) for kind in turn if kind)
+QUICK = ("two hard balls", "flight over a plane")
+CHUNK = 10  # scenes of a kind, kept together: the largest loss when killed
+EVERY = 4  # the part of the scenes whose derivatives are compared with differences
+ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse")
+RAISED = "an exception"
+NAMES = (*(status.name for status in Status), RAISED)  # of what a scene can end with
+CHECKS = (*ERRORS, "status", "finite", "determinism", "error")
+
+
+@dataclass
+class Soak(Study):
+    """Draw random scenes over all models and laws, and check statuses, energies, derivatives, momenta and bits."""
+
+    stage: Literal["search", "repeat", "page"] = "search"
+    """"search": draw and check scenes; "repeat": run the one of --repeat again; "page": write soak.md of the
+    documentation from the summary of a search (with --out docs where it is)."""
+    hours: float = 1.0
+    """How long it searches; an interrupted search goes on where it was."""
+    seed: int = 0
+    model: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")] = ()
+    """Kinds of scenes, by parts of their names (all). The report lists them."""
+    repeat: Path | None = None
+    """A file of a failure: runs that scene alone, and says what is wrong."""
+    results: Path = Path("results/soak/search")
+    """For the stage "page": the folder of the search."""
+
+    def __post_init__(self):
+        if self.repeat is not None:
+            self.stage = "repeat"
+
+
+Soak.ranges = {"hours": Range("h", (0, 1e4), (0, 200), "minutes"), "seed": SEED}
+
+
+def chosen(names: Sequence[str]) -> list[Kind]:
+    """The kinds whose names contain one of these. **Raises:** ValueError for a name that no kind has."""
+    for name in names:
+        if not any(name in kind.name for kind in KINDS):
+            raise ValueError(f"--model {name}: there is none; these are {[kind.name for kind in KINDS]}")
+    return [kind for kind in KINDS if not names or any(name in kind.name for name in names)]
+
+
+def search(options: Soak, out: Path) -> Found:
+    """Scenes of each kind in turn, in chunks, until the hours are over."""
+    kinds = chosen(QUICK if options.quick and not options.model else options.model)
+    # Another commit starts afresh: a table is of one state of the library.
+    checkpoint = Checkpoint(out / "soak.checkpoint", {"seed": options.seed, "commit": commit(), "chunk": CHUNK})
+    deadline = time.monotonic() + (60.0 if options.quick else 3600 * options.hours)
+    pieces: dict[str, list[dict[str, np.ndarray]]] = {kind.name: [] for kind in kinds}
+    with tqdm(unit=" scenes") as bar:
+        for part, kind in ((part, kind) for part in itertools.count() for kind in kinds):
+            key = f"{slug(kind.name)}-{part}"
+            if time.monotonic() > deadline and key not in checkpoint:
+                break
+            bar.set_description(kind.name)
+            piece = checkpoint.get_or(
+                key, lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures")
+            )
+            pieces[kind.name].append(piece)
+            bar.update(CHUNK)
+    table = [row(name, found) for name, found in pieces.items()]
+    summary = {
+        "scenes": sum(each["scenes"] for each in table),
+        "OK": sum(each["OK"] for each in table),
+        "failures": sum(each["failures"] for each in table),
+        "table": table,
+    }
+    text = "\n".join(f"{each['model']}: {each['failures']} failures of {each['scenes']}" for each in table)
+    return Found(summary, text=text, report=words.search)
+
+
+def chunk(kind: Kind, seed: int, part: int, failures: Path) -> dict[str, np.ndarray]:
+    """What was found of the scenes of one chunk; those that fail are written into a folder."""
+    verdicts = []
+    for index in range(part * CHUNK, (part + 1) * CHUNK):
+        verdict = verdict_of(kind, kind.numbers(seed, index), index)
+        verdicts.append(verdict)
+        if verdict.faults:
+            failures.mkdir(parents=True, exist_ok=True)
+            path = failures / f"{slug(kind.name)}-{seed}-{index}.json"
+            write_json(path, record(kind, seed, index, verdict))
+    return {
+        "status": np.array([NAMES.index(verdict.status) for verdict in verdicts]),
+        "unsure": np.array([verdict.unsure for verdict in verdicts]),
+        "errors": np.array([[verdict.errors.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
+        "shares": np.array([[verdict.shares.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
+        "faults": np.array([[name in verdict.faults for name in CHECKS] for verdict in verdicts]),
+    }
+
+
+def verdict_of(kind: Kind, numbers: dict[str, np.ndarray], index: int) -> Verdict:
+    """The verdict; an exception is one, too, since every number of a scene is a valid one."""
+    try:
+        return judge(kind, numbers, index, index % EVERY == 0)
+    except Exception as error:
+        return Verdict(RAISED, {"error": f"{type(error).__name__}: {error}"})
+
+
+def record(kind: Kind, seed: int, index: int, verdict: Verdict) -> dict[str, Any]:
+    """What repeats a scene."""
+    numbers = {name: value.tolist() for name, value in kind.numbers(seed, index).items()}
+    return {"model": kind.name, "seed": seed, "index": index, "commit": commit(), "numbers": numbers} | asdict(
+        verdict
+    )
+
+
+def row(name: str, pieces: list[dict[str, np.ndarray]]) -> dict[str, Any]:
+    """The row of a kind: how many scenes, how they ended, and the worst of each error."""
+    if not pieces:
+        return {"model": name, "scenes": 0, "OK": 0, "failures": 0}
+    status, unsure, errors, shares, faults = (
+        np.concatenate([piece[key] for piece in pieces])
+        for key in ("status", "unsure", "errors", "shares", "faults")
+    )
+    ends = Counter(NAMES[code] for code in status)
+    worst = {f"worst {check}": greatest(errors[:, i]) for i, check in enumerate(ERRORS)}
+    compared = np.isfinite(errors[:, ERRORS.index("derivative")])
+    return {
+        "model": name,
+        "scenes": int(status.size),
+        "OK": ends.pop("OK", 0),
+        "other statuses": dict(ends.most_common()),
+        **worst,
+        "derivatives compared": int(compared.sum()),
+        "no reference": int(unsure.sum()),
+        "nearest to its bound": greatest(shares),
+        "failures": int(faults.any(axis=1).sum()),
+        "failed checks": {check: int(faults[:, i].sum()) for i, check in enumerate(CHECKS) if faults[:, i].any()},
+    }
+
+
+def greatest(errors: np.ndarray) -> float | None:
+    """The greatest of what was measured; None of nothing."""
+    return float(np.nanmax(errors)) if np.isfinite(errors).any() else None
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's."""
+    return re.sub(r"\W+", "-", name)
+
+
+def repeat(options: Soak, out: Path) -> Found:
+    """Run the scene of a file of a failure."""
+    kind, numbers, index = read_failure(options.repeat)
+    verdict = judge(kind, numbers, index, whole=True)
+    lines = [f"{kind.name}, scene {index}: {verdict.status}"]
+    lines += [f"{check}: {fault}" for check, fault in verdict.faults.items()] or ["nothing is wrong with it"]
+    lines += [
+        f"{check}: {error:.3g}, {verdict.shares[check]:.3g} of what is allowed"
+        for check, error in verdict.errors.items()
+    ]
+    return Found(text="\n".join(lines))
+
+
+def read_failure(path: Path | None) -> tuple[Kind, dict[str, np.ndarray], int]:
+    """The kind, the numbers and the index of a failure. **Raises:** ValueError for another file."""
+    if path is None:
+        raise ValueError("--stage repeat: give the file of a failure, --repeat FILE")
+    try:
+        found = json.loads(read_text(path))
+        numbers = {str(name): np.asarray(value, float) for name, value in found["numbers"].items()}
+        name, index = str(found["model"]), int(found["index"])
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} is no file of a failure that `difsim soak` wrote: {error}") from error
+    kinds = [kind for kind in KINDS if kind.name == name]
+    if not kinds or numbers.keys() != kinds[0].numbers(0, 0).keys():
+        raise ValueError(f"{path} is of another version: there is no {name!r} with the numbers {[*numbers]}")
+    return kinds[0], numbers, index
+
+
+def page(options: Soak, out: Path) -> Found:
+    """Write soak.md from the summary of a search."""
+    path = options.results / "summary.json"
+    if not path.is_file():
+        raise ValueError(f"{path} is not there: run `difsim soak` first")
+    written = out / "soak.md"
+    written.write_text(words.page(json.loads(read_text(path))), encoding="utf-8")
+    return Found(text=str(written))
+
+
+Soak.stages = {"search": search, "repeat": repeat, "page": page}

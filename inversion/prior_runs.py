@@ -1,0 +1,64 @@
+"""Simulations of draws of the prior, kept with their predictions: they serve all data of one model."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float
+from tqdm import tqdm
+
+from .cube import Cube
+from .problem import Problem
+from .sweeps import Checkpoint, Piece, stored
+
+PART = 1000  # simulations between two savings
+
+
+@dataclass(frozen=True)
+class PriorRuns:
+    """Draws of the prior with their predictions, from which a tempered run of any data may start.
+
+    The posteriors of many data sets, such as those of simulation-based calibration, then share their first
+    simulations, which are the ones far from the data.
+
+    `u` [rows, k], points of the unit cube of the prior; `predictions`: observable -> values [rows, ...]; `ok` [rows].
+    """
+
+    u: Float[np.ndarray, "rows k"]
+    predictions: dict[str, np.ndarray]
+    ok: Bool[np.ndarray, " rows"]
+
+    @classmethod
+    def simulated(
+        cls, problem: Problem, key: Array, count: int, checkpoint: Checkpoint | None = None, progress: bool = False
+    ) -> "PriorRuns":
+        """So many draws of the prior of a problem, simulated.
+
+        **Arguments:** `problem`, whose data's numbers do not matter; `key`; `count`; `checkpoint`: keeps finished
+        parts; `progress`: show a bar. **Returns:** PriorRuns.
+        """
+        cube = Cube(problem)
+        parts = []
+        for start in tqdm(range(0, count, PART), disable=not progress, desc="simulations of the prior"):
+            rows = min(PART, count - start)
+            compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
+            parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return cls(found.pop("u"), {k.removeprefix("of-"): v for k, v in found.items() if k != "ok"}, found["ok"])
+
+    def log_likelihood(self, cube: Cube) -> Float[np.ndarray, " rows"]:
+        """The log-likelihoods of the data of a problem at these draws, -infinity where the simulation failed.
+
+        **Arguments:** `cube` of a problem that differs from that of `simulated` in the numbers of its data alone.
+        **Returns:** values [rows].
+        """
+        return np.where(self.ok, cube.compared(self.u, self.predictions), -np.inf)
+
+
+def _simulated(cube: Cube, key: Array, rows: int) -> Piece:
+    u = np.asarray(jax.random.uniform(key, (rows, cube.active.size)))
+    seen = cube.simulations(u)
+    names = cube.problem.data.names
+    made = {f"of-{name}": np.stack([np.asarray(each.predictions[name]) for each in seen]) for name in names}
+    return {"u": u, "ok": np.array([bool(each.ok) for each in seen])} | made
