@@ -27,6 +27,8 @@ def as_float(x: Any) -> Array:
 
     **Raises:** ValueError for what is no real number, and no array of them.
     """
+    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating):
+        return x
     try:
         x = jnp.asarray(None if isinstance(x, str) else x)
         real = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)

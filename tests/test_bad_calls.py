@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import FixedSteps, Status, dem, dynamics, initialise, simulate
 from difsim.fields import Declared, is_valid
 from tests.public import public_classes, refused, right_arguments
 
@@ -102,3 +104,25 @@ def test_impossible_numbers_are_found_inside_jit_as_outside(kind, name):
             outside.append(False)
     inside = jax.vmap(lambda x: is_valid(made(kind, name, x * right)))(factors)
     assert outside[2] and inside.tolist() == outside
+
+
+def test_a_wrong_model_that_jit_made_is_refused_by_the_name_of_its_field():
+    right = right_arguments()
+    model = eqx.filter_jit(lambda x: dynamics.Flight(**right[dynamics.Flight] | {"resolution": x}))(-1.0)
+    state = dynamics.FlightState(**right[dynamics.FlightState])
+    with pytest.raises(ValueError, match="resolution = -1"):
+        simulate(model, state, [0.0, 1.0])
+    assert simulate(model, state, [0.0, 1.0], throw=False).status == Status.INVALID_MODEL
+
+
+def test_a_wrong_model_of_particles_is_a_status_inside_jit():
+    right = right_arguments()[dem.Grains]
+    state = dem.Grains(**right).at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
+    progress = initialise(dem.Grains(**right), state)
+
+    @jax.jit
+    def status(density):
+        model = dem.Grains(**right | {"density": density})
+        return simulate(model, progress, [0.0, 1e-4], solver=FixedSteps(1), throw=False).status
+
+    assert [int(status(x)) for x in (2e3, -2e3, np.nan)] == [Status.OK, Status.INVALID_MODEL, Status.INVALID_MODEL]
