@@ -106,7 +106,7 @@ def test_impossible_numbers_are_found_inside_jit_as_outside(kind, name):
     assert outside[2] and inside.tolist() == outside
 
 
-def test_a_wrong_model_that_jit_made_is_refused_by_the_name_of_its_field():
+def test_a_wrong_model_made_in_jit_is_refused_by_name():
     right = right_arguments()
     model = eqx.filter_jit(lambda x: dynamics.Flight(**right[dynamics.Flight] | {"resolution": x}))(-1.0)
     state = dynamics.FlightState(**right[dynamics.FlightState])
