@@ -181,17 +181,19 @@ def on_mesh(n):
     return hopper(n, ball(n), compressive, meshed(), gravity, reach * up, normal, n["omega"])
 
 
-def soft(name, draw, build, reverse=None):
+def soft(name, draw, build, reverse=None, drives=()):
     """A kind of regularised contact; a reverse derivative takes the longest to compile, and some have it."""
-    return Motion(name, draw, build=build, watch=body, reverse=reverse)
+    return Motion(name, draw, build=build, watch=body, reverse=reverse, drives=drives)
 
 
+# Two laws of paper 003 can give energy: the force that keeps a slow slip as it is, and that of rolling resistance.
+STICKING, ROLLING = ("friction",), ("rolling",)
 KINDS = (
     soft("ball, linear, tensile damper", hop_numbers, partial(on_plane, ball, tensile)),
     soft("cube, linear, compressive damper", hop_numbers, partial(on_plane, cube, compressive), UNROLLED),
-    soft("cube, Tsuji clipped, stick and slip", hop_numbers, partial(on_plane, cube, clipped)),
+    soft("cube, Tsuji clipped, stick and slip", hop_numbers, partial(on_plane, cube, clipped), drives=STICKING),
     soft("cube, Hunt and Crossley, springs", hop_numbers, partial(on_plane, cube, hunt_crossley)),
-    soft("cube, Hertz and Mindlin, cohesion", hop_numbers, partial(on_plane, cube, hertz), UNROLLED),
+    soft("cube, Hertz and Mindlin, cohesion", hop_numbers, partial(on_plane, cube, hertz), UNROLLED, ROLLING),
     soft("cube on a turning ellipsoid", round_numbers, on_ellipsoid),
     soft("ball on a mesh", mesh_numbers, on_mesh),
 )

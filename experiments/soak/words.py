@@ -82,10 +82,10 @@ def page(found: Mapping[str, Any]) -> str:
             table(("check", "of scenes with the status OK"), CHECKS.items()),
             paragraph(
                 f"{found['scenes']} scenes were drawn on {found['created'][:10]} with seed {found['seed']} and difsim "
-                f"{found['version']} ({found['machine']}): {found['OK']} ended with the status OK, and "
-                f"{found['failures']} failed a check. Errors in the table are the worst, relative. Compared are the "
-                "derivatives of every fourth scene (in brackets: where no differences agreed with each other, which is "
-                "no failure)."
+                f"{found['version']} ({found['machine']}), of {len(rows)} of the {len(found['table'])} kinds: "
+                f"{found['OK']} ended with the status OK, and {found['failures']} failed a check. Errors in the table "
+                "are the worst, relative. Compared are the derivatives of every fourth scene (in brackets: where no "
+                "differences agreed with each other, which is no failure)."
             ),
             table(head, rows),
         ]
