@@ -71,7 +71,7 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
     finer = (
         {} if quick else {"points doubled": (fineness, len(body.points)), "table twice as fine": (2 * fineness, 0)}
     )
-    result["finer"] = list(finer)
+    result["finer"] = "finer", np.array(list(finer), str)  # text, also where there is none
     result["finer_energy_ratio"] = (
         ("finer", "restitution"),
         np.reshape(
