@@ -119,7 +119,7 @@ def resting_place(friction, derivative):
     """Where a cube that slides out stops, m, and its status."""
     model = cube(GRAVITY["67p"], Ground(restitution=0.4, friction=friction))
     body = RigidState((0.0, 0.0, 0.1), (0.01, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    solver = Adaptive(1e-9, 1e-9, max_steps=2000)
+    solver = Adaptive(1e-9, 1e-9, max_steps=10_000)
     times = jnp.array([0.0, 2000.0])
     found = simulate(
         model, model.start(body), times, solver=solver, derivative=derivative, until=REST, throw=False
