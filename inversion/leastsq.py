@@ -194,8 +194,8 @@ def fit(
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
     # From guesses alone `keep` may be larger: a fit without screening shares the compiled search of the others.
-    points = starts + len(guesses)
-    if keep < max(1, len(guesses)) or points < 1 or (starts and keep > points):
+    most = starts + len(guesses)
+    if keep < max(1, len(guesses)) or most < 1 or (starts and keep > most):
         raise ValueError(
             f"fit: keep={keep} searches from {starts} starts and {len(guesses)} guesses: "
             "keep at least the guesses, and at most starts + guesses"

@@ -1,4 +1,4 @@
-"""What is checked of each random scene, and the verdict."""
+"""The checks of each random scene, and the verdict."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ SURE = 1e-4  # own relative error with which differences are a reference
 
 @dataclass
 class Verdict:
-    """What was found of one scene.
+    """The findings of one scene.
 
     **Arguments:** `status`, its name; `faults`, by the name of the check, in words; `errors`, by the name of the check:
     the energy's drift as a share; the difference of the end from that with a finer tolerance ("tighter"), of the
@@ -89,18 +89,13 @@ def _check_account(verdict: Verdict, end: Any, told: Told) -> None:
     verdict.measured("momentum", told.drift, DRIFT, "what is conserved drifts by a share of")
 
 
-def _bound(kind: Kind, told: Told) -> float:
-    """What `Validity` states; along a way that changes little, not less than the tolerance itself."""
-    return max(float(told.error), kind.tolerance)
-
-
 def _check_tighter(verdict, kind, numbers, prepared, end, told) -> None:
     finer, told_finer = values(kind, numbers, prepared, jnp.asarray(FINER * kind.tolerance))
     if told_finer.status != Status.OK:
         return  # it needs more steps than it may take, or sees what the other did not: nothing to compare with
     contacts = f"contacts {int(told.contacts)} and {int(told_finer.contacts)};"
     words = f"{contacts} the end differs from that at {FINER:g} of the tolerance by"
-    verdict.measured("tighter", _difference(end, finer), MARGIN * _bound(kind, told), words)
+    verdict.measured("tighter", _difference(end, finer), MARGIN * float(told.error), words)
 
 
 def _check_differences(verdict, kind, numbers, way, prepared, slope, told) -> None:
@@ -111,7 +106,7 @@ def _check_differences(verdict, kind, numbers, way, prepared, slope, told) -> No
     slopes, own = found
     scale = np.abs(slopes).max(initial=1e-300)
     error = np.abs(np.asarray(slope) - slopes).max() / scale
-    allowed = MARGIN * _bound(kind, told) + own / scale + ROUNDING
+    allowed = MARGIN * float(told.error) + own / scale + ROUNDING
     words = f"of {scale:.3g}, forward differs from differences (own error {own / scale:.2g}) by a share of"
     verdict.measured("derivative", error, allowed, words)
 

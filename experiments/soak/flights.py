@@ -46,7 +46,7 @@ def away(n):
 
 
 def GM(n):
-    """Of a sphere of half the size."""
+    """A sphere of half the size."""
     return G * n["density"] * 4 / 3 * jnp.pi * (0.5 * n["size"]) ** 3
 
 

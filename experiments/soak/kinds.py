@@ -27,7 +27,7 @@ VALUES, FORWARD, REVERSE, UNROLLED = "values", "forward", "reverse", "unrolled"
 
 
 class Told(eqx.Module):
-    """What a run says of itself.
+    """The record of one run.
 
     `status`; `finite`, whether the states and energies of all saved times are; `energy`, the drift of the energy's sum
     as a share of the energy that is there, counted here from its parts, and `allowed`, the share that the library
@@ -63,7 +63,7 @@ class Kind(ABC):
     backward: float = 1e-7
 
     def prepare(self, numbers: Numbers) -> Any:
-        """What a run needs besides its numbers, and no derivative sees: made once a scene, on the host."""
+        """Data of a run besides its numbers, made once a scene on the host; no derivative sees them."""
         return None
 
     @abstractmethod

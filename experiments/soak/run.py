@@ -44,7 +44,7 @@ class Soak(Study):
     """"search": draw and check scenes; "repeat": run the one of --repeat again; "page": write soak.md of the
     documentation from the summary of a search (with --out docs where it is)."""
     hours: float = 1.0
-    """How long it searches; an interrupted search goes on where it was."""
+    """The duration of the search; an interrupted search goes on where it was."""
     seed: int = 0
     model: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")] = ()
     """Kinds of scenes, by parts of their names (all). The report lists them."""
@@ -99,7 +99,7 @@ def search(options: Soak, out: Path) -> Found:
 
 
 def chunk(kind: Kind, seed: int, part: int, failures: Path) -> dict[str, np.ndarray]:
-    """What was found of the scenes of one chunk; those that fail are written into a folder."""
+    """The findings of the scenes of one chunk; those that fail are written into a folder."""
     verdicts = []
     for index in range(part * CHUNK, (part + 1) * CHUNK):
         verdict = verdict_of(kind, kind.numbers(seed, index), index)
@@ -126,7 +126,7 @@ def verdict_of(kind: Kind, numbers: dict[str, np.ndarray], index: int) -> Verdic
 
 
 def record(kind: Kind, seed: int, index: int, verdict: Verdict) -> dict[str, Any]:
-    """What repeats a scene."""
+    """The record that repeats a scene."""
     numbers = {name: value.tolist() for name, value in kind.numbers(seed, index).items()}
     return {"model": kind.name, "seed": seed, "index": index, "commit": commit(), "numbers": numbers} | asdict(
         verdict

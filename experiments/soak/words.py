@@ -1,4 +1,4 @@
-"""What the report of a random search says."""
+"""The text of the report of a random search, and of its page."""
 
 from collections.abc import Mapping
 from typing import Any
