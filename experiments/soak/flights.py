@@ -46,7 +46,7 @@ def away(n):
 
 
 def GM(n):
-    """A sphere of half the size."""
+    """GM, m³/s², of a sphere of half the size."""
     return G * n["density"] * 4 / 3 * jnp.pi * (0.5 * n["size"]) ** 3
 
 
