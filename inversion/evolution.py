@@ -77,7 +77,7 @@ def differential_evolution(
     integer("differential_evolution: max_generations", max_generations, 0)
     population = integer("differential_evolution: population", population)
     if objective is not None:
-        require_function("differential_evolution: objective", objective)
+        require_function(OBJECTIVE, objective)
     problem.require_decided()
     if population < 4:
         raise ValueError(f"population {population} must be at least 4: a trial needs three other members")

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.checks import CallError, integer, numbers, random_key, require_function, traceable
+from difsim.checks import CallError, integer, numbers, random_key, traceable
 from difsim.typing import Scalar, require
 
 from .sweeps import map_batched
@@ -58,14 +58,15 @@ def smoothed_gradient(
     `map_batched`. **Returns:** the estimate. **Raises:** `ValueError` for another spread or number of samples.
     **Source:** C. Stein (1981), Ann. Stat. 9, 1135; H. White (1980), Econometrica 48, 817.
     """
-    point, spread = _checked("smoothed_gradient", function, point, spread, key)
+    called = _vector("smoothed_gradient: function", function)
+    point, spread = _checked("smoothed_gradient", point, spread, key)
     n = point.shape[0]
     samples = integer("smoothed_gradient: samples", samples)
     if samples % 2 or samples < 4 * n:
         raise ValueError(f"smoothed_gradient: samples = {samples} must be even and at least {4 * n}")
     xi = jax.random.normal(key, (samples // 2, n), point.dtype)
     at = point[None] + spread[None] * jnp.concatenate([xi, -xi])
-    values = map_batched(_vector("smoothed_gradient: function", function), at, batch_size)
+    values = map_batched(called, at, batch_size)
     ok = jnp.all(jnp.isfinite(values), axis=1)
     plus, minus = jnp.split(values, 2)
     both = ok[: samples // 2] & ok[samples // 2 :]
@@ -116,12 +117,12 @@ def pathwise_gradient(
 
     **Arguments:** as `smoothed_gradient`; `samples` at least 2. **Returns:** the estimate. **Raises:** as there.
     """
-    point, spread = _checked("pathwise_gradient", function, point, spread, key)
+    called = _vector("pathwise_gradient: function", function)
+    point, spread = _checked("pathwise_gradient", point, spread, key)
     samples = integer("pathwise_gradient: samples", samples)
     if samples < 2:
         raise ValueError(f"pathwise_gradient: samples = {samples} must be at least 2")
     at = point[None] + spread[None] * jax.random.normal(key, (samples, point.shape[0]), point.dtype)
-    called = _vector("pathwise_gradient: function", function)
     slopes, values = map_batched(jax.jacfwd(lambda x: (called(x),) * 2, has_aux=True), at, batch_size)
     ok = jnp.all(jnp.isfinite(values), axis=1) & jnp.all(jnp.isfinite(slopes), axis=(1, 2))
     mean = _mean(slopes, ok)
@@ -135,8 +136,7 @@ def pathwise_gradient(
     )
 
 
-def _checked(door: str, given: Callable, point, spread, key) -> tuple[Array, Array]:
-    require_function(f"{door}: function", given)
+def _checked(door: str, point, spread, key) -> tuple[Array, Array]:
     random_key(f"{door}: key", key)
     point, spread = numbers(f"{door}: point", point, "n"), numbers(f"{door}: spread", spread)
     require(spread > 0, f"{door}: spread = {spread} must be positive")
