@@ -166,7 +166,7 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
     return Camera(**values)
 
 
-def _entry(content: Mapping[str, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
+def _entry(content: Mapping[Any, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
     """The flat numbers under the first of `names` that exists."""
     found = next((name for name in names if name in content), None)
     if found is None:

@@ -59,7 +59,7 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     check_file(path, LARGEST)
     try:
         vertices, faces = _READERS[path.suffix.lower()](path)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # NumPy raises the second for an index of more than 64 bits
         raise ValueError(f"{path}: {error}") from error
     if faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices):  # otherwise `TriMesh` raises
         unique, index = np.unique(vertices, axis=0, return_inverse=True)
@@ -113,6 +113,8 @@ def _plates(path: Path) -> tuple[Vertices, Faces]:
     plates, rest = _table(rows, counts[-1], "plates")
     if rest:
         raise ValueError(f"{len(rest)} lines follow after {len(vertices)} vertices and {len(plates)} plates")
+    if not ((plates == np.round(plates)) & (np.abs(plates) < 2.0**53)).all():  # NaN and inf, too
+        raise ValueError("a plate names a vertex by what is no whole number")
     faces = plates.astype(np.int64)
     return vertices, faces - int(faces.min(initial=1) > 0)
 
