@@ -47,6 +47,7 @@ def block():
     return model, model.at_rest(jnp.asarray(np.concatenate([solid, floor], axis=1)))
 
 
+KEPT = 20  # motions that reverse derivatives keep
 CASES = {
     "grains": (heap, lambda m: m.law.modulus, REST, 0.6),
     "soil": (block, lambda m: m.material.young, AtRest(speed=1e-3, hold=0.01), 0.3),
@@ -74,7 +75,7 @@ def ends(kind, solver, parts=1):
         return 1e3 * jnp.mean(run.last.position[-1]), run
 
     forward = jax.jit(lambda x: jax.jvp(lambda x: ended(x, None), (x,), (jnp.ones_like(x),), has_aux=True))
-    reverse = jax.jit(jax.value_and_grad(lambda x: ended(x, Reverse(checkpoints=20)), has_aux=True))
+    reverse = jax.jit(jax.value_and_grad(lambda x: ended(x, Reverse(checkpoints=KEPT)), has_aux=True))
     return forward, reverse
 
 
@@ -92,7 +93,9 @@ def test_derivatives_of_rest_reverse_forward_and_by_differences(kind, solver):
     one, h = jnp.ones(()), 1e-4
     height, slope, run = forward(one)
     (again, steps), back = reverse(one)
-    assert run.status == steps.status == Status.OK and 50 < run.progress.steps == steps.progress.steps
+    assert run.status == steps.status == Status.OK
+    # Far more steps than are kept. Steps by their error are up to twice as long as those of Courant(0.5).
+    assert 2 * KEPT < run.progress.steps == steps.progress.steps
     assert 0 < run.stats.rest_time < run.progress.motion.time < CASES[kind][3]
     np.testing.assert_allclose(again, height, rtol=1e-12)
     np.testing.assert_allclose(back, slope, rtol=1e-8)

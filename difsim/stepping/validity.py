@@ -53,11 +53,12 @@ class Validity(eqx.Module):
     def error(self) -> Scalar:
         """An upper bound of the derivative's error relative to its largest entry, to an order of magnitude.
 
-        A² ε by the change of the derivative along the trajectory's own error; and through regularised contact
-        KINKS ε, an upper bound of what was measured (docs/performance.md): 1e-4 at the default tolerance, 1e-2 in
-        float32. NaN where no derivative was taken.
+        A² ε by the change of the derivative along the trajectory's own error, and no less than the tolerance ε that
+        the tangents share, however small A is; and through regularised contact KINKS ε, an upper bound of what was
+        measured (docs/performance.md): 1e-4 at the default tolerance, 1e-2 in float32. NaN where no derivative was
+        taken.
         """
-        return self.tolerance * (self.growth**2 + jnp.where(self.contacts > 0, KINKS, 0.0))
+        return self.tolerance * (jnp.maximum(1.0, self.growth**2) + jnp.where(self.contacts > 0, KINKS, 0.0))
 
     @property
     def per_contact(self) -> Scalar:
