@@ -24,8 +24,9 @@ class AtRest(AbstractStop):
 
     At the top of a hop under gravity g a body is slower than `speed` for 2 speed/g: let `hold` be longer. The status
     is UNSETTLED where the body still moves at the last time. Particles are at rest where all of them are. The run
-    ends at the end of a step, and derivatives of the state there are at that fixed time: regularised friction creeps
-    on with some v, and v times the change of the time of rest is left out.
+    ends at the end of a step, and derivatives of the state there are at that fixed time (of particles by `Courant`,
+    whose steps depend on the material: at the end of that step). What still creeps with v then misses v times the
+    change of the time of rest.
 
     **Arguments:** `speed` m/s; `spin` rad/s; `hold` s.
     **Raises:** ValueError unless all are positive.
