@@ -7,6 +7,7 @@ a `custom_vmap` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], i
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -198,6 +199,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
         still = jax.tree.map(lambda t, x: x if t is None else None, t_model, model, is_leaf=_is_none)
         still_arrays, still_static = eqx.partition((still, others), eqx.is_array)
 
+        @partial(jax.jit, inline=True)  # one tangent is solved for twice, here alone and there as a batch: traced once
         def rows(moved, still_arrays, state, times, t_moved, t_state, t_times):
             """One solve for all tangents; the last three arguments have a leading axis of p."""
             still, (scales, extra) = eqx.combine(still_arrays, still_static)
