@@ -199,7 +199,9 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
         still = jax.tree.map(lambda t, x: x if t is None else None, t_model, model, is_leaf=_is_none)
         still_arrays, still_static = eqx.partition((still, others), eqx.is_array)
 
-        @partial(jax.jit, inline=True)  # one tangent is solved for twice, here alone and there as a batch: traced once
+        @partial(
+            jax.jit, inline=True
+        )  # one tangent is solved for twice, here alone and there as a batch: traced once
         def rows(moved, still_arrays, state, times, t_moved, t_state, t_times):
             """One solve for all tangents; the last three arguments have a leading axis of p."""
             still, (scales, extra) = eqx.combine(still_arrays, still_static)

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim import AtSample, Courant, initialise, simulate
+from difsim import AtSample, Courant, Solution, initialise, simulate
 from experiments.agilkia import grains_pictures, words
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
-from experiments.agilkia.grains_scene import build
+from experiments.agilkia.grains_scene import Scene, build
 from experiments.agilkia.grains_series import PAPER, Look, left, outline, sequence, series
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
@@ -39,30 +39,10 @@ def touch_down(
 
     Beds of one `seed` are one bed: under each foot the same grains lie.
     """
-    if "sub_spheres" not in lander:
-        raise ValueError(
-            "the lander's file has no table [sub_spheres], which grains need; data/philae.toml has one"
-        )
-    if "obstacle" not in lander:
-        raise ValueError(
-            "the lander's file has no table [obstacle]: --regolith grains has no scene without a boulder"
-        )
-    known = experiment(lander, data)
+    known = experiment(require_tables(lander), data)
     ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
     scene = build(known, OPTIMUM, lander["sub_spheres"], ground, bed == "drum")
-    horizon = float(known.horizon)
-    times = np.arange(0.0, horizon + FRAME, FRAME)
-    with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
-        found = simulate(
-            scene.grains,
-            initialise(scene.grains, scene.state, skin=SKIN),
-            times,
-            solver=Courant(COURANT),
-            checkpoint=out / "grains.checkpoint",
-            watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
-            save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
-            until=AtSample(lambda look: left(scene, look)),
-        )
+    found = run(scene, float(known.horizon), out / "grains.checkpoint")
     result = series(scene, found)
     result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene)}
     columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
@@ -89,6 +69,36 @@ def touch_down(
         record="grains",
         report=words.grains,
     )
+
+
+def require_tables(lander: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The lander's file, if it has what grains need."""
+    for table, why in (
+        ("sub_spheres", "which grains need"),
+        ("obstacle", "and there is no scene without a boulder"),
+    ):
+        if table not in lander:
+            raise ValueError(f"the lander's file has no table [{table}], {why}; data/philae.toml has one")
+    return lander
+
+
+def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
+    """The motion until the lander has left, for `horizon` s at the most; an interrupted run goes on.
+
+    **Arguments:** `scene`; `horizon` s; `checkpoint`, a folder. **Returns:** a solution with a `Look` at each time.
+    """
+    times = np.arange(0.0, horizon + FRAME, FRAME)
+    with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
+        return simulate(
+            scene.grains,
+            initialise(scene.grains, scene.state, skin=SKIN),
+            times,
+            solver=Courant(COURANT),
+            checkpoint=checkpoint,
+            watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
+            save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
+            until=AtSample(lambda look: left(scene, look)),
+        )
 
 
 def judge(known: Experiment, result: xr.Dataset) -> dict[str, Any]:

@@ -12,7 +12,18 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from difsim.session import CACHE
-from experiments.agilkia import bounce, coverage, descent, grains, orbits, pictures, report, words, worlds
+from experiments.agilkia import (
+    bounce,
+    coverage,
+    descent,
+    grains,
+    grains_draws,
+    orbits,
+    pictures,
+    report,
+    words,
+    worlds,
+)
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, chain_table, contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -49,6 +60,8 @@ class Agilkia(Study):
     """Of grains: one under each foot, or one for all (some five times the work)."""
     grain: float = 0.05
     """Diameter of the grains, m."""
+    draws: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Of grains: touchdowns at that many draws of the posterior in OUT/result.nc, in place of the paper's optimum."""
     stage: Literal["all", "descent", "pictures", "coverage"] = "all"
     """"all"; "descent": the flights alone, from 22 km to the ground and back, and the paper's bounce; "pictures":
     draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic touchdowns hold the truth."""
@@ -72,6 +85,8 @@ class Agilkia(Study):
                 setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
+        if self.draws is not None and (self.draws < 1 or self.regolith != "grains" or self.bed != "feet"):
+            raise ValueError(f"--draws {self.draws} must be at least 1, with --regolith grains and --bed feet")
         if self.keep > self.starts:
             raise ValueError(
                 f"--keep {self.keep} must be at most --starts {self.starts}, of which it keeps the best"
@@ -95,6 +110,8 @@ def _all(options: Agilkia, out: Path) -> Found:
     if options.regolith == "grains":
         if options.quick:
             raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
+        if options.draws is not None:
+            return grains_draws.at_draws(lander, data, options.grain, options.seed, out, options.draws)
         return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
     world = worlds.best_of(options.shape, CACHE / "worlds")
     calibration = read() if options.regolith == "calibrated" else None

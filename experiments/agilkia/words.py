@@ -223,3 +223,37 @@ def _join(names: list[str]) -> str:
 
 def _spaced(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k.replace("_", " "): v for k, v in row.items()}
+
+
+def draws(found: Mapping[str, Any]) -> Report:
+    """The report on draws of the posterior that were simulated on grains."""
+    count, rows = len(found["draws"]), found["compared"]
+    best, worst = (pick(rows, key=lambda name: rows[name]["covered"]) for pick in (max, min))
+    return Report(
+        question="Does the error that the reduced law states cover what grains do?",
+        answer=[
+            f"Of {count} draws, the calibrated law's span holds between {digits(100 * rows[worst]['covered'], 2)} % "
+            f"({worst.replace('_', ' ')}) and {digits(100 * rows[best]['covered'], 2)} % ({best.replace('_', ' ')}).",
+            f"On grains the lander rebounds with {digits(rows['rebound_speed']['off'], 2)} m/s more than by the "
+            "reduced law, on average (negative: less).",
+        ],
+        tables=[
+            Table(
+                "grains less reduced law, and what is stated",
+                [
+                    {
+                        "": name.replace("_", " "),
+                        "mean difference": row["off"],
+                        "sigma of the datum": row["sigma"],
+                        "share within two of them": row["within_data"],
+                        "share within the calibrated law's span": row["covered"],
+                    }
+                    for name, row in rows.items()
+                ],
+            ),
+        ],
+        limits=[
+            f"{count} draws, one bed for each; the run ends after {digits(found['horizon_s'])} s.",
+            f"Grains of {digits(100 * found['diameter_m'])} cm stand for finer ones.",
+        ],
+    )

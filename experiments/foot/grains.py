@@ -19,7 +19,7 @@ from difsim import Courant, initialise, simulate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
-from difsim.contact import ConstantCohesion
+from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.mesh import cylinder
@@ -46,25 +46,28 @@ LONGEST = 2.0  # s
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
 
-def recipe(diameter: float, width: float, cohesion: float, seed: int = 0) -> BedSpecification:
-    """The layer in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's sum."""
-    real, factor = float(LAW.grain_diameter), diameter / float(LAW.grain_diameter)
+def recipe(
+    diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW
+) -> BedSpecification:
+    """The layer of `ground` in a drum `width` m wide, of grains of `diameter` m, with a `cohesion` in Pa by Rumpf's
+    sum."""
+    real, factor = float(ground.grain_diameter), diameter / float(ground.grain_diameter)
     coarse = coarse_grained(
-        GaussianSizes(real, SPREAD * real), float(LAW.grain_density), 1 - float(LAW.porosity), factor, PACKS
+        GaussianSizes(real, SPREAD * real), float(ground.grain_density), 1 - float(ground.porosity), factor, PACKS
     )
-    modulus, poisson, friction = (float(x) for x in (LAW.grain_modulus, LAW.poisson, LAW.friction))
+    modulus, poisson, friction = (float(x) for x in (ground.grain_modulus, ground.poisson, ground.friction))
     pull_off = cohesion / friction * (1 - PACKS) / PACKS * diameter**2
     attraction = ConstantCohesion(pull_off, RANGE * diameter)
     material = HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
-    depth = float(LAW.thickness)
+    depth = float(ground.thickness)
     return BedSpecification(
         material, coarse.sizes, coarse.density, CylindricalContainer(width), depth, RELIEVED, seed=seed
     )
 
 
-def settled(diameter: float, width: float, cohesion: float, seed: int = 0) -> Bed:
-    """The bed at rest, from the cache where it has been made before."""
-    made = recipe(diameter, width, cohesion, seed)
+def settled(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
+    """The bed of `recipe` at rest, from the cache where it has been made before."""
+    made = recipe(diameter, width, cohesion, seed, ground)
     with tqdm(
         desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}{postfix}"
     ) as bar:

@@ -1,0 +1,167 @@
+"""`difsim agilkia --regolith grains --draws N`: does the error that the reduced law states cover what grains do?
+
+Draws of the posterior of a run with the reduced law are simulated again, on beds of grains of the drawn soil. Beside
+each stand the reduced law and the calibrated one, the latter with its error at two standard deviations either way.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from experiments.agilkia import words
+from experiments.agilkia.files import DataSet
+from experiments.agilkia.grains import WIDTH, require_tables, run
+from experiments.agilkia.grains_scene import build
+from experiments.agilkia.grains_series import series
+from experiments.agilkia.scenario import Experiment, experiment
+from experiments.foot.calibration import Calibration, read
+from experiments.foot.grains import settled
+from experiments.harness import Found
+from experiments.style import BLACK, BLUE, ORANGE
+from experiments.variables import described
+
+HORIZON = 2.0  # s: by then the ground has taken all but a few per cent, and what comes after is slow
+STATED = 2.0  # standard deviations of the calibrated law's error
+UNITS = {
+    "rebound_speed": "m/s",
+    "energy_left": "J",
+    "penetration_deepest": "m",
+    "penetration_middle": "m",
+    "penetration_least": "m",
+    "damper_stroke": "m",
+}
+
+
+def at_draws(
+    lander: dict[str, dict[str, Any]], data: DataSet, diameter: float, seed: int, out: Path, count: int
+) -> Found:
+    """Touchdowns on grains at `count` draws of the posterior in OUT/result.nc, each with its own bed.
+
+    An interrupted run goes on from OUT/draws.checkpoint. Grains have `diameter` m, or their own where that is larger.
+    """
+    known = experiment(require_tables(lander), data)
+    known = eqx.tree_at(lambda e: e.horizon, known, jnp.minimum(known.horizon, HORIZON))
+    stated = eqx.tree_at(lambda e: e.calibration, known, read(), is_leaf=lambda x: x is None)
+    draws = drawn(out / "result.nc", count, seed)
+    rows = []
+    for i, values in enumerate(draws):
+        soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
+        size = max(diameter, values["grain_diameter"])
+        bed = settled(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
+        scene = build(known, values, lander["sub_spheres"], bed, drum=False)
+        found = run(scene, float(known.horizon), out / "draws.checkpoint" / str(i))
+        rows.append(of_grains(series(scene, found)))
+    laws = {"reduced": [of_law(known, values) for values in draws]}
+    for name, sign in (("calibrated", 0.0), ("lower", -STATED), ("upper", STATED)):
+        error = sign * float(stated.calibration.sigma)
+        laws[name] = [of_law(stated, values | {"law_error": error}) for values in draws]
+    result = _table({"grains": rows} | laws, draws)
+    summary = {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
+    sigma = {k: data.fitted[k].sigma for k in UNITS if k in data.fitted}
+    summary |= {"draws": draws, "compared": compared(result, sigma, stated.calibration)}
+    figures = {"draws": draw(result)}
+    return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
+
+
+def drawn(path: Path, count: int, seed: int) -> list[dict[str, float]]:
+    """`count` draws of the posterior in a file of results, by their weight. **Raises:** ValueError where none is."""
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            posterior, weight = tree["posterior"].load(), tree["sample_stats"]["weight"].values.ravel()
+            names = [n for n, x in posterior.data_vars.items() if x.dims == ("chain", "draw")]
+            values = {n: posterior[n].values.ravel() for n in names}
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} has no posterior ({error}): run `difsim agilkia` into that folder first"
+        ) from error
+    if "law_error" in values:
+        raise ValueError(f"{path} is of the calibrated law: draws on grains are compared with the reduced one")
+    chosen = np.random.default_rng(seed).choice(weight.size, count, replace=False, p=weight / weight.sum())
+    return [{n: float(x[i]) for n, x in values.items()} for i in chosen]
+
+
+def of_grains(result: xr.Dataset) -> dict[str, float]:
+    """The observables of a touchdown on grains."""
+    depths = np.sort(result["sole_depth"].values.max(axis=0))[::-1]
+    return {
+        "rebound_speed": float(np.linalg.norm(result["velocity"].values[-1])),
+        "energy_left": float(result["kinetic_energy"][-1]),
+        **{
+            f"penetration_{name}": max(float(depth), 0.0)
+            for name, depth in zip(("deepest", "middle", "least"), depths, strict=True)
+        },
+        "damper_stroke": float(result["stroke"].max()),
+    }
+
+
+def of_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
+    """The same by the reduced law."""
+    times = jnp.stack([jnp.zeros_like(known.horizon), 0.4 * known.horizon, known.horizon])
+    model, solution = known.follow({k: jnp.asarray(v) for k, v in values.items()}, times)
+    observed = known.observe(model, solution)
+    told = {name: observed[name] for name in UNITS if name in observed}
+    return {k: float(v) for k, v in (told | {"energy_left": observed["kinetic_energy"]}).items()}
+
+
+def compared(
+    result: xr.Dataset, sigma: dict[str, float], calibration: Calibration
+) -> dict[str, dict[str, float | None]]:
+    """Of each observable how far grains are from the laws, and whether what is stated covers it.
+
+    `off`: the mean of grains less reduced law; `sigma`: that of the datum; `within_data`: the share of draws within two
+    of these; `covered`: the share between the calibrated law's values at its error's two ends.
+    """
+    rows = {}
+    for name in UNITS:
+        of = {law: result[name].sel(law=law).values for law in result["law"].values}
+        off, spread = of["grains"] - of["reduced"], sigma.get(name)
+        ends = np.sort([of["lower"], of["upper"]], axis=0)
+        rows[name] = {
+            "off": float(off.mean()),
+            "sigma": spread,
+            "within_data": None if spread is None else float((np.abs(off) <= 2 * spread).mean()),
+            "covered": float(((ends[0] <= of["grains"]) & (of["grains"] <= ends[1])).mean()),
+        }
+    return rows
+
+
+def _table(columns: dict[str, list[dict[str, float]]], draws: list[dict[str, float]]) -> xr.Dataset:
+    found = {
+        name: (("law", "sample"), np.array([[row[name] for row in rows] for rows in columns.values()]))
+        for name in UNITS
+    }
+    unknowns = {f"drawn_{name}": (("sample",), np.array([d[name] for d in draws])) for name in draws[0]}
+    result = xr.Dataset(found | unknowns, coords={"law": list(columns), "sample": np.arange(len(draws))})
+    units = UNITS | {"drawn_thickness": "m", "drawn_grain_diameter": "m", "drawn_grain_density": "kg/m3"}
+    units |= {"drawn_grain_modulus": "Pa", "drawn_edge_offset": "m"}
+    units |= {f"drawn_{name}": "rad" for name in ("tilt_x", "tilt_y", "heading")}
+    return described(result, "no frame: sizes and speeds", units)
+
+
+def text(result: xr.Dataset) -> str:
+    """A line for each observable and draw."""
+    said = [f"{'observable':22s}{'draw':>5s}" + "".join(f"{law:>12s}" for law in result["law"].values)]
+    for name in UNITS:
+        for i, values in enumerate(result[name].values.T):
+            said.append(f"{name:22s}{i:5d}" + "".join(f"{v:12.4g}" for v in values))
+    return "\n".join(said)
+
+
+def draw(result: xr.Dataset) -> Figure:
+    """Each observable: grains, the reduced law, and the span that the calibrated law states, by draw."""
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    for axis, (name, unit) in zip(figure.subplots(2, 3).flat, UNITS.items(), strict=True):
+        of = {law: result[name].sel(law=law).values for law in result["law"].values}
+        at = np.arange(result.sizes["sample"]) + 1
+        ends = np.sort([of["lower"], of["upper"]], axis=0)
+        axis.vlines(at, *ends, color=BLUE, lw=5, alpha=0.4, label="calibrated law, two standard deviations")
+        axis.plot(at, of["reduced"], "_", color=BLACK, ms=12, mew=2, label="reduced law")
+        axis.plot(at, of["grains"], "o", color=ORANGE, label="grains")
+        axis.set(title=name.replace("_", " "), xlabel="draw", ylabel=unit, xticks=at)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
