@@ -1,5 +1,7 @@
 """What studies make of a posterior: rows, pictures, ranks of known truths, the soil's ridge, the contact of stones."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -132,12 +134,12 @@ def test_states_are_integrated_out_of_the_pixels():
 @pytest.mark.parametrize("options", [{"stage": "design"}, {"stage": "impact", "unknowns": ("markers",)}])
 def test_posterior_of_the_contact_is_refused_elsewhere(options):
     with pytest.raises(ValueError, match="--posterior belongs to --stage impact"):
-        Cobbles(posterior=True, **options)
+        Cobbles(posterior=1, **options)
 
 
 @pytest.mark.slow
 def test_posterior_of_the_contact_holds_the_truth(tmp_path):
-    Cobbles(stage="impact", quick=True, fits=4, posterior=True, out=tmp_path).run()
+    Cobbles(stage="impact", quick=True, fits=4, posterior=2, out=tmp_path).run()
     groups = xr.open_datatree(tmp_path / "result.nc", engine="h5netcdf")
     e = groups["posterior"]["restitution"].values.ravel()
     weights = groups["sample_stats"]["weight"].values.ravel()
@@ -145,6 +147,8 @@ def test_posterior_of_the_contact_holds_the_truth(tmp_path):
     sigma = np.sqrt(weights @ (e - mean) ** 2)
     assert abs(mean - 0.6) < 4 * sigma and 0.5 < sigma / float(groups["fit_sigma"][0, 0, 24]) < 2.0
     assert (tmp_path / "posterior.png").stat().st_size > 10_000
+    told = json.loads((tmp_path / "summary.json").read_text())["posterior"]["coverage"]
+    assert told["count"] == told["with_intervals"] == 2 and set(told["holds_95"]) == {"restitution", "friction"}
 
 
 @pytest.mark.slow

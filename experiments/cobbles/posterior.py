@@ -5,7 +5,7 @@ what all pixels tell is a way of two powers of ten. The states are linear there,
 they are integrated out: what of the pixels a change of the states can make is left out of the data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int
+from tqdm import tqdm
 
-from experiments import posteriors
+from experiments import posteriors, ranks
 from experiments.cobbles import paper
 from experiments.cobbles.impact import PIXEL, noise_keys, observed, truth
 from experiments.cobbles.through import (
@@ -34,6 +35,8 @@ from experiments.harness import Found
 from inversion import Bounded, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.posterior import Posterior
 
+TRUTH = {"restitution": paper.RESTITUTION, "friction": paper.FRICTION}
+FEW, FEW_DRAWS = Importance(Tempered(160), generation=200), 100  # of a smoke test, and of each of many posteriors
 UNKNOWNS = {"restitution": Bounded(0.0, 1.0), "friction": Bounded(0.0, 1.5)}
 
 
@@ -84,17 +87,28 @@ def mirrored(columns: Float[np.ndarray, "rows n"]) -> tuple[Float[Array, "n rows
     return jnp.asarray(np.triu(mirrors, 1) + np.eye(*mirrors.shape)), jnp.asarray(twice)
 
 
-def with_posterior(found: Found, known: Setup, quick: bool) -> Found:
-    """What `impact.estimate` found, and the posterior by the pixels of the first of its fits."""
+def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found:
+    """What `impact.estimate` found, and the posterior by the pixels of the first of its fits.
+
+    Those of `count` of its fits, from fewer draws, tell how often intervals hold the truth.
+    """
     result = found.data["result"]
-    first = result.isel(sample=0)
-    best = first["fit"].isel(start=int(first["misfit"].values.argmin())).values
     case = truth(known, paper.INCLINATION)
-    measured, _ = observed(known, case, jnp.asarray(PIXEL), noise_keys(result.sizes["sample"])[0])
-    size, method = (100, Importance(Tempered(160), generation=200)) if quick else (1000, Importance(Tempered(400)))
-    posed = problem(known, case.seen, measured, best)
-    drawn = sample(posed, key=jax.random.PRNGKey(0), method=method, effective_size=size, progress=True)
+    keys = noise_keys(result.sizes["sample"])
+
+    def posterior(i: int, size: int, method: Importance) -> tuple[Posterior, Float[np.ndarray, "26"]]:
+        fits = result.isel(sample=i)
+        best = fits["fit"].isel(start=int(fits["misfit"].values.argmin())).values
+        measured, _ = observed(known, case, jnp.asarray(PIXEL), keys[i])
+        posed = problem(known, case.seen, measured, best)
+        key = jax.random.PRNGKey(i)
+        return sample(posed, key=key, method=method, effective_size=size, progress=count == 1), best
+
+    drawn, best = posterior(0, *((FEW_DRAWS, FEW) if quick else (1000, Importance(Tempered(400)))))
     told = judge(drawn, best)
+    if count > 1:
+        several = [posterior(i, FEW_DRAWS, FEW)[0] for i in tqdm(range(count), desc="posteriors")]
+        told["coverage"] = coverage(several)
     shown = posteriors.picture_data(drawn, told["unknowns"])
     groups = {"/shown": shown} | {f"/{k}": v for k, v in posteriors.samples(drawn).items()}
     title = "Restitution and friction by the pixels of one collision, states integrated out"
@@ -107,10 +121,18 @@ def with_posterior(found: Found, known: Setup, quick: bool) -> Found:
     )
 
 
+def coverage(several: Sequence[Posterior]) -> dict[str, Any]:
+    """How many of the posteriors state intervals, and the share of these at 95 % that hold the truth."""
+    good = [drawn for drawn in several if drawn.fault is None]
+    below = [ranks.below(drawn, TRUTH) for drawn in good]
+    holds = {name: ranks.holds(np.array([row[name] for row in below])) if good else None for name in TRUTH}
+    return {"count": len(several), "with_intervals": len(good), "holds_95": holds}
+
+
 def judge(drawn: Posterior, best: Float[np.ndarray, "26"]) -> dict[str, Any]:
     """Rows of the unknowns, each with its truth, and the quality of the sample."""
     values = {"restitution": float(best[RESTITUTION]), "friction": float(best[FRICTION])}
     rows = posteriors.rows(drawn, values)
-    for name, true in (("restitution", paper.RESTITUTION), ("friction", paper.FRICTION)):
+    for name, true in TRUTH.items():
         rows[name]["truth"] = true
     return {"unknowns": rows, "posterior": posteriors.quality(drawn)}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -39,8 +39,9 @@ class Cobbles(Study):
     the cameras (Table 13), places of "markers" (0.67 mm), "compliance" of the contact (to a factor of 2)."""
     fits: int = 100
     """How many fits of the nominal case stage impact makes, each to other noise."""
-    posterior: bool = False
-    """Of "impact": the posterior of restitution and friction too, by the pixels of the first of its fits."""
+    posterior: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Of "impact": the posterior of restitution and friction too, by the pixels of the first of its fits; of more than
+    one, how often the intervals of the first N hold the truth."""
 
     shared_stages = ("estimate",)
 
@@ -53,6 +54,8 @@ class Cobbles(Study):
             raise ValueError(f"--fits {self.fits}: at least one")
         if self.unknowns and self.stage not in ("impact", "design"):
             raise ValueError(f"--unknowns belongs to --stage impact or design, not {self.stage}")
+        if not 0 <= self.posterior <= self.fits:
+            raise ValueError(f"--posterior {self.posterior}: between 0 and the number of --fits, {self.fits}")
         if self.posterior and (self.stage != "impact" or self.unknowns):
             raise ValueError(
                 "--posterior belongs to --stage impact, without --unknowns: it is of the contact alone"
@@ -77,7 +80,10 @@ def _impact(options: Cobbles, out: Path) -> Found:
     found = impact.estimate(options.quick, options.stone(), options.unknowns, options.fits)
     if not options.posterior:
         return found
-    return posterior.with_posterior(found, impact.posed(options.quick, options.stone(), ()), options.quick)
+    known = impact.posed(options.quick, options.stone(), ())
+    return posterior.with_posterior(
+        found, known, options.quick, min(options.posterior, found.data["result"].sizes["sample"])
+    )
 
 
 Cobbles.ranges = {"seed": SEED}

@@ -168,6 +168,12 @@ def impact(found: Mapping[str, Any]) -> Report:
             f"By the posterior restitution is {span(rows['restitution'], 95)} and friction "
             f"{span(rows['friction'], 95)} (95 %)."
         ]
+    if posterior and posterior.get("coverage") and (held := posterior["coverage"])["with_intervals"]:
+        told.append(
+            f"Of {held['count']} posteriors {held['with_intervals']} state intervals. Those of 95 % hold the true "
+            f"restitution in {share(held['holds_95']['restitution'])} and the true friction in "
+            f"{share(held['holds_95']['friction'])}."
+        )
     gain = found["two_arcs_restitution_sigma"][-1] / found["restitution_sigma"][-1]
     return Report(
         question="How accurately does one fit through the impact determine restitution, beside a fit of each arc?",
