@@ -188,18 +188,24 @@ class AbstractCoordinates(eqx.Module):
             p.append(jnp.ravel(jnp.broadcast_to(value, q.shape)))
         return self._each(lambda q, p: q.scaled(p), jnp.concatenate(p))
 
+    def given(self, what: str, values: Mapping[str, Any]) -> Float[Array, " n"]:
+        """The prior-scaled s of what a user gave.
+
+        **Arguments:** `what` it is, for errors; `values`, physical values by name. **Returns:** s [n].
+        **Raises:** ValueError for names that are no parameters or are missing, and what `scaled` refuses.
+        """
+        instance(what, values, Mapping, "a dict of name -> value")
+        if unknown := [name for name in values if name not in self.parameters]:
+            raise ValueError(f"{what} names {unknown}, which are no parameters: give those of {list(self.names)}")
+        return named(what, self.scaled, values)
+
     def start(self, door: str, guess: Mapping[str, Any]) -> Float[Array, " n"]:
         """The unbounded x of a guess, from which a search starts.
 
         **Arguments:** `door`, the function that was given it; `guess`, physical values by name. **Returns:** x [n].
         **Raises:** ValueError for names that are no parameters or are missing, and values that the prior excludes.
         """
-        instance(f"{door}: a guess", guess, Mapping, "a dict of name -> value")
-        if unknown := [name for name in guess if name not in self.parameters]:
-            raise ValueError(
-                f"{door}: a guess names {unknown}, which are no parameters: give those of {list(self.names)}"
-            )
-        s = named(f"{door}: a guess", self.scaled, guess)
+        s = self.given(f"{door}: a guess", guess)
         for label, value, (low, high), free in zip(
             self.labels, np.asarray(s), self._limits, np.asarray(self.free_mask), strict=True
         ):

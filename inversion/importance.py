@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
+from difsim.checks import host_numbers, instance, integer
+
 from .cube import Cube
 from .draws import Draws
 from .sweeps import Checkpoint, Piece, stored
@@ -117,6 +119,9 @@ class Importance:
     prior: float = 0.1
 
     def __post_init__(self):
+        instance("Importance: tempered", self.tempered, Tempered, "Tempered(...)")
+        integer("Importance: generation", self.generation)
+        host_numbers("Importance: prior", self.prior, "")
         if not (0.0 < self.prior < 1.0 and self.generation >= 100):
             raise ValueError(
                 f"Importance: give 0 < prior < 1 and a generation of at least 100, not {self.prior} and "

@@ -203,7 +203,7 @@ def fit(
     n, programs = problem.size, Programs(problem)
     x = [problem.start("fit", guess) for guess in guesses]
     calls = Calls()
-    given = [problem.scaled(values) for values in candidates[-(starts // 2) :]]
+    given = [problem.given("fit: a candidate", values) for values in candidates[-(starts // 2) :]]
     points, _ = programs.compile(
         stops,
         lambda: _screened(problem, key, starts, given) if starts else None,

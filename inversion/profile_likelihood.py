@@ -92,7 +92,9 @@ def profiles(
         best = _best(problem, fit, name)
         rows += [v[v >= best], v[v < best][::-1]]
         index += 2 * [problem.index(name)]
-    x = [problem.unfold(problem.scaled(v)) for v in (fit.values, *candidates)]
+    instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
+    known = [problem.scaled(fit.values), *(problem.given("profiles: a candidate", v) for v in candidates)]
+    x = [problem.unfold(s) for s in known]
     stops = strip_weak_types(stops or Stops())
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)

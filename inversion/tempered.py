@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Array
 from tqdm import tqdm
 
+from difsim.checks import host_numbers, instance, integer
+
 from .cube import Cube
 from .draws import Draws, resampled, size_of
 from .prior_runs import PriorRuns
@@ -40,6 +42,11 @@ class Tempered:
     start: PriorRuns | None = None
 
     def __post_init__(self):
+        integer("Tempered: particles", self.particles)
+        integer("Tempered: steps", self.steps)
+        host_numbers("Tempered: share", self.share, "")
+        if self.start is not None:
+            instance("Tempered: start", self.start, PriorRuns, "PriorRuns.simulated(...)")
         if not (0.0 < self.share < 1.0 and self.steps >= 2 and self.particles >= 8 * self.steps):
             raise ValueError(
                 f"Tempered: give 0 < share < 1 and particles >= 8 steps >= 16, not share {self.share}, "

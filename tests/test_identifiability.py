@@ -109,6 +109,8 @@ def test_a_profile_begins_from_candidates_where_they_are_better(key):
     there = inversion.profile(problem, fit, "p", grid, candidates=[{"p": 0.1, "q": 0.99}])
     np.testing.assert_allclose(there.misfit[5:], 0, atol=1e-6)
     assert alone.interval[1] < 0.75 and there.interval[1] is None
+    with pytest.raises(ValueError, match=r"a candidate names \['z'\]"):
+        inversion.profile(problem, fit, "p", grid, candidates=[{"p": 0.1, "q": 0.99, "z": 0.0}])
 
 
 def test_an_interval_holds_every_valley_of_its_profile():
