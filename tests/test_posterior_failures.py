@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import toys
-from test_posterior import PRIOR, posterior
+from test_posterior import PRIOR, posterior, ring
 
 from inversion import Bounded, Checkpoint, Importance, Observation, Observations, Problem, Tempered
 
