@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
 from difsim.beds.specification import Bed
 from difsim.beds.statistics import PackingStatistics
@@ -16,12 +17,13 @@ from difsim.dem.contacts import remembered_by_pairs
 from difsim.dem.state import PADDING, GrainsState, PairMemory, WallMemory
 from difsim.particles.pairs import Pairs
 from difsim.shape import Complement, Cylinder, Plane
-from experiments.agilkia import grains
+from experiments.agilkia import grains, grains_draws
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.grains_scene import beds, boulder, build
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment
+from experiments.foot.calibration import read
 from experiments.foot.grains import recipe
 
 PLACES = np.array([[1.2, 0.1], [-0.6, 1.0], [-0.6, -1.0]])
@@ -144,3 +146,62 @@ def test_the_whole_command(tmp_path):
     assert found["sequence_s"]["boulder"][0] < found["sequence_s"]["leg 0"][0]  # strut first: Fig. 12
     assert (tmp_path / "grains.png").is_file()
     assert not (tmp_path / "grains.checkpoint").exists()
+
+
+def posterior_file(path, **further):
+    """A file with a posterior of which only the draws 2 and 3 have a weight."""
+    draws = {name: (("chain", "draw"), np.full((1, 4), value)) for name, value in (OPTIMUM | further).items()}
+    draws["friction"] = ("chain", "draw"), np.array([[0.2, 0.6, 1.0, 0.2]])
+    weight = xr.Dataset({"weight": (("chain", "draw"), np.array([[0.0, 0.0, 0.5, 0.5]]))})
+    xr.DataTree.from_dict({"posterior": xr.Dataset(draws), "sample_stats": weight}).to_netcdf(
+        path, engine="h5netcdf"
+    )
+    return path
+
+
+def test_draws_are_those_that_have_a_weight(tmp_path):
+    values = grains_draws.drawn(posterior_file(tmp_path / "result.nc"), 2, seed=0)
+    assert {v["friction"] for v in values} == {0.2, 1.0} and values[0].keys() == OPTIMUM.keys()
+    with pytest.raises(ValueError, match="calibrated law"):
+        grains_draws.drawn(posterior_file(tmp_path / "other.nc", law_error=0.0), 2, seed=0)
+    with pytest.raises(ValueError, match="of which 2 have a weight"):
+        grains_draws.drawn(tmp_path / "result.nc", 3, seed=0)
+    (tmp_path / "bad.nc").write_bytes(b"no file")
+    for name in ("none.nc", "bad.nc"):
+        with pytest.raises(ValueError, match="has no posterior"):
+            grains_draws.drawn(tmp_path / name, 2, seed=0)
+
+
+def test_draws_belong_to_grains_under_the_feet(tmp_path):
+    for options in ({}, {"regolith": "grains", "bed": "drum"}):
+        with pytest.raises(ValueError, match="--draws 6"):
+            Agilkia(draws=6, out=tmp_path, **options)
+    with pytest.raises(ValueError, match="--draws 0"):
+        Agilkia(draws=0, regolith="grains", out=tmp_path)
+
+
+def test_grains_are_compared_with_what_the_laws_state():
+    """Two draws: grains within the calibrated law's ends in one, and within two sigma of the datum in none."""
+    values = {
+        "grains": (1.0, 3.0),
+        "reduced": (2.0, 5.0),
+        "calibrated": (1.0, 1.0),
+        "lower": (2.0, 2.0),
+        "upper": (0.5, 0.0),
+    }
+    laws, names = list(values), list(grains_draws.UNITS)
+    table = xr.Dataset({n: (("law", "sample"), np.array(list(values.values()))) for n in names}, {"law": laws})
+    row = grains_draws.compared(table, {"rebound_speed": 0.4})["rebound_speed"]
+    assert row == {"off": -1.5, "sigma": 0.4, "within_data": 0.0, "covered": 0.5}
+    assert grains_draws.compared(table, {})["energy_left"]["within_data"] is None
+
+
+def test_the_law_at_a_draw_depends_on_its_error():
+    """Of the calibrated law: what resists less lets the footpads in deeper."""
+    known = experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
+    known = eqx.tree_at(
+        lambda e: (e.horizon, e.calibration), known, (jnp.asarray(1.0), read()), is_leaf=lambda x: x is None
+    )
+    softer, harder = (grains_draws.of_law(known, OPTIMUM | {"law_error": e}) for e in (-1.0, 1.0))
+    assert softer.keys() == grains_draws.UNITS.keys()
+    assert softer["penetration_deepest"] > harder["penetration_deepest"] > 0

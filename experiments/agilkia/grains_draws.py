@@ -19,7 +19,7 @@ from experiments.agilkia.grains import WIDTH, require_tables, run
 from experiments.agilkia.grains_scene import build
 from experiments.agilkia.grains_series import series
 from experiments.agilkia.scenario import Experiment, experiment
-from experiments.foot.calibration import Calibration, read
+from experiments.foot.calibration import read
 from experiments.foot.grains import settled
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
@@ -63,7 +63,7 @@ def at_draws(
     result = _table({"grains": rows} | laws, draws)
     summary = {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
     sigma = {k: data.fitted[k].sigma for k in UNITS if k in data.fitted}
-    summary |= {"draws": draws, "compared": compared(result, sigma, stated.calibration)}
+    summary |= {"draws": draws, "compared": compared(result, sigma)}
     figures = {"draws": draw(result)}
     return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
 
@@ -81,6 +81,8 @@ def drawn(path: Path, count: int, seed: int) -> list[dict[str, float]]:
         ) from error
     if "law_error" in values:
         raise ValueError(f"{path} is of the calibrated law: draws on grains are compared with the reduced one")
+    if (some := int((weight > 0).sum())) < count:
+        raise ValueError(f"--draws {count}: {path} has {weight.size} draws, of which {some} have a weight")
     chosen = np.random.default_rng(seed).choice(weight.size, count, replace=False, p=weight / weight.sum())
     return [{n: float(x[i]) for n, x in values.items()} for i in chosen]
 
@@ -108,9 +110,7 @@ def of_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
     return {k: float(v) for k, v in (told | {"energy_left": observed["kinetic_energy"]}).items()}
 
 
-def compared(
-    result: xr.Dataset, sigma: dict[str, float], calibration: Calibration
-) -> dict[str, dict[str, float | None]]:
+def compared(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
     """Of each observable how far grains are from the laws, and whether what is stated covers it.
 
     `off`: the mean of grains less reduced law; `sigma`: that of the datum; `within_data`: the share of draws within two
