@@ -126,13 +126,7 @@ def test_the_page_shows_what_the_summary_says(searched, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_hundred_scenes_of_all_kinds_pass(tmp_path):
-    """As many of each kind: none ends with OK and a wrong result."""
-    each = -(-200 // len(KINDS))
-    faults = {
-        (kind.name, index): verdict.faults
-        for kind in KINDS
-        for index in range(each)
-        if (verdict := run.verdict_of(kind, kind.numbers(1, index), index)).faults
-    }
-    assert faults == {}
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_scene_of_each_kind_passes(kind):
+    """It does not end with OK and a wrong result. `difsim soak` makes as many as there is time for."""
+    assert run.verdict_of(kind, kind.numbers(1, 0), 0).faults == {}
