@@ -1,5 +1,6 @@
 """Meshes with closed forms, broken meshes, and the real ones under DIFSIM_DATA."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -308,7 +309,10 @@ def real(name, unit):
 
 @pytest.mark.parametrize("name,volume,centroid", REAL)
 def test_real_bodies(name, volume, centroid):
-    body = real(name, "km")
+    # The published Phobos has two faces of 4000 that lie inside out, as the exact winding number finds, too.
+    folds = "Phobos" in name and os.environ.get("DIFSIM_DATA")
+    with pytest.warns(UserWarning, match="2 of 4000 faces") if folds else contextlib.nullcontext():
+        body = real(name, "km")
     assert body.volume == pytest.approx(volume * 1e9, rel=1e-5)
     np.testing.assert_allclose(body.centroid, centroid, atol=0.06)
     a, b, c = np.linalg.eigvalsh(body.inertia(1000.0))

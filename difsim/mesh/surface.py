@@ -101,7 +101,7 @@ class TriMesh:
         self._warn_of_crossings()
 
     def _warn_of_crossings(self):
-        """Warn where a face lies inside the body: the winding number just below a face is 1, unless parts overlap."""
+        """Warn where the surface folds over itself: elsewhere the winding number just below a face is 1."""
         import igl
 
         a, b, c = np.moveaxis(self._trimesh.vertices[self.faces], 1, 0)
@@ -111,7 +111,8 @@ class TriMesh:
         if (wrong := np.abs(winding - 1) > 0.5).any():
             warnings.warn(
                 f"TriMesh: the surface crosses itself: {wrong.sum()} of {len(self.faces)} faces, the first is number "
-                f"{np.argmax(wrong)}, lie inside the body, whose volume counts there twice: correct the mesh",
+                f"{np.argmax(wrong)}, lie inside the body or inside out, where its volume counts twice or not: "
+                "correct the mesh",
                 stacklevel=5,
             )
 
