@@ -39,7 +39,7 @@ def _row(posterior: Posterior, name: str, value: float) -> Row:
     row = {"value": value, "median": None} | dict.fromkeys(ENDS) | {"unit": q.unit, "verdict": UNSURE}
     if isinstance(q, Fixed):
         return row | {"median": value, "lo95": value, "hi95": value, "verdict": GIVEN}
-    if isinstance(q, Discrete):
+    if isinstance(q, Discrete) and posterior.fault is None:
         found = posterior.probabilities[name]
         row |= {"probabilities": dict(zip(q.labels, map(list, found.values()), strict=True))}
     if not posterior.explains_data:

@@ -1,6 +1,7 @@
 """What studies make of a posterior: rows, pictures, ranks of known truths, the soil's ridge, the contact of stones."""
 
 import json
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +47,14 @@ def test_rows_tell_intervals_probabilities_and_verdicts(mixed):
     text = "\n".join(posteriors.lines(told, posteriors.quality(mixed)))
     assert "probability of" in text and "log evidence" in text and "nan" not in text
     assert [row[""] for row in posteriors.table(told).rows] == [name.replace("_", " ") for name in told]
+
+
+def test_sample_that_cannot_be_trusted_tells_no_number(mixed):
+    bad = replace(mixed, sampled=replace(mixed.sampled, k_hat=0.9))
+    told = posteriors.rows(bad, mixed.median)
+    assert all(row["median"] is None and "probabilities" not in row for row in told.values())
+    text = "\n".join(posteriors.lines(told, posteriors.quality(bad)))
+    assert "k-hat 0.90" in text and "inf" not in text and "nan" not in text
 
 
 def test_corner_is_drawn_from_its_dataset_alone(mixed, tmp_path):
