@@ -73,7 +73,7 @@ def ensemble(found: Mapping[str, Any]) -> Report:
     unsettled = {name: n for name, n in found["statuses"].items() if name != "OK"}
     settled = found["statuses"].get("OK", 0)
     rows = [
-        {"output": output, "input": name, **numbers}
+        {"output": label(output), "input": label(name), **numbers}
         for output, inputs in found["sensitivities"]["of_one_sigma_of"].items()
         for name, numbers in inputs.items()
     ]
