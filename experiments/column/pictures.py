@@ -51,8 +51,10 @@ def _heaps(ax, scales: list[list[xr.Dataset]]) -> None:
             ax.plot(r, height, line, color=colour, label=label)
             ax.plot(a["front_m"] / a["radius_m"], 0, marker, color=colour, clip_on=False, zorder=5)
     ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlim=(0, 6), ylim=(0, None), xlabel="r / r₀ (dotted: the drum; ▾: front)", ylabel="height / r₀")
-    ax.set_title("Heaps at the end")
+    ax.set(
+        xlim=(0, 6), ylim=(0, None), xlabel="r / r₀ (dotted: initial radius; symbols: front)", ylabel="height / r₀"
+    )
+    ax.set_title("Final heaps")
     ax.legend(frameon=False)
 
 
@@ -89,10 +91,10 @@ def draw_repose(results: list[xr.Dataset]) -> Figure:
     for rolling in rollings:
         at = sorted((r.attrs["friction"], r.attrs["slope_deg"]) for r in results if r.attrs["rolling"] == rolling)
         slopes.plot(*zip(*at, strict=True), lines[rolling], color=GREY, label=f"C/R = {rolling:g}")
-    heaps.set(xlim=(0, 45), ylim=(0, None), xlabel="r (diameters)", ylabel="height (diameters)")
-    heaps.set_title("Heaps")
+    heaps.set(xlim=(0, 45), ylim=(0, None), xlabel="r (grain diameters)", ylabel="height (grain diameters)")
+    heaps.set_title("Final heaps")
     heaps.legend(frameon=False)
-    slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction μ", ylabel="slope of the flank (°)")
+    slopes.set(xlim=(0, 0.9), ylim=(0, 30), xlabel="friction coefficient μ", ylabel="slope of the flank (°)")
     slopes.set_title("Slopes (open: still flows when the run ends)")
     slopes.legend(frameon=False)
     return figure

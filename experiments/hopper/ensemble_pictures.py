@@ -46,7 +46,8 @@ def _where(ax: Axes, result: xr.Dataset) -> None:
     inside = ", ".join(f"{100 * v:.0f}" for v in ellipse["share_inside"].values())
     ax.set(xlabel="east of the site [m]", ylabel="north of the site [m]")
     ax.set_title(
-        f"rest, with 1, 2, 3 σ: {long:.1f} x {short:.1f} m at 1 σ\n{inside} % inside (Gaussian: 39, 86, 99)"
+        f"places of rest; ellipses of 1, 2, 3 σ (1 σ: {long:.1f} x {short:.1f} m)\n"
+        f"{inside} % inside (Gaussian: 39, 86, 99)"
     )
     ax.set_aspect("equal", adjustable="datalim")
 
@@ -58,8 +59,8 @@ def _when(ax: Axes, minutes: np.ndarray) -> None:
         ax.axvline(at, color=BLACK, linewidth=0.8, linestyle="--")
         ax.text(at, ax.get_ylim()[1], f" {q} %", va="top")
     low, middle, high = np.percentile(minutes, (5, 50, 95))
-    ax.set(xlabel="settling time [min]", ylabel="members")
-    ax.set_title(f"settling: {middle:.0f} min, 90 % between {low:.0f} and {high:.0f} min")
+    ax.set(xlabel="settling time [min]", ylabel="number of hoppers")
+    ax.set_title(f"median {middle:.0f} min, 90 % between {low:.0f} and {high:.0f} min")
 
 
 def _sensitivity(ax: Axes, row: xr.Dataset, output: str) -> None:

@@ -91,14 +91,16 @@ def draw_hop(result: xr.Dataset) -> Figure:
 
 def _range(ax: Axes, result: xr.Dataset) -> None:
     h, r, slope = 1e3 * result["momentum"].values, result["range"].values, 1e-3 * result["slope"].values
-    ax.plot(h, result["closed_form"], color=GREY, linewidth=1, label="rigid cube, stopped at once")
+    ax.plot(
+        h, result["closed_form"], color=GREY, linewidth=1, label="closed form: rigid cube, wheel stopped at once"
+    )
     ax.plot(h, r, ".", color=BLUE, label="simulated")
     d = 0.025 * np.array([-1, 1]) * (h[-1] - h[0])
     shown = np.flatnonzero(result["valid"].values)[:: max(1, len(h) // 10)]
     ax.plot(h[shown] + d[:, None], r[shown] + slope[shown] * d[:, None], color=RED)
     ax.plot([], [], color=RED, label="derivative")
     ax.set_ylim(min(0.0, 1.1 * r.min()), 1.1 * max(r.max(), result["closed_form"].values.max()))
-    ax.set(xlabel="momentum of the wheel [10⁻³ N m s]", ylabel="first touch [m from the start]")
+    ax.set(xlabel="angular momentum of the wheel [mN m s]", ylabel="distance of the first touch [m]")
     ax.set_title("Range over an edge")
     ax.legend(frameon=False)
 
@@ -122,7 +124,9 @@ def _searches(ax: Axes, result: xr.Dataset) -> None:
         counts, misses, ("gradient", "evolution"), (BLUE, ORANGE), "os", strict=True
     ):
         ax.loglog(x, y, style + "-", color=colour, label=label, markersize=3)
-    ax.axhline(sigma, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlabel="simulations (gradient: iterations, each with derivative)", ylabel="miss [cm]")
+    ax.axhline(sigma, color=GREY, linewidth=0.8, linestyle=":", label="σ of the target")
+    ax.set(
+        xlabel="simulations (gradient: iterations, each with derivative)", ylabel="distance from the target [cm]"
+    )
     ax.set_title("Miss of the target")
     ax.legend(frameon=False)

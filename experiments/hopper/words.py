@@ -71,39 +71,52 @@ def ensemble(found: Mapping[str, Any]) -> Report:
     """The report on thousands of releases."""
     ellipse, times = found["landing_ellipse"], found["settling_time_s"]
     unsettled = {name: n for name, n in found["statuses"].items() if name != "OK"}
+    settled = found["statuses"].get("OK", 0)
     rows = [
-        {"output": output, "input": name, **numbers}
+        {"output": label(output), "input": label(name), **numbers}
         for output, inputs in found["sensitivities"]["of_one_sigma_of"].items()
         for name, numbers in inputs.items()
     ]
     return Report(
-        question="Where and when do hoppers come to rest, and what does that depend on?",
+        question="Where and when do hoppers come to rest, and on which inputs does that depend?",
         answer=[
-            f"Half of {found['members']} hoppers rest within {digits(times['50_percent'])} s of the release, 95 % "
-            f"within {digits(times['95_percent'])} s.",
-            "Their places have standard deviations of "
+            f"Of {found['members']} hoppers {settled} came to rest: half of these within "
+            f"{digits(times['50_percent'])} s of the release, 95 % within {digits(times['95_percent'])} s.",
+            "The 1 σ landing ellipse has semi-axes of "
             + " and ".join(f"{digits(a)} m" for a in ellipse["semi_axes_1_sigma_m"])
-            + f" along the axes of an ellipse, at an azimuth of {digits(ellipse['azimuth_deg'])}°.",
+            + f". Its long axis has an azimuth of {digits(ellipse['azimuth_deg'])}° from north.",
         ],
-        concerns=[f"{n} members: {Status[name]}" for name, n in unsettled.items()],
+        concerns=[f"{n} hoppers: {Status[name]}" for name, n in unsettled.items()],
         tables=[
             Table(
-                "share of the places within the ellipse",
+                "share of the hoppers within the landing ellipse",
                 [
-                    {"": k, "here": v, "of a Gaussian": ellipse["share_inside_if_gaussian"][k]}
+                    {
+                        "ellipse": k.replace("_sigma", " σ"),
+                        "simulated": v,
+                        "Gaussian": ellipse["share_inside_if_gaussian"][k],
+                    }
                     for k, v in ellipse["share_inside"].items()
                 ],
             ),
-            Table("settling time, s", [{k.replace("_", " "): v for k, v in times.items()}]),
-            Table("change by one sigma of an input", rows),
+            Table(
+                "percentiles of the settling time, s", [{k.replace("_percent", " %"): v for k, v in times.items()}]
+            ),
+            Table(
+                "change of an output by one standard deviation of an input",
+                rows,
+                "Each output is listed with its four strongest inputs. Changes have the unit of the output: m for "
+                "places, s for the settling time. Regression and smoothed are two estimates, each with its standard "
+                "error.",
+            ),
         ],
         limits=[
-            "The spread of the inputs is ours.",
-            "The law of rolling decides between face and rim: see the README.",
+            "The spread of the inputs is our assumption.",
+            "The law of rolling resistance decides whether a hopper rests on a face or on its rim: see the README.",
         ],
         captions={
-            "ensemble": "Places of rest around the site with the landing ellipse; times until rest; and the change of "
-            "each output by one sigma of each input.",
+            "ensemble": "Places of rest around the site with the landing ellipses of 1, 2 and 3 σ; times until rest; "
+            "and the change of each output by one standard deviation of each input.",
         },
     )
 
@@ -150,21 +163,26 @@ def hop(found: Mapping[str, Any]) -> Report:
     evolution = found["evolution"]
     status = Status[found["status"]]
     return Report(
-        question="Which momenta of the wheels throw a cube to its target?",
+        question="Which angular momenta of its wheels make a cube hop to a target?",
         answer=[
-            "Momenta of "
-            + ", ".join(f"{digits(1e3 * v)} mN m s ({k})" for k, v in found["momentum_N_m_s"].items())
-            + f" bring it to {digits(found['miss_m'], 2)} m of the target.",
-            f"That takes {found['simulations'] + found['with_derivatives']} simulations, {found['with_derivatives']} "
-            f"of them with derivatives; evolution takes {evolution['simulations']} and misses by "
-            f"{digits(evolution['miss_m'], 2)} m.",
+            "The cube lands "
+            + f"{digits(1e3 * found['miss_m'], 2)} mm from the target with angular momenta of "
+            + " and ".join(
+                f"{digits(1e3 * v)} mN m s about {k.removeprefix('momentum_')}"
+                for k, v in found["momentum_N_m_s"].items()
+            )
+            + ".",
+            f"The search with derivatives takes {found['simulations'] + found['with_derivatives']} simulations, "
+            f"{found['with_derivatives']} of them with derivatives. A search without derivatives (differential "
+            f"evolution) takes {evolution['simulations']} simulations and misses the target by "
+            f"{digits(1e3 * evolution['miss_m'], 2)} mm.",
         ],
         concerns=[]
         if status in (Status.TARGET, *(s for s in Status if s.is_converged))
         else [f"The search: {status}"],
         tables=[
             Table(
-                "hop",
+                "The hop that was found",
                 [
                     {"": "target, m", "value": found["target_m"]},
                     {"": "landing, m", "value": found["landing_m"]},
@@ -174,10 +192,13 @@ def hop(found: Mapping[str, Any]) -> Report:
                 ],
             )
         ],
-        limits=["The ground is a plane.", "The hop is one jump: bounces after it are not part of the target."],
+        limits=[
+            "The ground is a plane.",
+            "The target is the first landing. The bounces after it are not considered.",
+        ],
         captions={
-            "hop": "Range of the hop against the momentum of the wheel; the hop to the target; and the distance from"
-            " the target against the number of simulations, for the gradient and for evolution.",
+            "hop": "Range of the hop against the angular momentum of the wheel; the hop to the target; and the "
+            "distance from the target against the number of simulations, with derivatives and by evolution.",
         },
     )
 

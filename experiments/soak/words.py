@@ -10,14 +10,17 @@ HEAD = (
     "<!-- Made by `difsim soak --stage page --out docs`; edit experiments/soak/ instead. -->\n\n# Random search\n"
 )
 CHECKS = {
-    "finite": "all saved states and energies",
-    "energy": "the drift of its sum, counted from its parts, is within the allowed share; no loss gives energy back",
-    "momentum": "momentum and angular momentum stay to 1e-6 where nothing changes them",
-    "bits": "two runs give the same",
-    "tighter": "the end differs from that with a hundredth of the tolerance by at most 10 `Validity.error`",
-    "derivative": "along one random way in all numbers of the scene, the forward derivative differs from central "
-    "differences (after Richardson, of runs at 1e-12) by at most 10 `Validity.error` (two stones 1e-3, particles 1e-5)",
-    "reverse": "it agrees with the forward derivative: to 1e-7 through equal steps, to 1e-4 through adaptive ones",
+    "finite": "all saved states and energies are finite",
+    "energy": "the drift of the energy balance, recomputed from its parts, is within the allowed share of the energy; "
+    "no contact gives back energy that was dissipated",
+    "momentum": "momentum and angular momentum are constant to 1e-6 where they are conserved",
+    "bits": "two runs give identical bits",
+    "tighter": "the final state differs from that of a run with 0.01 of the tolerance by at most 10 `Validity.error`",
+    "derivative": "the forward derivative along one random direction in the space of all numbers of the scene differs "
+    "from central differences (Richardson extrapolation of runs at a tolerance of 1e-12) by at most "
+    "10 `Validity.error`; for two stones by at most 1e-3, for particles by at most 1e-5",
+    "reverse": "the reverse derivative agrees with the forward one: to 1e-7 with equal steps, to 1e-4 with adaptive "
+    "steps",
 }
 
 
@@ -27,19 +30,21 @@ def search(found: Mapping[str, Any]) -> Report:
     return Report(
         question="Does any random scene end with the status OK and a wrong result?",
         answer=[
-            f"{found['scenes']} scenes were drawn, {found['OK']} of them ended with the status OK, and "
-            f"{found['failures']} failed a check.",
+            f"Of {found['scenes']} random scenes {found['OK']} ended with the status OK, and {found['failures']} "
+            "failed a check.",
         ],
         concerns=[
             f"{each['model']}: {each['failures']} of {each['scenes']} scenes failed ({shown(each['failed checks'])}); "
             "their files are in failures/."
             for each in failed
         ],
-        tables=[Table("models", found["table"], "Errors are relative; of scenes with the status OK alone.")],
+        tables=[
+            Table("models", found["table"], "The errors are relative, and only scenes with the status OK count.")
+        ],
         limits=[
-            "A random search finds what is common. It proves nothing about what it did not draw.",
-            "Derivatives are compared along one random way in all numbers of every fourth scene, where differences "
-            "agree with each other.",
+            "A random search finds common faults. It proves nothing about scenes that it did not draw.",
+            "Derivatives are checked in every fourth scene, along one random direction in the space of all its "
+            "numbers, and only if finite differences of two steps agree with each other.",
         ],
     )
 
@@ -77,15 +82,17 @@ def page(found: Mapping[str, Any]) -> str:
             HEAD,
             paragraph(
                 "`difsim soak --hours N` draws random scenes over all models and laws, and checks each of them. A "
-                "scene that fails is written as a file, and `difsim soak --repeat FILE` runs it alone."
+                "scene is one model with random parameters and a random start. A scene that fails a check is written "
+                "to a file, and `difsim soak --repeat FILE` runs it alone."
             ),
-            table(("check", "of scenes with the status OK"), CHECKS.items()),
+            table(("check", "requirement for a scene with the status OK"), CHECKS.items()),
             paragraph(
-                f"{found['scenes']} scenes were drawn on {found['created'][:10]} with seed {found['seed']} and difsim "
-                f"{found['version']} ({found['machine']}), of {len(rows)} of the {len(found['table'])} kinds: "
-                f"{found['OK']} ended with the status OK, and {found['failures']} failed a check. Errors in the table "
-                "are the worst, relative. Compared are the derivatives of every fourth scene (in brackets: where no "
-                "differences agreed with each other, which is no failure)."
+                f"Of {found['scenes']} scenes {found['OK']} ended with the status OK, and {found['failures']} failed a "
+                f"check. They were drawn on {found['created'][:10]} with seed {found['seed']} and difsim "
+                f"{found['version']} ({found['machine']}). They cover {len(rows)} of the {len(found['table'])} kinds "
+                "of scene. The columns energy to reverse show the largest relative error. Derivatives are compared in "
+                "every fourth scene. The number in brackets counts scenes without a reference, in which the finite "
+                "differences did not agree with each other; these are no failures."
             ),
             table(head, rows),
         ]
@@ -93,5 +100,5 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def digits(value: float | None) -> str:
-    """Two digits of an error; nothing of what was not measured."""
+    """Two digits of an error, or an empty text if it was not measured."""
     return "" if value is None else f"{value:.1e}"

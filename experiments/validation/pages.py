@@ -10,20 +10,40 @@ from typing import Any
 ELSEWHERE = (
     (
         "Gravity",
-        "fast field, ellipsoids and mascons against the polyhedron",
+        "fast field, ellipsoids and mascons, compared with the polyhedron",
         "`difsim gravity`, tests/test_gridded.py",
     ),
     ("Rigid body", "flight in the rotating and the inertial frame, forward and backward", "tests/test_flight.py"),
     ("Friction", "slopes, rolling and spinning decay, cohesion", "tests/test_hopper_rolling.py"),
     ("Friction", "impacts of Chung & Ooi (2011)", "tests/test_chung_ooi.py, tests/test_chung_ooi_grains.py"),
-    ("Friction", "plane, table and mesh give one rebound", "tests/test_hopper.py"),
+    ("Friction", "plane, table and mesh give the same rebound", "tests/test_hopper.py"),
     (
         "Grains",
         "energy, momentum, order of the integrator, Haff's law",
         "tests/test_grains.py, tests/test_haff.py",
     ),
-    ("Soil", "waves, plates, columns, turning bodies", "tests/test_sph_elements.py, tests/test_sph_plate.py"),
+    ("Soil", "waves, plates, columns, rotating bodies", "tests/test_sph_elements.py, tests/test_sph_plate.py"),
     ("Derivatives", "steps per contact and the error of the gradient", "`difsim benchmark gradients`"),
+)
+SYMBOLS = (
+    (
+        "Gravity",
+        "U is the gravity potential at the given point (in m) and g its gradient; G is the gravitational constant and "
+        "ρ the density; the cube has edges of 2 m, the ellipsoid semi-axes of 3, 2 and 1 m",
+    ),
+    ("Rigid body", "L is the angular momentum; spins are in rad/s"),
+    (
+        "Normal contact",
+        "ζ is the damping ratio and e the coefficient of restitution; a damper for 0.3 gives e = 0.3 where its force "
+        "is not clipped",
+    ),
+    ("Friction", "v_t is the tangential speed, ω the spin and R the radius of the ball"),
+    ("Soil", "d is the number of dimensions, J₂ the second invariant of the deviatoric stress"),
+    (
+        "Derivatives",
+        "bounce: z is the height after 1 s and h the height of release; two balls: x₂' is the position of the second "
+        "ball after 1 s, x₁ and x₂ are the positions at the start, v and u the velocities",
+    ),
 )
 HEAD = "<!-- Made by `difsim validation --stage pages --out docs`; edit experiments/validation/ instead. -->\n\n"
 
@@ -56,16 +76,16 @@ def validation(results: Path) -> str:
     text = [
         HEAD + "# Validation\n",
         paragraph(
-            f"{found['passed']} of {found['cases']} cases pass. They were run on {found['date']} with difsim "
-            f"{found['version']} ({found['machine']}) by `difsim validation`. Tolerances were fixed before the run. "
-            "A case that fails stays in the table."
+            f"{found['passed']} of {found['cases']} cases pass. `difsim validation` ran them on {found['date']} with "
+            f"difsim {found['version']} ({found['machine']}). Tolerances were fixed before the run. A case that fails "
+            "stays in the table."
         ),
         paragraph(
-            "The expected numbers follow from closed forms. A unit of 1 means a number without a unit. The error is "
-            "relative where the tolerance is. U is the potential of gravity, g its gradient, G the gravitational "
-            "constant, ρ the density, ζ the damping ratio and e the coefficient of restitution; the "
-            "[glossary](glossary.md) has the other terms."
+            "The expected numbers follow from closed forms. A unit of 1 means a number without a unit. An error is "
+            "relative if its tolerance is; otherwise it has the unit of its row. The [glossary](glossary.md) defines "
+            "the terms."
         ),
+        table(("subject", "symbols and bodies"), SYMBOLS),
     ]
     plain = [row for row in found["table"] if "tolerance" in row]
     for subject in dict.fromkeys(row["subject"] for row in plain):
@@ -92,7 +112,7 @@ def validation(results: Path) -> str:
     text.append("## Convergence\n")
     text.append(
         paragraph(
-            "These cases have three resolutions, each twice as fine as the one before. U is in Gρ m² and g in Gρ m. "
+            "Each case has three resolutions, each twice as fine as the one before. U is in Gρ m² and g in Gρ m. "
             "As in ASME V&V 20, the numerical uncertainty is the grid convergence index of the finest resolution, with "
             "a factor of safety of 1.25. A case passes if its error is within that uncertainty and its order of "
             "convergence is within 0.2 of the expected one."
@@ -128,6 +148,8 @@ def validation(results: Path) -> str:
         )
     )
     text.append("## Cases that only tests cover\n")
-    text.append("These take minutes, or set bounds on many numbers. `make test-full` runs them.\n")
+    text.append(
+        "These cases take minutes, or they check many numbers against one bound. `make test-full` runs them.\n"
+    )
     text.append(table(("subject", "cases", "where"), ELSEWHERE))
     return "\n".join(text)

@@ -48,10 +48,10 @@ def papers(results: Path, page: str = "") -> str:
     text = [
         HEAD + "# The papers\n",
         paragraph(
-            "This page sets the numbers of the four papers beside those of the studies. Each part names the command "
-            "that made our numbers. A tolerance was fixed before the run. Where none was fixed, the verdict is "
-            '"reported". Where the tolerance is "trend", an order or a sign is compared. A difference is not hidden: '
-            "the page of the study says why it is there."
+            "This page compares numbers of the four papers with those of our studies. Each section names the command "
+            "that makes our numbers. Tolerances were fixed before the run. If none was fixed, the verdict is "
+            '"reported". If the tolerance is "trend", an order or a sign is compared. The page of the study explains '
+            "the differences. The [glossary](glossary.md#papers) lists the papers."
         ),
     ]
     for part in SECTIONS:
@@ -179,10 +179,10 @@ COLLISION = "difsim cobbles", "cobbles/collision"
 SECTIONS = (
     Section(
         "Paper 000: Philae at Agilkia",
-        "The paper gives one touchdown, the optimum of its search. We take its numbers as data and fit the model to "
-        "them. The tolerance is three standard deviations of the data. What is not fitted is reported. The fit reaches "
-        "the numbers at tilts of several degrees, where the prior allows 2°: so the last row tells whether the model "
-        "explains the data.",
+        "The paper gives one touchdown, the optimum of its search. We take its numbers as data and fit our model to "
+        "them. The tolerance is three standard deviations of the data. Numbers that are not fitted are reported. The "
+        "fit reaches the numbers at tilts of several degrees, but the prior has a standard deviation of 2°. The last "
+        "row therefore tells whether the model explains the data.",
         "difsim agilkia --data paper --out results/agilkia-paper",
         "agilkia-paper",
         _agilkia,
@@ -191,9 +191,9 @@ SECTIONS = (
     Section(
         "Paper 001: energies of two cobbles",
         "Table 5 of the paper: the energetic restitution CoR_E, which is the kinetic energy after the collision "
-        "divided by that before it. It depends on the coefficient of restitution e, which is put in, and on the angle "
-        "α between the velocity and the line of centres. Between 0 and 15° the paper's numbers fall against the "
-        "trend, so no tolerance was fixed at 15°.",
+        "divided by that before it. It depends on the coefficient of restitution e, which is an input, and on the "
+        "angle α between the velocity and the line of centres. From 0 to 15° the paper's numbers fall, and from 15° "
+        "on they rise, so no tolerance was fixed at 15°.",
         *COLLISION,
         _table_5,
         "cobbles",
@@ -208,9 +208,9 @@ SECTIONS = (
     ),
     Section(
         "Paper 001: estimation",
-        "Tables 14 to 16 of the paper: CoR_E as it is estimated from the images of cameras, for three scenarios of "
-        "cameras and a pixel noise of 1 to 3 px. Each row is over many fits, each to other noise: the share of fits "
-        "that converge, their mean and their standard deviation σ.",
+        "Tables 14 to 16 of the paper: CoR_E is estimated from camera images, for three arrangements of the cameras "
+        "(scenarios) and a pixel noise of 1 to 3 px. Many fits are made, each with new noise. The rows give the share "
+        "of fits that converge, the mean of CoR_E and its standard deviation σ.",
         "difsim cobbles --stage estimate",
         "cobbles/estimate",
         _monte_carlo,
@@ -218,8 +218,9 @@ SECTIONS = (
     ),
     Section(
         "Paper 002: a cliff",
-        "Fig. 1 of the paper: the surface of the heap after a block of rods has collapsed, against the measured "
-        "points, which are resolved to 2 mm. The run has the soil's own speed of sound, 20.7 m/s, in its viscosity.",
+        "Fig. 1 of the paper: the surface of the heap after a block of rods has collapsed. The measured points, in the "
+        'column "paper", are resolved to 2 mm. This run has the speed of sound of the soil, 20.7 m/s, in its '
+        "viscosity.",
         "difsim cliff",
         "cliff/collapse",
         _cliff,
@@ -227,8 +228,9 @@ SECTIONS = (
     ),
     Section(
         "Paper 002: a cliff, with 600 m/s",
-        "The same with the speed of sound that the paper gives for its viscosity. Such a heap is torn apart where it "
-        "should shear, so the paper's figure cannot be of that value in the equation that it prints.",
+        "The same with the paper's speed of sound of 600 m/s in the viscosity, with which the heap does not follow the "
+        "measured surface: it is torn apart where it should shear. The paper's figure cannot be of that value in the "
+        "equation that it prints.",
         "difsim cliff --stage paper",
         "cliff/paper",
         _cliff,
@@ -236,8 +238,8 @@ SECTIONS = (
     ),
     Section(
         "Paper 002: brushes",
-        "The paper's conclusions on how much soil two brushes collect, in pairs of its runs. Our numbers are the areas "
-        "of soil in the tray, of the first and of the second run.",
+        "The paper concludes, from pairs of runs, how much soil two brushes collect. Our numbers are the areas of soil "
+        "in the tray in the first and in the second run.",
         "difsim sampling --spacing 0.0016 --softening 4",
         "sampling/cases",
         _sampling,
@@ -246,8 +248,9 @@ SECTIONS = (
     Section(
         "Paper 003: a cube",
         "The paper prints no numbers of its results, so the trends of its figures are compared. A cube is thrown onto "
-        'a plane in the gravity of three bodies. "paper" is the contact law of the paper, "smooth" another one. v* is '
-        "the slip speed below which friction is regularised: 1e-2, 1e-3 and 1e-4 m/s.",
+        'a plane in the gravity of three bodies. "paper" is the contact law of the paper, and "smooth" is another one. '
+        "v* is the slip speed below which friction is regularised; it is 1e-2, 1e-3 and 1e-4 m/s. Fig. 10 shows in "
+        "which phase of a contact energy is lost.",
         "difsim hopper --stage cube",
         "hopper/cube",
         _cube,
