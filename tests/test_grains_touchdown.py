@@ -186,8 +186,8 @@ def test_grains_are_compared_with_what_the_laws_state():
         "grains": (1.0, 3.0),
         "reduced": (2.0, 5.0),
         "calibrated": (1.0, 1.0),
-        "lower": (2.0, 2.0),
-        "upper": (0.5, 0.0),
+        "lower": (0.5, 0.0),
+        "upper": (2.0, 2.0),
     }
     laws, names = list(values), list(grains_draws.UNITS)
     table = xr.Dataset({n: (("law", "sample"), np.array(list(values.values()))) for n in names}, {"law": laws})
@@ -205,3 +205,6 @@ def test_the_law_at_a_draw_depends_on_its_error():
     softer, harder = (grains_draws.of_law(known, OPTIMUM | {"law_error": e}) for e in (-1.0, 1.0))
     assert softer.keys() == grains_draws.UNITS.keys()
     assert softer["penetration_deepest"] > harder["penetration_deepest"] > 0
+    found = {law: rows[0] for law, rows in grains_draws.spans(known, [OPTIMUM]).items()}
+    for name in grains_draws.UNITS:
+        assert found["lower"][name] <= found["calibrated"][name] <= found["upper"][name]

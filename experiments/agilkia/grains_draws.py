@@ -26,7 +26,7 @@ from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import described
 
 HORIZON = 2.0  # s: by then the ground has taken all but a few per cent, and what comes after is slow
-STATED = 2.0  # standard deviations of the calibrated law's error
+STATED, ERRORS = 2.0, 9  # standard deviations of the calibrated law's error, and how many errors between
 UNITS = {
     "rebound_speed": "m/s",
     "energy_left": "J",
@@ -56,10 +56,7 @@ def at_draws(
         scene = build(known, values, lander["sub_spheres"], bed, drum=False)
         found = run(scene, float(known.horizon), out / "draws.checkpoint" / str(i))
         rows.append(of_grains(series(scene, found)))
-    laws = {"reduced": [of_law(known, values) for values in draws]}
-    for name, sign in (("calibrated", 0.0), ("lower", -STATED), ("upper", STATED)):
-        error = sign * float(stated.calibration.sigma)
-        laws[name] = [of_law(stated, values | {"law_error": error}) for values in draws]
+    laws = {"reduced": [of_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
     summary = {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
     sigma = {k: data.fitted[k].sigma for k in UNITS if k in data.fitted}
@@ -110,22 +107,36 @@ def of_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
     return {k: float(v) for k, v in (told | {"energy_left": observed["kinetic_energy"]}).items()}
 
 
+def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[dict[str, float]]]:
+    """The observables by the calibrated law, and the least and the greatest that its error allows.
+
+    An observable need not rise with the error, so errors between the two ends count as well.
+    """
+    errors = float(stated.calibration.sigma) * np.linspace(-STATED, STATED, ERRORS)
+    of_errors = [[of_law(stated, values | {"law_error": error}) for error in errors] for values in draws]
+    ends = {"lower": min, "upper": max}
+    found = {
+        name: [{key: pick(row[key] for row in rows) for key in rows[0]} for rows in of_errors]
+        for name, pick in ends.items()
+    }
+    return {"calibrated": [rows[ERRORS // 2] for rows in of_errors]} | found
+
+
 def compared(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
     """Of each observable how far grains are from the laws, and whether what is stated covers it.
 
     `off`: the mean of grains less reduced law; `sigma`: that of the datum; `within_data`: the share of draws within two
-    of these; `covered`: the share between the calibrated law's values at its error's two ends.
+    of these; `covered`: the share within what the calibrated law's error allows.
     """
     rows = {}
     for name in UNITS:
         of = {law: result[name].sel(law=law).values for law in result["law"].values}
         off, spread = of["grains"] - of["reduced"], sigma.get(name)
-        ends = np.sort([of["lower"], of["upper"]], axis=0)
         rows[name] = {
             "off": float(off.mean()),
             "sigma": spread,
             "within_data": None if spread is None else float((np.abs(off) <= 2 * spread).mean()),
-            "covered": float(((ends[0] <= of["grains"]) & (of["grains"] <= ends[1])).mean()),
+            "covered": float(((of["lower"] <= of["grains"]) & (of["grains"] <= of["upper"])).mean()),
         }
     return rows
 
@@ -158,8 +169,15 @@ def draw(result: xr.Dataset) -> Figure:
     for axis, (name, unit) in zip(figure.subplots(2, 3).flat, UNITS.items(), strict=True):
         of = {law: result[name].sel(law=law).values for law in result["law"].values}
         at = np.arange(result.sizes["sample"]) + 1
-        ends = np.sort([of["lower"], of["upper"]], axis=0)
-        axis.vlines(at, *ends, color=BLUE, lw=5, alpha=0.4, label="calibrated law, two standard deviations")
+        axis.vlines(
+            at,
+            of["lower"],
+            of["upper"],
+            color=BLUE,
+            lw=5,
+            alpha=0.4,
+            label="calibrated law, two standard deviations",
+        )
         axis.plot(at, of["reduced"], "_", color=BLACK, ms=12, mew=2, label="reduced law")
         axis.plot(at, of["grains"], "o", color=ORANGE, label="grains")
         axis.set(title=name.replace("_", " "), xlabel="draw", ylabel=unit, xticks=at)
