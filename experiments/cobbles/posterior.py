@@ -88,9 +88,9 @@ def mirrored(columns: Float[np.ndarray, "rows n"]) -> tuple[Float[Array, "n rows
 
 
 def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found:
-    """What `impact.estimate` found, and the posterior by the pixels of the first of its fits.
+    """Add the posterior by the pixels of the first fit to what `impact.estimate` found.
 
-    Those of `count` of its fits, from fewer draws, tell how often intervals hold the truth.
+    The posteriors of `count` fits, the others from fewer draws, tell how often intervals hold the truth.
     """
     result = found.data["result"]
     case = truth(known, paper.INCLINATION)
@@ -107,8 +107,8 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
     drawn, best = posterior(0, *((FEW_DRAWS, FEW) if quick else (1000, Importance(Tempered(400)))))
     told = judge(drawn, best)
     if count > 1:
-        several = [posterior(i, FEW_DRAWS, FEW)[0] for i in tqdm(range(count), desc="posteriors")]
-        told["coverage"] = coverage(several)
+        others = [posterior(i, FEW_DRAWS, FEW)[0] for i in tqdm(range(1, count), desc="posteriors")]
+        told["coverage"] = coverage([drawn, *others])
     shown = posteriors.picture_data(drawn, told["unknowns"])
     groups = {"/shown": shown} | {f"/{k}": v for k, v in posteriors.samples(drawn).items()}
     title = "Restitution and friction by the pixels of one collision, states integrated out"
@@ -122,7 +122,7 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
 
 
 def coverage(several: Sequence[Posterior]) -> dict[str, Any]:
-    """How many of the posteriors state intervals, and the share of these at 95 % that hold the truth."""
+    """Count the posteriors that state intervals, and find the share of these at 95 % that hold the truth."""
     good = [drawn for drawn in several if drawn.fault is None]
     below = [ranks.below(drawn, TRUTH) for drawn in good]
     holds = {name: ranks.holds(np.array([row[name] for row in below])) if good else None for name in TRUTH}
