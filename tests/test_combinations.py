@@ -116,7 +116,7 @@ REST = (AtRest(speed=2e-4, spin=1e-3, hold=30.0), Outside(REGION))
 
 
 def resting_place(friction, derivative, until=REST, end=2000.0):
-    """Where a cube that slides on its face stops, m, with the time of the end, s, and its status.
+    """The place where a cube that slides on its face stops, m, with the time of the end, s, and its status.
 
     It starts at the height of rest. One that hops on its edge instead would not do: that motion is unstable sideways,
     and a rounding grows by e³⁰ within a minute.

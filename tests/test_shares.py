@@ -193,7 +193,7 @@ def test_launchers_say_the_share(variables, share, monkeypatch):
     assert share_of("auto") == share
 
 
-def test_bad_shares_are_refused(monkeypatch):
+def test_bad_shares_are_refused(monkeypatch, tmp_path):
     assert share_of("3/16") == (3, 16)
     for text in ("16/16", "3", "-1/2", "a/b", "0/0", "1/2/3"):
         with pytest.raises(ValueError, match="share"):
@@ -205,4 +205,4 @@ def test_bad_shares_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="give a checkpoint"):
         sweep(lambda case: case, {"x": np.zeros(2)}, share=(0, 2))
     with pytest.raises(ValueError, match="ranks of 2 processes"):
-        sweep(lambda case: {"y": case["x"]}, {"x": np.zeros(2)}, checkpoint=Checkpoint("unused", 1), share=(2, 2))
+        sweep(lambda case: {"y": case["x"]}, {"x": np.zeros(2)}, checkpoint=Checkpoint(tmp_path, 1), share=(2, 2))

@@ -123,7 +123,7 @@ def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[d
 
 
 def compared(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
-    """Of each observable how far grains are from the laws, and whether what is stated covers it.
+    """Compare grains with the laws, and tell whether what is stated covers the difference of each observable.
 
     `off`: the mean of grains less reduced law; `sigma`: that of the datum; `within_data`: the share of draws within two
     of these; `covered`: the share within what the calibrated law's error allows.
