@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import shutil
 from pathlib import Path
 
 # Tests spend their time on compiling, not on running. LLVM without optimisation and XLA's older emitter of fused loops
@@ -21,11 +22,31 @@ import jax
 import pytest
 from hypothesis import settings
 
+import tests.lazily  # noqa: F401  jaxtyping finds it by its name, and must before it imports what it checks
+
+# Rarer collection of garbage: imports and tracing make millions of objects, and a quarter of it was the search.
+gc.set_threshold(100_000, 20, 10)
+
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Each operation would carry up to 100 frames of the stack, most of them pytest's own. XLA copies them whenever it
 # inlines a call, and a twelfth to a fifth of its time was that.
 jax.config.update("jax_traceback_in_locations_limit", 0)
+
+# Compiled programs are kept in files: for the other worker, for a worker that has forgotten its own, and for the next
+# run. Small ones too, of which there are thousands. Beyond so many bytes all are thrown away.
+PROGRAMS, MOST = Path(__file__).parents[1] / ".pytest_cache" / "programs", 2e9
+jax.config.update("jax_compilation_cache_dir", str(PROGRAMS))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def pytest_sessionstart(session):
+    if hasattr(session.config, "workerinput") or not PROGRAMS.exists():
+        return
+    if sum(entry.stat().st_size for entry in os.scandir(PROGRAMS)) > MOST:
+        shutil.rmtree(PROGRAMS)
+
 
 # The same examples each time; no deadline, since the first call of a function compiles it.
 settings.register_profile("difsim", derandomize=True, deadline=None, max_examples=25, database=None)
@@ -33,16 +54,15 @@ settings.load_profile("difsim")
 
 
 def pytest_collection_finish():
-    """Rarer collection of garbage: tracing makes millions of objects, and a quarter of it was the search."""
+    """What the imports made stays, and is not searched again."""
     gc.collect()
-    gc.freeze()  # what the imports made stays
-    gc.set_threshold(100_000, 20, 10)
+    gc.freeze()
 
 
 MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
 # Bytes of a process. A module adds up to 1 GB, and a worker keeps below 3. Forgotten programs leave 1.2 GB behind, and
 # the small ones, of single operations, are then compiled again for some seconds: so not sooner than that.
-ROOM = 1.9e9
+ROOM = 2.3e9
 
 
 @pytest.hookimpl(trylast=True)

@@ -151,6 +151,7 @@ def test_an_edge_anywhere_does_for_a_sole_on_top(tmp_path):
     assert read_lander(path)["obstacle"]["edge_distance_m"] == 3.0
 
 
+@pytest.mark.slow
 def test_a_fit_never_weighs_an_impossible_ground():
     """A number that comes in past the files, inside jit: no residual, an infinite misfit."""
     setting = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml")).relax()
@@ -205,6 +206,7 @@ def test_a_shape_in_metres_is_refused(tmp_path):
         shape_of(str(path))
 
 
+@pytest.mark.slow
 def test_a_shape_that_is_not_there_is_one_line(tmp_path):
     """The command ends with what is wrong, and no traceback."""
     words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "descent", "--shape", "nofile.obj"]

@@ -97,6 +97,7 @@ def test_a_row_each_adds_an_unknown_an_observable_and_a_gear(written):
     assert rows["speed_down"]["unit"] == "m/s" and rows["speed_down"]["fitted"]
 
 
+@pytest.mark.slow
 def test_a_touchdown_without_a_boulder(written):
     boulder = [r"^scenario = .*\n", r"^edge_offset_m = .*\n"]
     kept, seen = written(without=["obstacle"])
@@ -125,6 +126,7 @@ BARE = [
 FITS_LEGS = r"\[observables\.(damper_stroke|penetration_\w+)\][^\[]*"
 
 
+@pytest.mark.slow
 def test_a_bare_body_lands_on_its_hull(written):
     kept, seen = written(without=["gear"], lander=BARE)
     with pytest.raises(ValueError, match=r"\[obstacle\] needs a lander with legs"):

@@ -89,6 +89,7 @@ def test_a_hopper_does_not_start_from_it(q):
         model.start(state((0.0, 0.0, 1.0)), q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", NONE[:2])
 def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
     """Two stones met elsewhere, with the status OK."""

@@ -115,6 +115,7 @@ def test_a_wrong_model_made_in_jit_is_refused_by_name():
     assert simulate(model, state, [0.0, 1.0], throw=False).status == Status.INVALID_MODEL
 
 
+@pytest.mark.slow
 def test_a_wrong_model_of_particles_is_a_status_inside_jit():
     right = right_arguments()[dem.Grains]
     state = dem.Grains(**right).at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))

@@ -252,6 +252,7 @@ def test_states_of_others_are_refused():
         lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)
 
 
+@pytest.mark.slow
 def test_a_fence_is_felt_by_grains_alone():
     model = Grains(LAW, np.full(1, R), RHO, walls=(GrainWall(FLOOR),), clumps=(CLUMP,), clump_laws=(None,))
     clump = flying((9 * R, 0.0, 1.5 * R), (0.0, 0.0, -1.0), TURNED)

@@ -101,15 +101,14 @@ def test_what_is_no_model_is_refused():
         simulate(3.0, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]))
 
 
-def test_a_bouncer_flies_with_steps_of_order_5_and_8():
+def test_a_bouncer_flies_with_steps_of_order_5_too():
+    """By default they are of order 8. After two bounces of restitution 0.6 it is where the closed form says."""
     model, state = bouncer()
-    ends = []
-    for order in (5, 8):
-        solver = Adaptive(1e-10, 1e-10, order=order)
-        ends.append(
-            simulate(model, state, jnp.array([0.0, 0.6]), solver=solver, until=MaxImpacts(3)).last.position
-        )
-    np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
+    solver, end = Adaptive(1e-10, 1e-10, order=5), 0.6
+    found = simulate(model, state, jnp.array([0.0, end]), solver=solver, until=MaxImpacts(3)).last.position
+    fall = np.sqrt(2 * 0.3 / 9.81)
+    since, speed = end - fall * (1 + 2 * 0.6), 0.6**2 * 9.81 * fall
+    np.testing.assert_allclose(found, [0.0, 0.0, speed * since - 9.81 * since**2 / 2], atol=1e-8)
 
 
 REST = (AtRest(speed=2e-4, spin=1e-3, hold=30.0), Outside(REGION))

@@ -25,6 +25,7 @@ def energy(solution):
     return np.asarray(sum(solution.energy.values()))
 
 
+@pytest.mark.slow
 def test_bounces_accumulate_and_end_in_rest():
     """VALIDATION.md 3: from 1 m with e = 0.6 at rest after 1.8060946 s and 2.125 m, its derivative too."""
     e, h = 0.6, 1.0

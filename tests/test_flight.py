@@ -83,6 +83,7 @@ def test_rotating_frame_is_the_inertial_one_transformed():
     assert jacobi(turning)[0] == approx(by_hand, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_seven_hours_forward_and_backward():
     """In the field of 67P's two ellipsoids the way back closes to 1e-5 m; separation is where it should be."""
     model = Flight(lobes_67p(), SPIN, SURFACE)
@@ -314,6 +315,7 @@ def test_the_derivative_of_a_flyby_is_as_good_as_its_value(method):
     np.testing.assert_allclose(found[:2], exact, rtol=1e-8 if "derivative" in method else 1e-10)
 
 
+@pytest.mark.slow
 def test_the_origin_of_the_frame_changes_nothing():
     """Tolerances count from where a motion starts: 2 km from the frame's origin the same steps are taken."""
     model, slope = Uniform((0.0, 0.0, -1e-4)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))

@@ -45,6 +45,7 @@ def test_each_contact_has_the_material_of_its_pair():
     np.testing.assert_allclose((v[0, 3] - end.clumps[0].velocity[0]) / SPEED, 0.3, atol=4e-3)
 
 
+@pytest.mark.slow
 def test_several_laws_of_the_same_numbers_are_as_one():
     alone, first, end = after(clump_laws=(None,))
     several, second, other = after(wall_laws=(SOIL,), clump_laws=(SOIL,))

@@ -49,7 +49,7 @@ def begun():
     return eqx.filter_jit(initialise(model, model.at_rest(jnp.asarray(touching))).restarted)
 
 
-@pytest.mark.parametrize("of", [HERTZ, SPRINGS])
+@pytest.mark.parametrize("of", [HERTZ, pytest.param(SPRINGS, marks=pytest.mark.slow)])
 def test_restitution_is_realised_as_steps_become_short(of, begun):
     """Two spheres, head on; the third and the floor are far away."""
     model, speed = equal(of, (0.0, 0.0, 0.0)), 0.3
@@ -153,6 +153,7 @@ def test_elastic_gas_keeps_its_energy():
     assert moved > 0.1 and np.abs(np.array(energies) / energies[0] - 1).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_energy_counts_what_attracts_between_grains_and_to_walls():
     """Two fly together and to the floor, and away again."""
     model = Grains(
@@ -250,6 +251,7 @@ def both_ways(function, at, along, weights):
     return value, forward(along), jax.linear_transpose(forward, at)(weights)[0]
 
 
+@pytest.mark.slow
 def test_derivatives_forward_reverse_and_by_differences():
     """Through an oblique impact with cohesion and rolling, by restitution, friction, modulus and theirs."""
     rolling = RollingTorque(0.1 * R, 1.0), SpinningResistance(0.05 * R, 1.0)
@@ -353,6 +355,7 @@ def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
     np.testing.assert_allclose(on.states.position[-1], run.states.position[3], atol=0.02 * R)
 
 
+@pytest.mark.slow
 def test_float32_stays_float32_within_a_float64_session(falling, begun):
     model, state = falling
     both = (model, begun(model, state)), single((model, state))

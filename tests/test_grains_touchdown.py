@@ -12,11 +12,12 @@ import xarray as xr
 from difsim.beds.specification import Bed
 from difsim.beds.statistics import PackingStatistics
 from difsim.contact.friction import TangentialHistory
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains, HertzMindlin, legged
 from difsim.dem.contacts import remembered_by_pairs
 from difsim.dem.state import PADDING, GrainsState, PairMemory, WallMemory
 from difsim.particles.pairs import Pairs
 from difsim.shape import Complement, Cylinder, Plane
+from difsim.shape.sub_spheres import fill_with_spheres
 from experiments.agilkia import grains, grains_draws
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -42,6 +43,12 @@ def bed():
     law = HertzMindlin(1e7, 0.25, 0.5, 0.6)
     grains = Grains(law, np.array([0.05, 0.055]), 600.0, (0.0, 0.0, -1e-4), walls)
     return Bed(grains, state, PackingStatistics(0.25, 0.6, 0.4, 360.0, 5.0, 1))
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """Bodies of few sub-spheres, which are filled much sooner."""
+    monkeypatch.setattr(legged, "fill_with_spheres", lambda mesh, _: fill_with_spheres(mesh, 0.6))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +91,7 @@ def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
     assert float(stone.distance(jnp.asarray(edge * [1, 1, 0]))) == pytest.approx(0.02, abs=1e-6)
 
 
-def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known):
+def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known, coarse):
     lander = read_lander(DATA / "philae.toml")
     scene = build(known, OPTIMUM, lander["sub_spheres"], bed, drum=False)
     _, start = known.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
@@ -102,7 +109,7 @@ def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known):
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
 
 
-def test_what_is_refused(bed, known, tmp_path):
+def test_what_is_refused(bed, known, coarse, tmp_path):
     sub_spheres = read_lander(DATA / "philae.toml")["sub_spheres"]
     with pytest.raises(ValueError, match="too narrow"):
         build(known, OPTIMUM, sub_spheres, bed, drum=True)
@@ -196,6 +203,7 @@ def test_grains_are_compared_with_what_the_laws_state():
     assert grains_draws.compared(table, {})["energy_left"]["within_data"] is None
 
 
+@pytest.mark.slow
 def test_the_law_at_a_draw_depends_on_its_error():
     """Of the calibrated law: what resists less lets the footpads in deeper."""
     known = experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))

@@ -138,6 +138,7 @@ def test_float32(fast):
     assert (np.linalg.norm(g - exact, axis=1) < 5e-5 * np.linalg.norm(exact, axis=1)).all()
 
 
+@pytest.mark.slow
 def test_linear_in_the_density(fast):
     twice = Gridded.fit(2 * BODY, mesh(), SPACING, progress=False)
     x = jnp.asarray(on_ellipsoid(20))

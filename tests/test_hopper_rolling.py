@@ -99,7 +99,8 @@ def block(friction, tangent=0.0, law="effective point", sticking=None, pull_off=
     return model, EDGE / 2 - static_depth(MASS * G * np.cos(theta) + 4 * pull_off, 4)
 
 
-@pytest.mark.parametrize("law", [pytest.param("each point", marks=pytest.mark.slow), "effective point"])
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["each point", "effective point"])
 def test_a_sliding_block_stops(law):
     """x = v₀²/(2 μ g)."""
     model, height = block(0.3, law=law)

@@ -28,6 +28,7 @@ def block(edges) -> mesh.TriMesh:
     return mesh.TriMesh(np.array(shape.vertices), np.array(shape.faces))
 
 
+@pytest.mark.slow
 def test_quick_cube_writes_what_the_paper_shows(tmp_path):
     told = cube.throw(quick=True)
     write(tmp_path, told, {})

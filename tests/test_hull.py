@@ -90,6 +90,7 @@ def test_a_lander_that_tips_over_lies_on_its_hull():
     assert float(model.hull(end).normal) > 0.1 * 96.3 * gravity
 
 
+@pytest.mark.slow
 def test_without_a_hull_the_same_lander_falls_through():
     """What the hull is for; where it does not touch it changes nothing."""
     model, state = thrown(OVER, 0.5, velocity=(0.0, 0.0, -0.5), hull=None)
@@ -115,6 +116,7 @@ def landed(x, method):
     return jnp.concatenate([end.velocity, end.spin, end.position]), (solution.status, jnp.max(pushes))
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_landing_on_the_hull():
     """The default's are those of differences of runs at 1e-12, to 1e-5 of the largest of each row."""
     x, h = jnp.array([1.9, 0.6, 0.5, 1.0, 1.0]), 1e-4

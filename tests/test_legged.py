@@ -127,6 +127,7 @@ def test_push_on_all_soles_is_springs_and_damper_in_series():
     np.testing.assert_allclose(errors[1], 0.0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_derivatives_by_spring_and_damper():
     force = jnp.array([[0.0, 30.0, 0.0, 0.0], [0.0] * 4, [0.0, 500.0, 200.0, 300.0]])
     begin = torn(SMALL)
@@ -172,6 +173,7 @@ def test_it_is_the_lander_it_was_made_of(lander, philae):
     assert (np.abs(out - 1.2) < 0.1).all() and there.sum() >= 9
 
 
+@pytest.mark.slow
 def test_soles_give_by_the_leg_springs_and_close_by_the_damper(philae):
     """On a body that stays, each sole is pushed by 100 N; what gives is what a lander's data sheet says."""
     nailed = eqx.tree_at(
@@ -242,6 +244,7 @@ def test_legs_that_weigh_too_much_are_refused(lander):
         LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 33.0, 0.04, 0.4)
 
 
+@pytest.mark.slow
 def test_among_grains_momenta_are_kept_and_parts_do_not_meet():
     # A leg comes down on two grains; where legs and body overlap nothing pushes.
     near = eqx.tree_at(lambda c: c.seat, SMALL, SMALL.seat.at[:, 2].set(-0.4))

@@ -69,6 +69,9 @@ def test_values_and_derivatives_are_those_of_all_pairs_at_once(scene):
 
 
 @pytest.mark.parametrize("by", [0, 1, 2])
+@pytest.mark.parametrize(
+    "scene", [CHUNK // 2, pytest.param(2 * CHUNK + 100, marks=pytest.mark.slow)], indirect=True
+)
 def test_derivatives_by_one_alone_and_of_second_order(scene, by):
     at, who = scene
     along = random_like(at[by], 3)

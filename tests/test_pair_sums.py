@@ -73,6 +73,7 @@ def test_derivatives_by_some_of_the_numbers(scene):
         close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (listed, dense)))
 
 
+@pytest.mark.parametrize("scene", [60, pytest.param(CHUNK + 100, marks=pytest.mark.slow)], indirect=True)
 def test_they_are_mapped_and_differentiated_twice(scene):
     neighbours, spring, samples = scene
 

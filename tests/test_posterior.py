@@ -50,6 +50,7 @@ def exact():
     return mean + gain @ off, covariance - gain @ toys.DESIGN @ covariance, evidence
 
 
+@pytest.mark.slow
 def test_gaussian_posterior_is_exact():
     mean, covariance, evidence = exact()
     large = Importance(Tempered(800, 8), generation=20_000)
@@ -169,15 +170,21 @@ def test_leaves_with_hardly_any_weight_are_dropped():
     assert len({*found.prior["left"]}) == 20, "the prior is that of all leaves"
 
 
-def test_bounds_of_a_tree_drop_leaves():
-    problem = toys.mixed()[0]
+def tree():
     found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
     nodes = [Node(a, 900.0 * (len(a) > 0), 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls()) for a in found]
-    tree = Tree(tuple(nodes), None, 0.0, 0, 0.0, 0.5, {}, 0.0)
-    assert (
-        tree.bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0 and tree.bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
-    )
-    dropped = posterior(problem, bound=tree.bound)
+    return Tree(tuple(nodes), None, 0.0, 0, 0.0, 0.5, {}, 0.0)
+
+
+def test_bound_of_a_tree_is_that_of_the_node():
+    assert tree().bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0
+    assert tree().bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
+
+
+@pytest.mark.slow
+def test_bounds_of_a_tree_drop_leaves():
+    problem = toys.mixed()[0]
+    dropped = posterior(problem, bound=tree().bound)
     assert "12 of 18 leaves dropped by their bounds" in str(dropped)
     without = posterior(problem)
     for name in ("h", "m"):

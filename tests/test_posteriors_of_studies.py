@@ -84,6 +84,7 @@ def test_equal_draws_are_in_random_order_in_a_rank(mixed):
     assert len({ranks.rank(mixed, likely, seed)["s"] for seed in range(8)}) > 1
 
 
+@pytest.mark.slow
 def test_thorough_posterior_goes_on_until_its_evidence_is_good(tmp_path):
     kept = Checkpoint(tmp_path, "toy")
     usual = solve.drawn(toys.linear(), 0, 100, np.inf, kept, False)

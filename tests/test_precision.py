@@ -49,6 +49,16 @@ def bounce(p):
     return {"height": end.states.position[-1, 2]}, end.ok
 
 
+def test_what_was_forgotten_is_said_once(single_session):
+    start, times = FlightState((9e3, 0.0, 0.0), (0.0, 0.27, 0.0)), jnp.array([0.0, 5e2])
+    comet = Flight(PointMass(666.0, (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), Sphere((0.0, 0.0, 0.0), 1e3))
+    with pytest.warns(UserWarning, match=r"difsim\.configure") as said:
+        for _ in range(2):
+            simulate(single(comet), single(start), times)
+    assert len(said) == 1
+
+
+@pytest.mark.slow
 def test_the_first_example_without_float64(single_session):
     """It is fitted all the same, and says once what was forgotten."""
     problem = Problem({"e": Bounded(0.05, 0.95)}, bounce, Observations({"height": Observation(0.408, 0.001)}))

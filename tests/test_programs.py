@@ -55,7 +55,10 @@ TEXTS = {
 } | {"grains": grains_text}
 
 
-@pytest.mark.parametrize("name", TEXTS)
+SLOW = "pair of stones"  # to trace
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == SLOW)) for n in TEXTS])
 def test_a_program_calls_neither_host_nor_lapack(name):
     text = TEXTS[name]()
     assert "callback" not in text

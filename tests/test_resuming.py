@@ -66,7 +66,7 @@ def chunk(folder: Path):
         (two_grains, "run"),
         (two_grains, "state_00000"),
         (two_grains, "state_00001"),
-        (bed, "bed_*"),
+        pytest.param(bed, "bed_*", marks=pytest.mark.slow),
         (distances, "sdf_*"),
         (field, "field*"),
         (piece, "*/piece*"),
@@ -96,6 +96,7 @@ def test_what_lies_in_a_results_folder_is_never_executed(make, file, tmp_path, m
         make(folder)
 
 
+@pytest.mark.slow
 def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     """Arrays of the list, what contacts remember, and the list's grid are no longer those of the run's start."""
     place = np.stack(np.meshgrid(np.arange(4), np.arange(3), np.arange(2), indexing="ij")).reshape(3, -1) * 0.05
@@ -125,6 +126,7 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, resumed.progress, whole.progress)
 
 
+@pytest.mark.slow
 def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
     """Numbers of a list are weakly typed: as float64 they would make what they meet float64."""
     model, state = single(TWO), single(HIGH)

@@ -121,6 +121,7 @@ def test_a_time_that_is_not_ahead_is_refused():
         Sampling(until=0.0)
 
 
+@pytest.mark.slow
 def test_bed_rests_under_its_weight_until_the_brushes_come():
     case = CASES["E3"]
     scene = Scene.of(case, 0.0028)

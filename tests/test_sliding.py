@@ -70,6 +70,7 @@ def differences(f, p, step=1e-3):
     return np.stack([column(shift) for shift in step * np.eye(len(p))], axis=1)
 
 
+@pytest.mark.slow
 def test_a_force_across_the_slip_turns_it_and_its_derivative():
     """y = g_y u²/(4 μ² g²) for a small g_y, exact in the limit."""
 
@@ -204,6 +205,7 @@ def by_start(z0, vx, vz, friction, time):
     return jax.vmap(jax.jacfwd(place, (0, 1), has_aux=True))(z0, vx, vz, friction, time)
 
 
+@pytest.mark.slow
 def test_impact_without_slip_removes_the_would_be_slip():
     """A ball that falls straight down: x = v_x t until the impact, where friction stops any small v_x."""
     sideways, two = jnp.array([0.0, 1e-7]), jnp.ones(2)
@@ -223,6 +225,7 @@ def test_the_law_of_an_impact_without_slip(law, friction, stops):
     np.testing.assert_allclose(slope, np.diag([-stops / 2, -stops / 2, -1.5 / 2]), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_start_that_comes_down_on_the_ground_moves_its_touch():
     """By the height: dz/dz₀ of a point that touches at once, one-sided differences from above."""
     heights, two = jnp.array([0.0, 1e-8]), jnp.ones(2)
@@ -269,6 +272,7 @@ def test_a_run_that_fails_tries_nothing_more():
     assert end.status == Status.STEP_LIMIT and end.stats.steps <= 2
 
 
+@pytest.mark.slow
 def test_start_on_a_slope_is_on_the_ground_despite_rounding():
     """A velocity along the slope leaves it, or goes into it, by a rounding."""
 

@@ -37,25 +37,27 @@ def inverse(name="published", kind="central"):
 
 
 @eqx.filter_jit
+def followed(known, row, names):
+    """Status, drift of the energy over the initial one, least height and stroke, least upright."""
+    _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
+    energy, body = solution.energy, solution.states.body
+    total = sum(energy.values())
+    axis = jax.vmap(lambda q: rotation.rotate(q, jnp.array([0.0, 0.0, 1.0])))(body.attitude)
+    given_back = [jnp.min(jnp.diff(energy[sink])) for sink in ("ground", "damper", "friction")]
+    return {
+        "status": solution.status,
+        "drift": jnp.max(jnp.abs(total - total[0])) / energy["kinetic"][0],
+        "height": jnp.min(body.position[:, 2]),
+        "stroke": jnp.min(solution.states.gear),
+        "upright": jnp.min(axis[:, 2]),
+        "given_back": jnp.min(jnp.stack(given_back)),
+    }
+
+
 def follow(known, rows, names):
-    """Of each row: status, drift of the energy over the initial one, least height and stroke, least upright."""
-
-    def one(row):
-        _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
-        energy, body = solution.energy, solution.states.body
-        total = sum(energy.values())
-        axis = jax.vmap(lambda q: rotation.rotate(q, jnp.array([0.0, 0.0, 1.0])))(body.attitude)
-        given_back = [jnp.min(jnp.diff(energy[sink])) for sink in ("ground", "damper", "friction")]
-        return {
-            "status": solution.status,
-            "drift": jnp.max(jnp.abs(total - total[0])) / energy["kinetic"][0],
-            "height": jnp.min(body.position[:, 2]),
-            "stroke": jnp.min(solution.states.gear),
-            "upright": jnp.min(axis[:, 2]),
-            "given_back": jnp.min(jnp.stack(given_back)),
-        }
-
-    return jax.lax.map(one, rows)
+    """Of each row what `followed` says: one program for any number of them."""
+    found = [followed(known, row, names) for row in rows]
+    return jax.tree.map(lambda *values: np.stack(values), *found)
 
 
 def draws(problem, count, seed):
@@ -79,7 +81,11 @@ def test_the_touchdown_that_made_energy_closes():
 
 @pytest.mark.parametrize(
     ("name", "kind", "tipped"),
-    [("published", "central", 0.2), ("paper", "central", 0.2), ("published", "maxwell", 0.03)],
+    [
+        ("published", "central", 0.2),
+        pytest.param("paper", "central", 0.2, marks=pytest.mark.slow),
+        pytest.param("published", "maxwell", 0.03, marks=pytest.mark.slow),
+    ],
 )
 def test_draws_of_the_prior_close_or_are_refused(name, kind, tipped):
     """None creates energy, has its centre in the ground, or draws a leg out, also where it tips over."""
@@ -93,7 +99,9 @@ def test_draws_of_the_prior_close_or_are_refused(name, kind, tipped):
     assert seen["given_back"].min() > -1e-4
 
 
-@pytest.mark.parametrize("gear", [CENTRAL, MAXWELL], ids=["central", "maxwell"])
+@pytest.mark.parametrize(
+    "gear", [pytest.param(CENTRAL, id="central"), pytest.param(MAXWELL, id="maxwell", marks=pytest.mark.slow)]
+)
 def test_no_state_creates_energy(gear):
     """Near ground and boulder, at any attitude, spin and stroke: the rates of all energies add up to 0, and those
     of ground, damper and friction are positive."""

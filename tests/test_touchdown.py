@@ -41,7 +41,7 @@ def momenta_of(model, times, states):
 CASES = {"strut on the edge": (P0, 0.02), "half": (HALF, ON_TOP), "sole on top": (TOP, ON_TOP)}
 
 
-@pytest.mark.parametrize("gear", ["default", "maxwell"])
+@pytest.mark.parametrize("gear", ["default", pytest.param("maxwell", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_energies_and_momenta_close(case, gear, request):
     """Energy to 1e-6 of the initial one at the default tolerance, momentum and angular momentum likewise."""

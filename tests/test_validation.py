@@ -23,6 +23,7 @@ def test_a_convergence_finds_its_order_and_uncertainty():
     assert Convergence("s", "c", (1.16, 1.04, 1.01), 1.5, 2.0).row()["verdict"] == "FAIL"
 
 
+@pytest.mark.slow
 def test_the_derivatives_of_the_list_are_met():
     assert judge(derivatives.cases())["failed"] == []
 
