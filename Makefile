@@ -14,10 +14,10 @@ agilkia: .venv/.built
 	$(BIN)/difsim agilkia $(ARGS)
 
 test: .venv/.built
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(ARGS)
 
 test-full: .venv/.docs
-	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/.built
 	$(BIN)/ruff check .

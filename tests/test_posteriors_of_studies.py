@@ -163,14 +163,16 @@ def test_posterior_of_the_contact_holds_the_truth(tmp_path):
 
 @pytest.mark.slow
 def test_posteriors_of_synthetic_touchdowns_hold_their_truths(tmp_path):
-    """Few of them: the command makes 64. A run goes on from its checkpoint."""
+    """Three: the command makes 64, and tests their ranks. A run goes on from its checkpoint.
+
+    Of 95 % intervals at least 80 % hold the truth. Were they half as wide, two thirds would.
+    """
     posed = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
     kept = Checkpoint(tmp_path / "kept", "published")
-    prior = PriorRuns.simulated(posed, jax.random.PRNGKey(0), 5000, kept)
+    prior = PriorRuns.simulated(posed, jax.random.PRNGKey(0), 3000, kept)
     first = coverage.cover(posed, prior, 1, 0, kept)
-    found = coverage.cover(posed, prior, 6, 0, kept)
+    found = coverage.cover(posed, prior, 3, 0, kept)
     np.testing.assert_array_equal(found.data["coverage"]["rank"][:1], first.data["coverage"]["rank"])
-    assert min(found.summary["p_value"].values()) > 1e-4  # of ten unknowns, 6 ranks each
     assert found.summary["all_hold_95"] > 0.8
 
 

@@ -82,20 +82,20 @@ class Page(html.parser.HTMLParser):
             self.loaded.append(given[LOADED[tag]])
 
 
+def python(*words, **more):
+    """What Python prints as a user runs it from the checkout, with these words and environment."""
+    skipped = ("XLA_FLAGS", "TUTORIALS")
+    environment = {k: v for k, v in os.environ.items() if k not in skipped} | {"PYTHONPATH": str(ROOT)} | more
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site as `make docs` builds it, with its notebooks run."""
+    """The site as `make docs` builds it, but for the outputs of its notebooks, which are run one by one below."""
     out = tmp_path_factory.mktemp("site")
-    skipped = ("XLA_FLAGS", "TUTORIALS")
-    environment = {k: v for k, v in os.environ.items() if k not in skipped} | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(out)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    python("-m", "mkdocs", "build", "--strict", "-d", str(out), TUTORIALS="skip")
     return out
 
 
@@ -124,13 +124,26 @@ def test_equations_are_mathml_and_no_text_of_tex_is_left(site):
             assert page.count("<math ") > 2, path.name
 
 
+TUTORIAL = """
+import sys
+sys.path.insert(0, "docs/hooks")
+import tutorials
+name = sys.argv[1]
+(source,) = (path for path in tutorials.NOTEBOOKS if path.stem == name)
+text, pictures = tutorials.page(name, tutorials.kept(source))
+print(text, *pictures, sep="\\n")
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [path.stem for path in TUTORIALS])
-def test_a_tutorial_ran_and_shows_its_output(site, name):
-    page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
+def test_a_tutorial_runs_and_shows_its_output(site, name):
     cells = re.findall(r"^# %%$", (DOCS / "tutorials" / f"{name}.py").read_text(encoding="utf-8"), re.M)
-    assert f"{name}-1.png" in page and page.count('class="highlight"') > len(cells)  # and those of outputs
-    assert (site / "tutorials" / f"{name}.ipynb").is_file()
+    page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
+    assert page.count('class="highlight"') >= len(cells) and (site / "tutorials" / f"{name}.ipynb").is_file()
+    made = python("-c", TUTORIAL, name)
+    assert made.count("```python") >= len(cells) and "```text" in made
+    assert f"]({name}-1.png)" in made and f"\n{name}-1.png\n" in made
 
 
 def blocks():
