@@ -22,7 +22,7 @@ import jax
 import pytest
 from hypothesis import settings
 
-import tests.lazily  # noqa: F401  jaxtyping finds it by its name, and must before it imports what it checks
+from tests import lazily  # which jaxtyping finds by its name
 
 # Rarer collection of garbage: imports and tracing make millions of objects, and a quarter of it was the search.
 gc.set_threshold(100_000, 20, 10)
@@ -41,6 +41,11 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+def pytest_configure(config):
+    if config.getoption("markexpr") == "not slow":
+        lazily.most = lazily.ENOUGH
+
+
 def pytest_sessionstart(session):
     if hasattr(session.config, "workerinput") or not PROGRAMS.exists():
         return
@@ -57,7 +62,18 @@ settings.load_profile("difsim")
 # for the end. (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
 LONG = (
     *("interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown"),
-    *("cliff", "calibration", "soak", "flight_study", "tracks", "foot", "examples", "agilkia", "sliding", "grains"),
+    *(
+        "cliff",
+        "calibration",
+        "soak",
+        "flight_study",
+        "tracks",
+        "foot",
+        "examples",
+        "agilkia",
+        "sliding",
+        "grains",
+    ),
     *("readme", "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps"),
 )
 
@@ -74,15 +90,17 @@ def pytest_collection_finish():
 
 
 MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
-# Bytes of a process. A module adds up to 1 GB, and a worker keeps below 3. Forgotten programs leave 1.2 GB behind, and
-# the small ones, of single operations, are then compiled again for some seconds: so not sooner than that.
+# Bytes of a process. A module adds up to 0.7 GB; a worker keeps below 3. Forgotten programs leave 1.2 GB behind, and
+# to forget them and to trace the small ones again, of single operations, takes seconds: so not sooner than that.
 ROOM = 2.3e9
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Forgets compiled programs where there are too many, after each module and each heavy test."""
+    """Begins to count calls anew in each file; forgets compiled programs where there are too many."""
     ends = nextitem is None or nextitem.path != item.path
+    if ends:
+        lazily.calls.clear()
     if not (Path("/proc/self/maps").exists() and (ends or item.get_closest_marker("slow"))):
         return
     if resident() > ROOM:

@@ -134,6 +134,7 @@ def test_one_sub_sphere_is_a_grain():
     assert np.abs(np.asarray(seen.velocity) - v).max(axis=0).min() > 1e-2
 
 
+@pytest.mark.slow
 def test_sub_spheres_carry_a_body_together():
     """Four feet bear a quarter each: δ = (m g/(4 k))^(2/3); two at one place are twice as stiff as one."""
     feet = R * np.array([[2.0, 1, -1], [-2, 1, -1], [2, -1, -1], [-2, -1, -1]])

@@ -100,6 +100,7 @@ def heap(soils):
     return 0.1 - 0.2 * np.outer(1.0 - 0.4 * slope, STATIONS)
 
 
+@pytest.mark.slow
 def test_posterior_of_the_soil_is_a_ridge_within_the_prior(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     soils = np.stack([q.lower + (q.upper - q.lower) * rng.random(40) for q in UNKNOWNS.values()], axis=1)
