@@ -185,6 +185,7 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
 
     **Arguments:** `out`, an existing folder; `found`; `about`, the provenance: entries of the summary and
     attributes of the datasets; `title` and `lead`, the head of the report. What consists of pictures alone has none.
+    The answer of the report and the reasons to doubt it are printed last, before the path of the report.
     """
     attributes = {k: v if isinstance(v, str) else json.dumps(v) for k, v in about.items()}
     files, pictures = [], {}
@@ -206,6 +207,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
     if files:
         numbers = {k: v for k, v in json.loads(text or "{}").items() if k in found.summary}
         report = found.report(numbers)
+        if report.answer:
+            print("\nin words:", *report.answer, sep="\n")
         told = "\n".join(report.concerns)
         # What a status means stands once: in a concern of the study, or by itself.
         concerns = [*report.concerns, *(each for each in remedies(numbers) if each not in told)]

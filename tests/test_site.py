@@ -136,6 +136,13 @@ print(text, *pictures, sep="\\n")
 
 
 @pytest.mark.slow
+def test_the_star_of_a_symbol_is_no_emphasis(site):
+    for path in site.rglob("*.html"):
+        text = re.sub(r"<(pre|code)\b.*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
+        assert not re.search(r"\w<em>", text), path.name
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [path.stem for path in TUTORIALS])
 def test_a_tutorial_runs_and_shows_its_output(site, name):
     cells = re.findall(r"^# %%$", (DOCS / "tutorials" / f"{name}.py").read_text(encoding="utf-8"), re.M)

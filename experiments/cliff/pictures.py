@@ -54,19 +54,19 @@ def _final(result: xr.Dataset, known: Measured) -> Figure:
     ax = figure.add_axes((0.06, 0.13, 0.84, 0.72))
     dots = _dots(ax, result, float(result["time"][-1]))
     last = result.isel(time=-1)
-    ax.plot(last["x"], last["surface"], color=ORANGE, lw=1.5, label="surface, here")
+    ax.plot(last["x"], last["surface"], color=ORANGE, lw=1.5, label="surface, simulated")
     ax.plot(*known.surface.T, "o", ms=4, mfc="white", mec=RED, mew=1.2, label="surface, measured")
-    ax.plot(result["column"], result["failure"], color=SKY, lw=1.5, label="moved by 2 mm, here")
+    ax.plot(result["column"], result["failure"], color=SKY, lw=1.5, label="moved by 2 mm, simulated")
     ax.plot(*known.failure.T, "s", ms=4, mfc="white", mec=PINK, mew=1.2, label="failure surface, measured")
     _frame(ax)
     ax.set(
         xlabel="distance from the wall [m]",
         ylabel="height [m]",
-        title=f"{result.sizes['particle']} particles after {float(result['time'][-1]):g} s, sound in the "
-        f"viscosity {result.attrs['viscosity_sound_m_s']:.0f} m/s (dotted: the block at first)",
+        title=f"{result.sizes['particle']} particles after {float(result['time'][-1]):g} s; sound speed in the "
+        f"viscosity {result.attrs['viscosity_sound_m_s']:.0f} m/s (dotted: the block at the start)",
     )
     ax.legend(frameon=False, loc="upper right")
-    figure.colorbar(dots, cax=figure.add_axes((0.915, 0.2, 0.012, 0.55)), label="moved by [m]")
+    figure.colorbar(dots, cax=figure.add_axes((0.915, 0.2, 0.012, 0.55)), label="distance moved [m]")
     return figure
 
 
@@ -86,7 +86,7 @@ def _snapshots(result: xr.Dataset) -> Figure:
         ax.set_xlabel("distance from the wall [m]")
     for ax in axes[:, 0]:
         ax.set_ylabel("height [m]")
-    figure.colorbar(dots, cax=figure.add_axes((0.915, 0.25, 0.012, 0.5)), label="moved by [m]")
+    figure.colorbar(dots, cax=figure.add_axes((0.915, 0.25, 0.012, 0.5)), label="distance moved [m]")
     return figure
 
 
