@@ -18,7 +18,7 @@ from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
 from difsim.fields import number, part, scalar
-from difsim.particles.devices import everywhere
+from difsim.particles.devices import everywhere, plain
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, require, require_last
@@ -290,7 +290,7 @@ class Grains(AbstractParticles):
         devices = near.pairs.devices
         spheres = everywhere(self.spheres(state), devices)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
-        dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
+        dt = plain(jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan), devices)
         table, (by_pair, by_wall) = self._table, self._which(state.pairs)
         forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt, devices)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)

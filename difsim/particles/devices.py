@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
+from difsim.particles.transposed import linear
 from difsim.typing import came
 
 AXIS = "devices"
@@ -81,6 +82,15 @@ def everywhere(tree: Any, devices: int) -> Any:
         return jax.lax.with_sharding_constraint(x, NamedSharding(_mesh(devices), EVERYWHERE))
 
     return tree if devices == 1 else jax.tree.map(lambda x: on(x) if isinstance(x, jax.Array) else x, tree)
+
+
+def plain(x: Any, devices: int) -> Any:
+    """The same number under jit, without the devices in its type, for what `by_share` traces beforehand."""
+    return x if devices == 1 else linear(_same, _same, (), x)
+
+
+def _same(at: Any, tangent: Any) -> Any:
+    return tangent
 
 
 def placed(tree: Any, devices: tuple[jax.Device, ...]) -> Any:
