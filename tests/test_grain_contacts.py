@@ -35,7 +35,7 @@ def test_second_derivatives_do_not_see_the_room_of_a_list():
 
     def push(size):
         spheres = Grain(size * place, velocity, 10 * velocity, jnp.full(2, R), jnp.full(2, MASS))
-        force = by_pairs(HERTZ, spheres, roomy, jnp.asarray(1e-6))[0].force
+        force = by_pairs(HERTZ, spheres, roomy, None, jnp.asarray(1e-6), 1)[0].force
         return jnp.sum(force * jnp.arange(6.0).reshape(3, 2))
 
     slope, one = jax.jit(jax.grad(push)), jnp.ones(())

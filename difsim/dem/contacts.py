@@ -15,7 +15,8 @@ from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
 from difsim.dem.state import PairMemory, WallMemory
 from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
-from difsim.particles.mapped import pair_map
+from difsim.particles.devices import everywhere
+from difsim.particles.mapped import pair_map, pair_totals
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
@@ -50,11 +51,12 @@ def by_pairs(
     pairs: PairMemory,
     which: Int[Array, " p"] | None,
     dt: Scalar,
+    devices: int,
 ) -> tuple[ContactForces, TangentialHistory]:
     """The forces of spheres on each other, and the memory of their pairs `dt` s later.
 
-    **Arguments:** `laws`; `spheres`; `pairs`; `which` law of a table each pair has; `dt`, s.
-    **Returns:** both.
+    **Arguments:** `laws`; `spheres`; `pairs`; `which` law of a table each pair has; `dt`, s;
+    `devices`, over how many the pairs are shared out. **Returns:** both.
     """
     first, second = pairs.first, pairs.second
 
@@ -62,10 +64,9 @@ def by_pairs(
         memory, itself, index = own
         return between(law_of(laws, index), a, b, memory, dt, itself)
 
-    made = pair_map(contact, spheres, (pairs.memory, first == second, which), first, second)
-    none = jnp.zeros_like(spheres.position)
-    force = none.at[:, first].add(made.force).at[:, second].add(-made.force)
-    moment = none.at[:, first].add(made.moment).at[:, second].add(made.other_moment)
+    made = pair_map(contact, spheres, (pairs.memory, first == second, which), first, second, devices)
+    given = (made.force, made.moment), (-made.force, made.other_moment)
+    force, moment = pair_totals(*given, first, second, spheres.radius.size, devices)
     depth = jnp.max(made.depth, initial=0.0)
     return ContactForces(force, moment, depth, _too_deep(made.overlap, first)), made.memory
 
@@ -145,7 +146,8 @@ _across = jax.vmap(_stored_across, in_axes=(None, 0, 0, 0))
 def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
     """The pairs of a list, with the memories of the `pairs` that there were."""
     found = listed.carried(pairs.first, pairs.second)
-    memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
+    whole = everywhere(pairs.memory, listed.devices)
+    memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), whole)
     return PairMemory(listed.first, listed.second, memory)
 
 

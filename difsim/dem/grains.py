@@ -18,6 +18,7 @@ from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
 from difsim.fields import number, part, scalar
+from difsim.particles.devices import everywhere, plain
 from difsim.particles.model import AbstractParticles
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, require, require_last
@@ -170,18 +171,18 @@ class Grains(AbstractParticles):
         spheres = self.spheres(state)
         return jnp.sqrt(jnp.max(_squares(spheres.velocity))), jnp.sqrt(jnp.max(_squares(spheres.spin)))
 
-    def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
+    def allocate(self, state: GrainsState, skin: float, slack: float, devices: int = 1) -> Near:
         width = 2 * skin * float(jnp.max(self.radius))
         body = [k for k, clump in enumerate(self.clumps) for _ in range(clump.radius.size)]
         all_of_them = self.spheres(state)
         return Near.allocate(
-            all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body
+            all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body, devices
         )
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
         state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
-        return GrainsMotion(time, *self._pushed(state, jnp.zeros_like(self.density)))
+        return GrainsMotion(time, *self._pushed(state, near, jnp.zeros_like(self.density)))
 
     def memory(self, motion: GrainsMotion) -> Memory:
         return motion.state.pairs, motion.state.walls
@@ -194,7 +195,7 @@ class Grains(AbstractParticles):
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
         moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
-        moved, rates = self._pushed(moved, dt)
+        moved, rates = self._pushed(moved, near, dt)
         return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
@@ -284,13 +285,14 @@ class Grains(AbstractParticles):
         clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
-    def _pushed(self, state: GrainsState, dt: Scalar) -> tuple[GrainsState, Rates]:
+    def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
-        spheres = self.spheres(state)
+        devices = near.pairs.devices
+        spheres = everywhere(self.spheres(state), devices)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
-        dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
+        dt = plain(jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan), devices)
         table, (by_pair, by_wall) = self._table, self._which(state.pairs)
-        forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt)
+        forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt, devices)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
             theirs, walls = by_walls(table, spheres, self.walls, state.walls, by_wall, dt)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.dem.state import PADDING
 from difsim.fields import part
+from difsim.particles.devices import everywhere
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -46,14 +47,22 @@ class Near(eqx.Module):
 
     @classmethod
     def allocate(
-        cls, position, radius, walls: tuple[AbstractSDF, ...], gap: float, skin: float, slack: float, body=()
+        cls,
+        position,
+        radius,
+        walls: tuple[AbstractSDF, ...],
+        gap: float,
+        skin: float,
+        slack: float,
+        body=(),
+        devices: int = 1,
     ) -> "Near":
         """The list for the present positions, on the host.
 
         **Arguments:** `walls`; the others as of `Pairs.allocate`. **Returns:** the list. **Raises:** ValueError as
         there.
         """
-        pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
+        pairs = Pairs.allocate(position, radius, gap, skin, slack, body, devices)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
         return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, pairs.overflow), jnp.asarray(position))
@@ -70,7 +79,7 @@ class Near(eqx.Module):
         position = jax.lax.stop_gradient(position)
         overflow, at_walls = self.overflow | self.pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
-            by = _by(self.pairs, wall, position)
+            by = everywhere(_by(self.pairs, wall, position), self.pairs.devices)
             at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         return eqx.tree_at(lambda s: (s.at_walls, s.overflow), self, (tuple(at_walls), overflow))

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from difsim.particles.devices import EVERYWHERE, added, by_share, rounded, shares
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
 
@@ -19,6 +20,7 @@ def pair_map(
     own: Any,
     first: Int[Array, " p"],
     second: Int[Array, " p"],
+    devices: int = 1,
 ) -> Any:
     """The function interaction(a, b, c) of the two particles of each pair and of the pair's `own` data.
 
@@ -27,32 +29,56 @@ def pair_map(
 
     **Arguments:** `interaction`: returns floats; numbers that it closes over may be differentiated, and should be
     few: reverse mode computes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
-    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), with the padding at its end.
+    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), with the padding at its end;
+    `devices`, over how many the list is shared out.
     **Returns:** the results of `interaction`, with a last axis of p; zero or arbitrary for padding.
     **Raises:** ValueError for an interaction that does not return floats.
     """
     one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
     numbers, of_pair = opened(interaction, one, one, row)
-    return _mapped(of_pair, numbers, samples, own, first, second, jnp.sum(first != second, dtype=first.dtype))
+    return _mapped(of_pair, devices, numbers, samples, own, first, second)
 
 
-def _mapped(one: Callable[..., Any], numbers: Any, samples: Any, own: Any, *pairs) -> Any:
+def pair_totals(
+    to_first: Any, to_second: Any, first: Int[Array, " p"], second: Int[Array, " p"], n: int, devices: int
+):
+    """The total of what all pairs give to each particle.
+
+    **Arguments:** `to_first` and `to_second`, arrays with a last axis of p: what a pair gives to its two particles;
+    `first`, `second`, `devices`: as of `pair_map`; `n`, the number of particles. **Returns:** arrays with a last axis
+    of n.
+    """
+
+    def of(to_first, to_second, first, second):
+        def total(a, b):
+            none = jnp.zeros((*a.shape[:-1], rounded(n, devices)), a.dtype)
+            return none.at[..., first].add(a).at[..., second].add(b)
+
+        totals = jax.tree.map(total, to_first, to_second)
+        return totals if devices == 1 else added(totals)
+
+    given = to_first, to_second, first, second
+    totals = by_share(of, devices, shares(given), shares(to_first))(*given)
+    return jax.tree.map(lambda x: x[..., :n], totals)
+
+
+def _mapped(one: Callable[..., Any], devices: int, numbers: Any, samples: Any, own: Any, *pairs) -> Any:
     """The values one(numbers, a, b, c) of each pair, with derivatives by all arguments."""
 
     def run(given, *pairs):
-        numbers, samples, own = given
-        return _made(partial(one, numbers), samples, own, *pairs)
+        return _shared(one, devices, *given, *pairs)
 
-    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples, own), *pairs)
+    push, pull = partial(_push, one, devices), partial(_pull, one, devices)
+    return differentiable(run, push, pull, (numbers, samples, own), *pairs)
 
 
-def _push(one, at, along):
+def _push(one, devices, at, along):
     """The forward derivative of the values."""
     moving, still, *pairs = at
-    return _mapped(changing(one), *zip(moving, still, along, strict=True), *pairs)
+    return _mapped(changing(one), devices, *zip(moving, still, along, strict=True), *pairs)
 
 
-def _pull(one, at, cotangent):
+def _pull(one, devices, at, cotangent):
     """The transpose of `_push`: contributions of pairs to a particle are added up."""
     (numbers, samples, own), (constants, others, kept), *pairs = at
 
@@ -62,19 +88,28 @@ def _pull(one, at, cotangent):
         return jax.vjp(lambda *x: one(*eqx.combine(x, fixed)), *x)[1](back)
 
     rows = own, kept, cotangent
-    by_numbers, by_first, by_second, by_own = _mapped(cause, (numbers, constants), (samples, others), rows, *pairs)
-
-    def gathered(x, a, b):
-        first, second, _ = pairs
-        return jnp.zeros_like(x).at[..., first].add(a).at[..., second].add(b)
-
-    by_samples = jax.tree.map(gathered, samples, by_first, by_second)
+    given = (numbers, constants), (samples, others), rows
+    by_numbers, by_first, by_second, by_own = _mapped(cause, devices, *given, *pairs)
+    n = jax.tree.leaves((samples, others))[0].shape[-1]
+    by_samples = pair_totals(by_first, by_second, *pairs, n, devices)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples, by_own
 
 
-def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second, count) -> Any:
-    """The values pair(a, b, c) of each pair: in parts on a CPU, all together elsewhere."""
-    each = jax.vmap(pair, in_axes=-1, out_axes=-1)
+def _shared(one: Callable[..., Any], devices: int, numbers: Any, samples: Any, own: Any, first, second) -> Any:
+    """The values one(numbers, a, b, c) of each pair: each device computes its own."""
+    each = jax.vmap(one, in_axes=(None, -1, -1, -1), out_axes=-1)
+
+    def of(numbers, samples, own, first, second):
+        return _made(partial(each, numbers), samples, own, first, second)
+
+    a = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape[:-1], *first.shape), x.dtype), samples)
+    gives = shares(jax.eval_shape(each, numbers, a, a, own))
+    takes = EVERYWHERE, EVERYWHERE, *shares((own, first, second))
+    return by_share(of, devices, takes, gives)(numbers, samples, own, first, second)
+
+
+def _made(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
+    """The values each(a, b, c) of pairs: in parts on a CPU, all together elsewhere."""
     room = first.shape[0]
 
     def of(samples, own, first, second):
@@ -83,8 +118,9 @@ def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, s
 
         return each(at(first), at(second), own)
 
-    def parts(samples, own, first, second, count):
+    def parts(samples, own, first, second):
         size = min(CHUNK, room)
+        count = jnp.sum(first != second, dtype=first.dtype)
 
         def part(begin):
             cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
@@ -93,5 +129,4 @@ def _made(pair: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, s
         like = jax.eval_shape(of, samples, own, first, second)
         return by_parts(part, like, size, (count + size - 1) // size)
 
-    ways = {"cpu": parts, "default": lambda samples, own, first, second, count: of(samples, own, first, second)}
-    return jax.lax.platform_dependent(samples, own, first, second, count, **ways)
+    return jax.lax.platform_dependent(samples, own, first, second, cpu=parts, default=of)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.fields import number
+from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.particles.neighbours import SLACK, Neighbours
 from difsim.typing import Scalar, require, require_last
 
@@ -15,7 +16,8 @@ class Pairs(eqx.Module):
     """Pairs of spheres whose gap is below `gap` + `skin`, each once, in the order of their first particle.
 
     The list is padded with pairs of particle 0 with itself, and valid as `Neighbours` is. For unequal radii its
-    length depends on the gaps, not on the largest radius.
+    length depends on the gaps, not on the largest radius. Over several devices each has a section of equal length,
+    padded at its end, with the pairs whose first particle is its own.
 
     The last m particles may be parts of bodies: parts of one body are no pair. They are compared with all others,
     so a few of them may be much larger than the rest.
@@ -33,12 +35,14 @@ class Pairs(eqx.Module):
     overflow: Bool[Array, ""]
 
     @classmethod
-    def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
+    def allocate(
+        cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=(), devices: int = 1
+    ) -> "Pairs":
         """On the host: a list with a capacity of `slack` times the present pairs, at least n.
 
-        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`:
-        as `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles. **Returns:** the
-        list.
+        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`,
+        `devices`: as `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles.
+        **Returns:** the list.
         **Raises:** ValueError as there, or for a `radius` that is not [n] and a `body` of all n.
         """
         position, body = jnp.asarray(position), jnp.asarray(body, jnp.int32)
@@ -47,16 +51,21 @@ class Pairs(eqx.Module):
         require(body.size < np.size(radius), f"Pairs: {body.size} parts leave no particle alone")
         alone = position.shape[1] - body.size
         widest = 2 * float(np.max(radius[:alone])) + gap
-        near = Neighbours.allocate(position[:, :alone], widest, skin, slack)
-        none = jnp.zeros(1, jnp.int32)
+        near = Neighbours.allocate(position[:, :alone], widest, skin, slack, devices=devices)
+        none = jnp.zeros(devices, jnp.int32)
         start = position[:, alone:]
         empty = cls(
             none, none, near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
         )
         # At least one per particle: separate particles meet later, and spare capacity costs little.
-        room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
-        sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(room, jnp.int32),) * 2)
+        room = max(-(-position.shape[1] // devices), int(np.ceil(slack * int(_most(empty, position)))))
+        sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(devices * room, jnp.int32),) * 2)
         return eqx.filter_jit(Pairs._filled)(sized, position)
+
+    @property
+    def devices(self) -> int:
+        """Over how many devices the pairs are shared out."""
+        return self.near.devices
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """True if a particle has moved further than half the skin: a new pair may then be missing."""
@@ -75,11 +84,9 @@ class Pairs(eqx.Module):
         return position[:, :alone], position[:, alone:]
 
     def _filled(self, position: Float[Array, "3 n"]) -> "Pairs":
-        own, other, kept = _candidates(self, jax.lax.stop_gradient(position))
-        room = self.first.shape[0]
-        place = jnp.where(kept, jnp.minimum(jnp.cumsum(kept) - 1, room), room)
-        first, second = (jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, other))
-        overflow = self.overflow | self.near.overflow | (jnp.sum(kept) > room)
+        first, second, count = _sections(self, jax.lax.stop_gradient(position))
+        room = self.first.shape[0] // self.devices
+        overflow = self.overflow | self.near.overflow | jnp.any(count > room)
         return eqx.tree_at(lambda s: (s.first, s.second, s.overflow), self, (first, second, overflow))
 
     def carried(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
@@ -87,46 +94,77 @@ class Pairs(eqx.Module):
 
         **Arguments:** `first`, `second` [q], the pairs of the other list. **Returns:** indices [p].
         """
-        n = self.radius.shape[0]
-        count = jnp.zeros(n, jnp.int32).at[first].add(first != second)
-        end = jnp.cumsum(count)
-        begin, many = (end - count)[self.first], count[self.first]
+        n, q = self.radius.shape[0], first.shape[0]
 
-        def look(rank, found):
-            place = begin + rank
-            same = (rank < many) & (second[place] == self.second)
-            return jnp.where(same, place, found)
+        def of(mine, yours, first, second):
+            # The pairs of one first particle follow each other.
+            real = first != second
+            count = jnp.zeros(n, jnp.int32).at[first].add(real)
+            begin = jnp.full(n, q, jnp.int32).at[first].min(jnp.where(real, jnp.arange(q, dtype=jnp.int32), q))
+            begin, many = begin[mine], count[mine]
 
-        found = jax.lax.fori_loop(0, jnp.max(count), look, jnp.full(self.first.shape, -1, jnp.int32))
-        return jnp.where(self.first != self.second, found, -1)
+            def look(rank, found):
+                place = begin + rank
+                same = (rank < many) & (second[place] == yours)
+                return jnp.where(same, place, found)
+
+            found = jax.lax.fori_loop(0, jnp.max(count), look, jnp.full(mine.shape, -1, jnp.int32))
+            return jnp.where(mine != yours, found, -1)
+
+        pairs = self.first, self.second
+        takes = *shares(pairs), EVERYWHERE, EVERYWHERE
+        return by_share(of, self.devices, takes, shares(self.first))(*pairs, first, second)
 
 
-def _candidates(of: Pairs, position: Float[Array, "3 n"]):
-    """Candidates for the first and second particle of a pair, in the order of the first, and a mask of pairs."""
-    index, n, m = of.near.index, position.shape[1], of.body.size
+def _sections(of: Pairs, position: Float[Array, "3 n"]):
+    """First and second particle of each pair, and the number of pairs of each device."""
+    n, m, room = position.shape[1], of.body.size, of.first.shape[0] // of.devices
+    # Beyond the end: rows of no particle.
+    alone, parts = (jnp.arange(rounded(k, of.devices), dtype=jnp.int32) for k in (n - m, m))
+    width = of.gap + of.near.skin
+
+    def section(radius, body, width, position, index, alone, parts):
+        parts = jnp.where(parts < m, n - m + parts, n)
+        own, other, kept = _candidates(radius, body, width, position, index, alone, parts)
+        place = jnp.where(kept, jnp.minimum(jnp.cumsum(kept) - 1, room), room)
+        first, second = (jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, other))
+        return first, second, jnp.sum(kept, dtype=jnp.int32)[None]
+
+    mine = of.near.index, alone, parts
+    takes = *(EVERYWHERE,) * 4, *shares(mine)
+    gives = shares((of.first, of.second, of.first))
+    return by_share(section, of.devices, takes, gives)(of.radius, of.body, width, position, *mine)
+
+
+def _candidates(radius, body, width, position, index, alone, parts):
+    """Candidates for the first and second particle of a pair, in the order of the first, and a mask of pairs.
+
+    `index` has the neighbours of the particles `alone`; of these, and of `parts`, n and more are none.
+    """
+    n, m = position.shape[1], body.size
     everyone = jnp.arange(n, dtype=jnp.int32)
-    alone, parts = everyone[: n - m], everyone[n - m :]
-    body = jnp.concatenate([jnp.full(n - m, -1, jnp.int32), of.body])
+    body = jnp.concatenate([jnp.full(n - m, -1, jnp.int32), body])
 
     def meets(own, who):
         offset = position[:, who] - position[:, own]
-        reach = of.radius[who] + of.radius[own] + of.gap + of.near.skin
+        reach = radius[who] + radius[own] + width
         return jnp.sum(offset**2, axis=0) < reach**2
 
     def slot(who):
         # i keeps j if i < j, or if j < i and both are odd or both even, which distributes the pairs evenly.
         mine = jnp.where((who + alone) % 2 == 1, alone < who, alone > who)
-        return mine & meets(alone, who)
+        return (alone < n - m) & mine & meets(alone, who)
 
     def part(own):
-        return ((everyone < own) & (body != body[own])) & meets(jnp.full(n, own), everyone)
+        return (own < n) & ((everyone < own) & (body != body[own])) & meets(jnp.full(n, own), everyone)
 
     rows, wide = jax.lax.map(slot, index), jax.lax.map(part, parts)
     own = jnp.repeat(alone, index.shape[0]), jnp.repeat(parts, n)
-    other = index.T.ravel(), jnp.tile(everyone, m)
+    other = index.T.ravel(), jnp.tile(everyone, parts.size)
     return tuple(jnp.concatenate(both) for both in (own, other, (rows.T.ravel(), wide.ravel())))
 
 
 @eqx.filter_jit
-def _count(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
-    return jnp.sum(_candidates(of, position)[2])
+def _most(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
+    """The largest number of pairs of a device."""
+    return jnp.max(_sections(of, position)[2])

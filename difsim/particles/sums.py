@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from difsim.particles.devices import EVERYWHERE, by_share, gathered, padded, shares
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
@@ -29,26 +30,26 @@ def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: 
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
     numbers, of_pair = opened(interaction, one, one)
-    return _sums(of_pair, numbers, samples, neighbours.index, neighbours.longest)
+    return _sums(of_pair, neighbours.devices, numbers, samples, neighbours.index, neighbours.longest)
 
 
-def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
+def _sums(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, samples: Any, index, longest) -> Any:
     """Sums of one(numbers, a, b), with their derivatives by the numbers and the samples."""
 
     def run(given, index, longest):
-        numbers, samples = given
-        return _summed(lambda a, b: one(numbers, a, b), samples, index, longest)
+        return _summed(one, devices, *given, index, longest)
 
-    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples), index, longest)
+    push, pull = partial(_push, one, devices), partial(_pull, one, devices)
+    return differentiable(run, push, pull, (numbers, samples), index, longest)
 
 
-def _push(one, at, along):
+def _push(one, devices, at, along):
     """The forward derivative of the sums: sums of the derivatives of each neighbour's term."""
     moving, still, *row = at
-    return _sums(changing(one), *zip(moving, still, along, strict=True), *row)
+    return _sums(changing(one), devices, *zip(moving, still, along, strict=True), *row)
 
 
-def _pull(one, at, cotangent):
+def _pull(one, devices, at, cotangent):
     """The transpose of `_push`, Σ_b [∂f(a, b)/∂a]ᵀ s_a* + [∂f(b, a)/∂a]ᵀ s_b*; by the numbers only the first term."""
     (numbers, moving), (constants, still), *row = at
 
@@ -62,18 +63,32 @@ def _pull(one, at, cotangent):
 
         return jax.vjp(does, numbers, x)[1]((sum_a, sum_b))
 
-    by_numbers, by_samples = _sums(cause, (numbers, constants), (moving, still, cotangent), *row)
+    by_numbers, by_samples = _sums(cause, devices, (numbers, constants), (moving, still, cotangent), *row)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples
 
 
-def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
-    """Σ_b pair(a, b): in parts on a CPU, all particles together elsewhere."""
-    each = jax.vmap(pair, in_axes=-1, out_axes=-1)
-    like, n = jax.eval_shape(each, samples, samples), index.shape[1]
+def _summed(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, samples: Any, index, longest) -> Any:
+    """Σ_b one(numbers, a, b): each device sums the rows of its own particles."""
+    n = jax.tree.leaves(samples)[0].shape[-1]
+    each = jax.vmap(one, in_axes=(None, -1, -1), out_axes=-1)
 
-    def sums(samples, index, longest, size):
+    def own(numbers, samples, index, longest):
+        whole = samples if devices == 1 else gathered(samples)
+        return _of_rows(partial(each, numbers), samples, whole, index, longest)
+
+    samples = padded(samples, index.shape[1])
+    takes = EVERYWHERE, shares(samples), shares(index), EVERYWHERE
+    sums = by_share(own, devices, takes, shares(jax.eval_shape(each, numbers, samples, samples)))
+    return jax.tree.map(lambda x: x[..., :n], sums(numbers, samples, index, longest))
+
+
+def _of_rows(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
+    """Σ_b each(a, b) of some `rows` with all `samples`: in parts on a CPU, all rows together elsewhere."""
+    like, n = jax.eval_shape(each, rows, rows), index.shape[1]
+
+    def sums(rows, samples, index, longest, size):
         def part(begin):
-            own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), samples)
+            own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), rows)
 
             def add(rank, total):
                 who = jax.lax.dynamic_slice(index, (rank, begin), (1, size))[0]
@@ -88,4 +103,4 @@ def _summed(pair: Callable[[Any, Any], Any], samples: Any, index, longest) -> An
         return by_parts(part, like, size, -(-n // size))
 
     ways = {"cpu": partial(sums, size=min(CHUNK, n)), "default": partial(sums, size=n)}
-    return jax.lax.platform_dependent(samples, index, longest, **ways)
+    return jax.lax.platform_dependent(rows, samples, index, longest, **ways)

@@ -22,10 +22,13 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     **Arguments:** `f`; `like`, its arguments. **Returns:** the arrays and the function.
     **Raises:** ValueError if `f` does not return floats.
     """
-    numbers, law = eqx.partition(eqx.filter_closure_convert(f, *like), eqx.is_array)
+    # Traced here and not by each device, where arrays carry the devices in their types, and numbers of the closure not.
+    traced, gives = jax.make_jaxpr(f, return_shape=True)(*like)
+    numbers, fixed = eqx.partition(traced.consts, eqx.is_array)
 
     def of(numbers, *args):
-        return eqx.combine(numbers, law)(*args)
+        made = jax.core.eval_jaxpr(traced.jaxpr, eqx.combine(numbers, fixed), *jax.tree.leaves(args))
+        return jax.tree.unflatten(jax.tree.structure(gives), made)
 
     for x in jax.tree.leaves(jax.eval_shape(of, numbers, *like)):
         if not jnp.issubdtype(x.dtype, jnp.floating):

@@ -138,9 +138,9 @@ class Continuum(AbstractEstimating):
         shares = jnp.full(3, across).at[len(self.gravity) - 1].set(1.0)
         return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
 
-    def allocate(self, state: ContinuumState, skin: float, slack: float) -> Neighbours:
+    def allocate(self, state: ContinuumState, skin: float, slack: float, devices: int = 1) -> Neighbours:
         reach = float(self.reach)
-        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
+        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid, devices)
 
     def fastest(self, state: ContinuumState) -> tuple[Scalar, Scalar]:
         squares = jnp.where(self.rigid, 0.0, jnp.sum(state.velocity**2, axis=0))

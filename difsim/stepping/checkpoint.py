@@ -33,26 +33,25 @@ class Store:
         **Arguments:** `states`, what was saved at each time; `progress`; `steps` until each time.
         """
         self._write(self._state(len(states) - 1), states[-1])
-        grids = [np.asarray(near.cells) for near in _lists(progress)]
         whole = np.frombuffer(bytes.fromhex(digest(progress)), np.uint8)
-        self._write("run", (progress, grids, np.asarray(steps), whole))
+        self._write("run", (progress, _structure(progress), np.asarray(steps), whole))
 
     def read(self, outline: Callable[[], Progress], most: int, saved: Callable[[Progress], Any]) -> Any:
         """Read what an earlier run left.
 
         **Arguments:** `outline()`, a progress of the same structure; `most`, how many times there are at the most;
         `saved(progress)`, what is saved of a time.
-        **Returns:** what was saved at each time, the progress, and the steps until each time; None where there is
-        no earlier run.
+        **Returns:** what was saved at each time, the progress, on one device whatever its number says, and the steps
+        until each time; None where there is no earlier run.
         **Raises:** ValueError for a file that is damaged or missing, or is of another run.
         """
         if not (self.folder / "run").exists():
             return None
         like = outline()
-        grids = [np.asarray(near.cells) for near in _lists(like)]
-        progress, grids, steps, whole = self._read("run", (like, grids, np.zeros(1, int), np.zeros(32, np.uint8)))
+        given = like, _structure(like), np.zeros(1, int), np.zeros(32, np.uint8)
+        progress, (devices, grids), steps, whole = self._read("run", given)
         sound = 1 <= len(steps) <= most and all(0 < np.prod(grid, dtype=float) < 2**31 for grid in grids)
-        progress = _with_grids(progress, grids) if sound else progress
+        progress = _with_structure(progress, int(devices), grids) if sound else progress
         if not sound or bytes.fromhex(digest(progress)) != whole.tobytes():
             raise ValueError(f"{self.folder / 'run'} holds no progress of this run: {self.remedy}")
         newest = saved(progress)
@@ -80,13 +79,17 @@ def _is_list(x: Any) -> bool:
     return isinstance(x, Neighbours)
 
 
-def _lists(tree: Any) -> list[Neighbours]:
-    return [x for x in jax.tree.leaves(tree, is_leaf=_is_list) if _is_list(x)]
+def _structure(progress: Progress) -> tuple[np.ndarray, list[np.ndarray]]:
+    """What is part of a progress and of no array: the number of its devices, and the cells of each list."""
+    lists = [x for x in jax.tree.leaves(progress, is_leaf=_is_list) if _is_list(x)]
+    return np.asarray(progress.devices), [np.asarray(near.cells) for near in lists]
 
 
-def _with_grids(tree: Any, grids: list[np.ndarray]) -> Any:
-    """The tree with these numbers of cells in its lists: they are part of a list's structure, and of no array."""
+def _with_structure(progress: Progress, devices: int, grids: list[np.ndarray]) -> Progress:
+    """The progress with this number of devices, and with these numbers of cells in its lists."""
     cells = iter(grids)
-    return jax.tree.map(
-        lambda x: replace(x, cells=tuple(next(cells).tolist())) if _is_list(x) else x, tree, is_leaf=_is_list
-    )
+
+    def with_cells(x):
+        return replace(x, cells=tuple(next(cells).tolist()), devices=devices) if _is_list(x) else x
+
+    return replace(jax.tree.map(with_cells, progress, is_leaf=_is_list), devices=devices)

@@ -6,6 +6,8 @@ reverse derivatives of an unknown number.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
 from difsim.fields import number
+from difsim.particles.devices import chosen, everywhere, placed, spread, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
@@ -34,7 +37,7 @@ class Progress(eqx.Module):
     further than the model's reach by the share `skin` of it, and was made with more room `lists` times; `status`, a
     `difsim.Status`, tells what ended the run, and `particle` which one did (-1: none, or all together); `trial` s,
     the step that error control tries next; `rest_time` s since when all particles are at rest (inf while they move,
-    or where nobody asked).
+    or where nobody asked); `devices`, the number of those that the particles are shared out over.
     """
 
     motion: Any
@@ -46,6 +49,7 @@ class Progress(eqx.Module):
     rest_time: Scalar
     lists: Int[Array, ""]
     skin: Scalar = number()
+    devices: int = eqx.field(static=True, default=1)
 
     def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
         """The beginning of another run of as many particles, with the room of this one's neighbour list. Under jit.
@@ -54,11 +58,16 @@ class Progress(eqx.Module):
         **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
         """
         near = self.neighbours.made(model.positions(state))
-        return begun(model, state, time, near, self.skin, self.lists)
+        return begun(model, state, time, near, self.skin, self.lists, self.devices)
 
 
 def initialise(
-    model: AbstractParticles, state: Any, time: float = 0.0, skin: float = SKIN, slack: float = SLACK
+    model: AbstractParticles,
+    state: Any,
+    time: float = 0.0,
+    skin: float = SKIN,
+    slack: float = SLACK,
+    devices: Sequence[jax.Device] | None = None,
 ) -> Progress:
     """The beginning of a run of particles. On the host: the neighbour list gets its capacity here.
 
@@ -66,40 +75,71 @@ def initialise(
     choose the list's room.
 
     **Arguments:** `model`; `state` of it at `time` s; `skin`, by which share of the reach the list sees further, so
-    that it lasts for some steps; `slack`, how many times as much room it has as it needs now.
-    **Returns:** the beginning.
-    **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
+    that it lasts for some steps; `slack`, how many times as much room it has as it needs now; `devices` of this process
+    that share the particles out, such as `jax.local_devices()`, by default those where the state is.
+    **Returns:** the beginning, and with it all steps from there, on these devices.
+    **Raises:** ValueError as the list's `allocate`, for an attitude of a body that is no unit quaternion, and for
+    devices that are not of this process.
     """
     instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
     state_of("initialise", model, state)
     require_attitude("a run of particles", state)
     for name, given in (("time", time), ("skin", skin), ("slack", slack)):
         numbers(f"initialise: {name}", given, "")
-    return begun(model, state, time, model.allocate(state, skin, slack), skin)
+    if devices is not None:
+        state = placed(state, chosen("initialise: devices", devices))
+    count = len(where(state))
+    near = model.allocate(state, skin, slack, count)
+    return _in_place(begun(model, state, time, near, skin, devices=count))
 
 
-def begun(model: AbstractParticles, state: Any, time: Any, neighbours: Any, skin: Any, lists: Any = 0) -> Progress:
+def begun(
+    model: AbstractParticles,
+    state: Any,
+    time: Any,
+    neighbours: Any,
+    skin: Any,
+    lists: Any = 0,
+    devices: int = 1,
+) -> Progress:
     """`initialise` with a list that is there."""
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
     lists = jnp.asarray(lists, jnp.int32)
-    return Progress(
-        motion, neighbours, zero, zero, zero - 1, never, never, lists, jnp.asarray(skin, motion.time.dtype)
-    )
+    skin = jnp.asarray(skin, motion.time.dtype)
+    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin, devices)
 
 
 def with_room(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with a larger list in place of one that ran out of room. On the host."""
     lists = progress.lists + 1
     slack = MORE_ROOM ** (1 + int(lists))
-    roomy = model.allocate(progress.motion.state, float(progress.skin), slack)
     zero = jnp.asarray(0, jnp.int32)
-    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, roomy))
     return eqx.tree_at(
-        lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
-        progress,
-        (motion, roomy, zero, zero - 1, lists),
+        lambda p: (p.status, p.particle, p.lists),
+        _listed_anew(model, progress, slack),
+        (zero, zero - 1, lists),
     )
+
+
+def moved(model: AbstractParticles, progress: Progress, devices: tuple[jax.Device, ...]) -> Progress:
+    """`progress` on other devices; if these are more or less, with a list that is made for them. On the host."""
+    progress = placed(progress, devices)
+    if progress.devices == len(devices):
+        return progress
+    progress = replace(progress, devices=len(devices))
+    return _listed_anew(model, progress, SLACK * MORE_ROOM ** int(progress.lists))
+
+
+def _listed_anew(model: AbstractParticles, progress: Progress, slack: float) -> Progress:
+    near = model.allocate(progress.motion.state, float(progress.skin), slack, progress.devices)
+    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
+    return _in_place(eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near)))
+
+
+def _in_place(progress: Progress) -> Progress:
+    """`progress` with all arrays whole on each device, as a program takes and returns them. On the host."""
+    return placed(progress, where(progress)) if progress.devices > 1 else progress
 
 
 class AbstractRule(eqx.Module):
@@ -139,15 +179,22 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     Where it fails: the same progress with its status.
     """
     motion = model.step(progress.motion, progress.neighbours, dt)
-    nonfinite, outside = model.nonfinite(motion), model.outside_validity(motion)
+    nonfinite, outside = (_first(of(motion)) for of in (model.nonfinite, model.outside_validity))
     too_long = dt > model.stable_time_step(progress.motion)
     status = jnp.select(
-        [progress.neighbours.overflow, too_long, jnp.any(nonfinite), jnp.any(outside)],
+        [progress.neighbours.overflow, too_long, nonfinite >= 0, outside >= 0],
         [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE), int(Status.BEYOND_LAW)],
     )
-    guilty = [jnp.argmax(nonfinite), jnp.argmax(outside)]
+    guilty = [nonfinite, outside]
     particle = jnp.select([status == Status.NOT_FINITE, status == Status.BEYOND_LAW], guilty, -1)
     return accepted(progress, motion, status, particle)
+
+
+def _first(these: Bool[Array, " n"]) -> Int[Array, ""]:
+    """The first of these particles, -1 where there is none."""
+    # One reduction, which several devices share better than `argmax`.
+    found = jnp.max(jnp.where(these, these.size - jnp.arange(these.size), 0))
+    return jnp.where(found > 0, these.size - found, -1)
 
 
 def with_updated_neighbours(model: AbstractParticles, progress: Progress) -> Progress:
@@ -176,11 +223,12 @@ def accepted(
 ) -> Progress:
     """`progress` with the motion one step later, if that is `kept` and the status is OK. Under jit."""
     sound = kept & (status == Status.OK)
+    motion = jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion)
     return eqx.tree_at(
         lambda p: (p.motion, p.steps, p.status, p.particle),
         progress,
         (
-            jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion),
+            spread(motion, progress.devices),
             progress.steps + sound,
             status.astype(jnp.int32),
             particle.astype(jnp.int32),
@@ -247,7 +295,8 @@ def advance(
         p = eqx.tree_at(lambda p: p.status, p, jnp.where(lost, int(Status.NOT_FINITE), p.status).astype(jnp.int32))
         return jax.lax.while_loop(fresh, one, p)
 
-    return jax.lax.while_loop(goes_on, some, _watched(model, progress, at_rest))
+    begin = spread(_watched(model, progress, at_rest), progress.devices)
+    return everywhere(jax.lax.while_loop(goes_on, some, begin), progress.devices)
 
 
 def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:

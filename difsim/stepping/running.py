@@ -4,7 +4,7 @@ Without a derivative a run is made on the host, from time to time: a neighbour l
 and a run can be watched, and resumed from a folder. Derivatives, and all runs inside `jit`, have lists of fixed room.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, require_function
 from difsim.fields import is_valid
+from difsim.particles.devices import chosen, everywhere, spread, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
@@ -32,6 +33,7 @@ from difsim.stepping.marching import (
     fixed_steps,
     has_rested,
     initialise,
+    moved,
     with_room,
     with_updated_neighbours,
 )
@@ -53,6 +55,7 @@ def run_particles(
     save: Callable[[Any], Any] | None,
     checkpoint: Path | None,
     watch: Callable[[float], None] | None,
+    devices: Sequence[jax.Device] | None,
 ) -> Solution:
     """Run particles from `state` at `times[0]` through the later `times`.
 
@@ -63,11 +66,13 @@ def run_particles(
     taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times,
     such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each of the times: a
     run that finds its own there goes on from it, to the same bits (its files are plain arrays, see `difsim.saving`);
-    `watch(time)`, called at each of the times, for a progress bar.
+    `watch(time)`, called at each of the times, for a progress bar; `devices` of this process that share the particles
+    out, by default those where the state is.
     **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
     is not raised here.
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
-    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`.
+    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
+    and for devices inside `jit`, or not of this process.
     """
     for name, given in (("save", save), ("watch", watch)):
         if given is not None:
@@ -81,18 +86,32 @@ def run_particles(
             "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
             "the Progress that it returns, or its restarted(model, state), as the state"
         )
+    if devices is not None and not on_host:
+        raise ValueError(
+            "simulate: devices are chosen outside of `jit`: give them to initialise(model, state, ...)"
+        )
+    if devices is not None:
+        devices = chosen("simulate: devices", devices)
     if on_host:
         is_valid(model)  # raises, for what was put into a model that was right
     if on_host and derivative is None:
-        return _on_host(model, state, times, solver, until, save, checkpoint, watch)
+        return _on_host(model, state, times, solver, until, save, checkpoint, watch, devices)
     if checkpoint is not None or watch is not None or isinstance(until, AtSample):
         raise ValueError(
             "simulate: checkpoint, watch and AtSample are of runs outside of `jit`, without a derivative"
         )
-    progress = state if isinstance(state, Progress) else initialise(model, state, times[0])
+    progress = _beginning(model, state, times[0], devices)
     _check_beginning(progress, times, solver)
     times = jnp.asarray(times, progress.motion.time.dtype)
     return _in_jit(model, progress, times, solver, derivative, until, save)
+
+
+def _beginning(
+    model: AbstractParticles, state: Any, time: Any, devices: tuple[jax.Device, ...] | None
+) -> Progress:
+    if not isinstance(state, Progress):
+        return initialise(model, state, time, devices=devices)
+    return state if devices is None else moved(model, state, devices)
 
 
 def _rising(times: Any, one_is_enough: bool) -> Any:
@@ -131,6 +150,7 @@ def _on_host(
     save: Callable[[Any], Any] | None,
     checkpoint: Path | None,
     watch: Callable[[float], None] | None,
+    devices: tuple[jax.Device, ...] | None,
 ) -> Solution:
     def saved(progress):
         state = progress.motion.state
@@ -141,8 +161,11 @@ def _on_host(
     if checkpoint is not None:
         store = Store(checkpoint, digest((model, state, times, solver, at_rest)))
         found = store.read(lambda: _outline(model, state), len(times), saved)
+        if found is not None:
+            states, progress, steps = found
+            found = states, moved(model, progress, devices or where(state)), steps
     if found is None:
-        first = state if isinstance(state, Progress) else initialise(model, state, float(times[0]))
+        first = _beginning(model, state, float(times[0]), devices)
         _check_beginning(first, times, solver)
         found = [], first, []
     states, progress, steps = found
@@ -208,7 +231,8 @@ def _in_jit(
     until: AtRest | None,
     save: Callable[[Any], Any] | None,
 ) -> Solution:
-    earlier = progress.steps
+    earlier, devices = progress.steps, progress.devices
+    progress = spread(progress, devices)
     static = eqx.filter(progress, eqx.is_array, inverse=True)
 
     def interval(values, ends):
@@ -248,7 +272,7 @@ def _in_jit(
         late = jnp.where(cut, int(Status.STEP_LIMIT), late)
         status = jnp.where(status == Status.OK, late, status)
     status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
-    return _solution(progress, until, status, reached, states, steps)
+    return everywhere(_solution(progress, until, status, reached, states, steps), devices)
 
 
 def _solution(
