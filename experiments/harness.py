@@ -16,7 +16,6 @@ import importlib
 import importlib.util
 import json
 import pkgutil
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +32,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import atomically, remove_at_once
 from experiments.heartbeat import heartbeat
 from experiments.owner import owned
 from experiments.page import caption_of, page
@@ -133,7 +132,7 @@ class Study:
             print(f"written to {out}/ in {seconds:.0f} s")
             if not (self.keep_checkpoint or self.part):  # a process that starts late looks there
                 for kept in out.glob("*checkpoint"):
-                    shutil.rmtree(kept)
+                    remove_at_once(kept)
 
     @property
     def part(self) -> Share | None:
