@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from difsim.fields import Declared
-from difsim.typing import as_float, is_known, named
+from difsim.typing import as_float, is_known, named, require_finite
 
 Tolerance = Float[Array | np.ndarray, ""]
 
