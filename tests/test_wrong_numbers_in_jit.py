@@ -66,8 +66,8 @@ def places() -> dict[type, tuple[type, str]]:
     found, reached = {}, [kind for kind in others if issubclass(kind, MODELS)]
     for holder in reached:
         for field in dataclasses.fields(holder):
-            if field.name not in right_arguments()[holder]:
-                continue
+            if field.name not in right_arguments()[holder] and field.default is dataclasses.MISSING:
+                continue  # the class makes it by itself
             for kind in others:
                 if kind not in found and not issubclass(kind, MODELS) and holds(field.type, kind):
                     found[kind] = holder, field.name
@@ -79,8 +79,11 @@ def model_of(thing: Any) -> Any:
     """A model that holds an object."""
     while not isinstance(thing, MODELS):
         holder, name = places()[type(thing)]
-        before = right_arguments()[holder][name]
-        thing = holder(**right_arguments()[holder] | {name: (thing,) if isinstance(before, tuple) else thing})
+        several = any(
+            get_origin(field.type) is tuple for field in dataclasses.fields(holder) if field.name == name
+        )
+        beside = {"clump_laws": (None,)} if name == "clumps" else {}
+        thing = holder(**right_arguments()[holder] | {name: (thing,) if several else thing} | beside)
     return thing
 
 
