@@ -1,6 +1,6 @@
 """The `difsim` command: one subcommand a study."""
 
-from experiments.interruption import end_on_signals
+from experiments.interruption import end_in_peace, end_on_signals
 
 end_on_signals()  # before the imports, which take seconds
 
@@ -31,6 +31,7 @@ def main() -> None:
         options.run()
     except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come
         sys.exit(f"difsim: {error}")
+    end_in_peace()
 
 
 if __name__ == "__main__":
