@@ -115,6 +115,8 @@ class Study:
             )
         for stage in (self.stage,) if self.stage in self.stages else self.stages:
             out = self.folder(stage)
+            if out.exists() and not out.is_dir():
+                raise ValueError(f"{out} is a file, and the results go into a folder: give another --out")
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
             life = heartbeat(f"difsim {self.name()} --stage {stage}")
