@@ -194,7 +194,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         files.append(out / f"{name}.nc")
         whole.attrs.update(attributes)
         with atomically(files[-1]) as beside:
-            whole.to_netcdf(beside, engine="h5netcdf")
+            # By way of memory: on a full disk HDF5 fails as it closes its file, and then ends the process.
+            beside.write_bytes(whole.to_netcdf(engine="h5netcdf"))
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
         with atomically(pictures[name][0]) as beside:

@@ -203,9 +203,13 @@ def page(options: Soak, out: Path) -> Found:
     path = options.results / "summary.json"
     if not path.is_file():
         raise ValueError(f"{path} is not there: run `difsim soak` first")
+    try:
+        text = words.page(json.loads(read_text(path)))
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no summary of a search ({error}): run `difsim soak` again") from error
     written = out / "soak.md"
     with atomically(written) as whole:
-        whole.write_text(words.page(json.loads(read_text(path))), encoding="utf-8")
+        whole.write_text(text, encoding="utf-8")
     return Found(text=str(written))
 
 
