@@ -23,6 +23,7 @@ import xarray
 
 from tests.test_interruption import LINE
 
+LOG = logging.getLogger(__name__)
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
 EACH = int(os.environ.get("DIFSIM_KILLS", "1"))
 SOONEST = 0.5  # s after the start: before that Python itself starts
@@ -68,6 +69,9 @@ def killed(victim: Victim, signals: list[int], longest: float, chosen: random.Ra
         status, seconds, told = victim.run(signals[-1], chosen.uniform(SOONEST, longest))
         assert "Traceback" not in told, told
         ended[status] += 1
+        LOG.info(
+            "status %d, %.1f s after the signal or the start; %d signals are left", status, seconds, len(signals)
+        )
         if status == 0:
             longest = min(longest, seconds)
             whole.append(results(victim.folder))
@@ -141,7 +145,7 @@ def test_a_study_killed_again_and_again_ends_as_if_not(words, tmp_path):
     chosen.shuffle(signals)
     ended, slowest, found = killed(Victim(words, tmp_path / "killed"), signals, longest, chosen)
     ends = f"statuses {dict(ended)}, at most {slowest:.1f} s to the end, {len(found)} whole runs"
-    logging.getLogger(__name__).info("%s: %s", words[0], ends)
+    LOG.info("%s: %s", words[0], ends)
     assert slowest < AT_ONCE
     for each in found:
         assert each == expected
