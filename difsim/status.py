@@ -141,8 +141,8 @@ _TEXTS = {
         "divide the attitude by its length, sort the times",
     ),
     Status.INVALID_MODEL: (
-        "a parameter is outside of what its model requires",
-        "build the model outside of `jit`, where it is refused by name",
+        "a number of the model, the solver or a stopping rule is outside of what that requires",
+        "build it outside of `jit`, where it is refused by name",
     ),
     Status.RUNNING: ("the search goes on", ""),
     Status.GRADIENT: ("the gradient vanished", ""),

@@ -1,6 +1,6 @@
 """The `difsim` command: one subcommand a study."""
 
-from experiments.interruption import end_on_signals
+from experiments.interruption import end_in_peace, end_on_signals
 
 end_on_signals()  # before the imports, which take seconds
 
@@ -29,8 +29,12 @@ def main() -> None:
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
         options.run()
-    except (ValueError, OSError) as error:  # OSError: a file that is not there, a download that did not come
+    except ValueError as error:
         sys.exit(f"difsim: {error}")
+    except OSError as error:  # a file that is not there, a full disk, a download that did not come
+        place = error.filename2 or error.filename  # the second is the name that a file was to get
+        sys.exit(f"difsim: {place}: {error.strerror}" if place and error.strerror else f"difsim: {error}")
+    end_in_peace()
 
 
 if __name__ == "__main__":

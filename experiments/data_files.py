@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
+from difsim.saving.atomic import atomically
+
 
 def data_folder() -> Path:
     """The folder of the data files: inside the package where a wheel was installed, `data/` in a checkout."""
@@ -26,7 +28,7 @@ class CopyData:
         for file in sorted(path for path in source.rglob("*") if path.is_file()):
             target = self.to / file.relative_to(source)
             kept = target.exists()
-            target.parent.mkdir(parents=True, exist_ok=True)
             if not kept:
-                shutil.copyfile(file, target)
+                with atomically(target) as whole:
+                    shutil.copyfile(file, whole)
             print(f"{target}{' (kept)' if kept else ''}")

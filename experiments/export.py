@@ -11,6 +11,7 @@ import numpy as np
 import tyro
 import xarray as xr
 
+from difsim.saving.atomic import atomically
 from experiments.geometry import TURNED, Part, parts, read
 from experiments.variables import AXES
 
@@ -63,7 +64,8 @@ def export_vtk(data: xr.Dataset, folder: Path, name: str, frames: int = 200) -> 
             rows.append(f'<DataSet timestep="{part.times[i]:.9g}" file={quoteattr(f"{stem}/{i:05d}.vtp")}/>')
         opened.append(folder / f"{stem}.pvd")
         text = HEAD.format("Collection") + "<Collection>\n" + "\n".join(rows) + "\n</Collection>\n</VTKFile>\n"
-        opened[-1].write_text(text)
+        with atomically(opened[-1]) as whole:
+            whole.write_text(text)
     return opened
 
 
@@ -86,13 +88,15 @@ def write_vtp(path: Path, part: Part, i: int) -> None:
     sizes_of = "".join(f' NumberOf{k}="{v}"' for k, v in numbers.items())
     rows = "\n".join(_array(name, np.asarray(values)) for name, values in part.data.items())
     ends = sizes * np.arange(1, len(cells) + 1)
-    path.write_text(
+    text = (
         HEAD.format("PolyData")
         + f'<PolyData>\n<Piece NumberOfPoints="{count}"{sizes_of}>\n<PointData>\n{rows}\n</PointData>\n'
         + f"<Points>\n{_array('Points', points)}\n</Points>\n"
         + f"<{kind}>\n{_array('connectivity', cells.ravel())}\n{_array('offsets', ends)}\n</{kind}>\n"
         + "</Piece>\n</PolyData>\n</VTKFile>\n"
     )
+    with atomically(path) as whole:
+        whole.write_text(text)
 
 
 def _array(name: str, values: np.ndarray) -> str:
@@ -145,7 +149,7 @@ def _columns(data: xr.Dataset, name: str, dim) -> Iterator[tuple[str, list]]:
 
 
 def _write(path: Path, headings, rows) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with atomically(path) as whole, whole.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(headings)
         writer.writerows(rows)

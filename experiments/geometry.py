@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
+from difsim.saving.atomic import UNFINISHED
 from experiments.variables import AXES
 
 MARK = "geometry"
@@ -66,13 +67,18 @@ def read(path: Path) -> dict[str, xr.Dataset]:
 
     **Raises:** `ValueError` where there is none.
     """
-    files = sorted(path.rglob("*.nc")) if path.is_dir() else [path]
+    files = [path]
+    if path.is_dir():  # a run that writes now, or was killed, has unfinished ones
+        files = sorted(file for file in path.rglob("*.nc") if not file.name.startswith(UNFINISHED))
     if not files or not all(file.is_file() for file in files):
         raise ValueError(f"{path} has no result: give a NetCDF file, or the folder that a run has written")
     found = {}
     for file in files:
         name = file.stem if file.parent in (path, path.parent) else f"{file.parent.name}_{file.stem}"
-        tree = xr.open_datatree(file, engine="h5netcdf").load()
+        try:
+            tree = xr.open_datatree(file, engine="h5netcdf").load()
+        except Exception as error:  # HDF5 has many
+            raise ValueError(f"{file} is no result of a run ({error}): give the NetCDF file of one") from error
         for node in tree.subtree:
             if node.data_vars or node.coords:
                 group = node.path.strip("/").replace("/", "_")

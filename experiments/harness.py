@@ -16,7 +16,6 @@ import importlib
 import importlib.util
 import json
 import pkgutil
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +32,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import atomically, remove_at_once
 from experiments.heartbeat import heartbeat
 from experiments.owner import owned
 from experiments.page import caption_of, page
@@ -116,6 +115,8 @@ class Study:
             )
         for stage in (self.stage,) if self.stage in self.stages else self.stages:
             out = self.folder(stage)
+            if out.exists() and not out.is_dir():
+                raise ValueError(f"{out} is a file, and the results go into a folder: give another --out")
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
             life = heartbeat(f"difsim {self.name()} --stage {stage}")
@@ -133,7 +134,7 @@ class Study:
             print(f"written to {out}/ in {seconds:.0f} s")
             if not (self.keep_checkpoint or self.part):  # a process that starts late looks there
                 for kept in out.glob("*checkpoint"):
-                    shutil.rmtree(kept)
+                    remove_at_once(kept)
 
     @property
     def part(self) -> Share | None:
@@ -194,7 +195,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         files.append(out / f"{name}.nc")
         whole.attrs.update(attributes)
         with atomically(files[-1]) as beside:
-            whole.to_netcdf(beside, engine="h5netcdf")
+            # By way of memory: on a full disk HDF5 fails as it closes its file, and then ends the process.
+            beside.write_bytes(whole.to_netcdf(engine="h5netcdf"))
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
         with atomically(pictures[name][0]) as beside:

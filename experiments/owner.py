@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from difsim.saving.atomic import UNFINISHED
+from difsim.saving.atomic import remove_unfinished
 
 
 @contextmanager
@@ -28,8 +28,7 @@ def owned(folder: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {platform.node()}\n")
         file.flush()
-        for left in folder.rglob(f"{UNFINISHED}*"):
-            left.unlink()
+        remove_unfinished(folder)
         try:
             yield
         finally:

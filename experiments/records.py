@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from difsim.saving.atomic import atomically
 
@@ -62,3 +63,13 @@ def write_json(path: Path, content: Any) -> str:
     with atomically(path) as beside:
         beside.write_text(text + "\n")
     return text
+
+
+def text_as_array(text: str) -> np.ndarray:
+    """A text as bytes [n], as files of arrays hold it."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def array_as_text(array: np.ndarray) -> str:
+    """The text of `text_as_array`."""
+    return array.tobytes().decode()

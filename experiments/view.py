@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import tyro
 
+from difsim.saving.atomic import atomically
 from experiments.geometry import Part, parts, read
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
@@ -109,13 +110,14 @@ class Scene3D:
             self.at(time)
             images.append(Image.fromarray(self.plotter.screenshot(return_img=True)).quantize(128))
         written.append(out / f"{name}.gif")
-        images[0].save(
-            written[-1], save_all=True, append_images=images[1:], duration=1e3 * SECONDS / len(images), loop=0
-        )
+        pace = {"duration": 1e3 * SECONDS / len(images), "loop": 0}
+        with atomically(written[-1]) as whole:
+            images[0].save(whole, save_all=True, append_images=images[1:], **pace)
         return written
 
     def _picture(self, path: Path) -> Path:
-        self.plotter.screenshot(path)
+        with atomically(path) as whole:
+            self.plotter.screenshot(whole)
         return path
 
     def _add(self, part: Part, i: int):

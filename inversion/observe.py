@@ -145,6 +145,10 @@ def _checked_sigma(sigma: Any, value: Array) -> Array:
         raise ValueError(f"Observation: sigma has shape {sigma.shape}, value {value.shape}: they must match")
     if not (np.isfinite(sigma).all() and (sigma > 0).all()):
         raise ValueError(f"Observation: sigma {sigma} must be positive and finite: leave out what has no weight")
+    with np.errstate(all="ignore"):
+        weight = np.asarray(sigma) ** -2
+    if not np.isfinite(weight).all():
+        raise ValueError(f"Observation: sigma {sigma} is so small that no misfit is finite: give that of the data")
     return jnp.broadcast_to(sigma, value.shape)
 
 

@@ -69,6 +69,7 @@ def test_the_site_is_that_of_the_published_numbers():
 
 FEET = "feet_m = [[1.2, 0.0, -0.75], [-0.6, 1.039230, -0.75], [-0.6, -1.039230, -0.75]]"
 ONE_PLACE = "feet_m = [[0.0, 0.0, -0.75], [0.0, 0.0, -0.75], [0.0, 0.0, -0.75]]"
+NORMAL = "normal = [0.775, -0.540, 0.328]"
 ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]"
 
 
@@ -105,7 +106,8 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
         ("damping_N_s_per_m = 567.0", "damping_N_s_per_m = -567.0", "must be 0.001 to 1e+09 N s/m"),
         ("stroke_m = 0.0426", "stroke_m = 0.0", "stroke_m = 0.0 must be 0.0001 to 10 m"),
         ("velocity_m_per_s = [-0.8353", "velocity_m_per_s = [0.9353", "moves away from the ground"),
-        ("normal = [0.775, -0.540, 0.328]", "normal = [0, 0, 0]", "must be 1e-06 to 1e+06 long: a direction"),
+        (NORMAL, f"{NORMAL}\ngravity_m_per_s2 = [0.0, 0.0, 1e-4]", "pulls away from the ground"),
+        (NORMAL, "normal = [0, 0, 0]", "must be 1e-06 to 1e+06 long: a direction"),
         ("leg = 1 ", "leg = 7 ", "one of the lander's 3 legs"),
         ("leg = 1 ", "leg = -1 ", "must be 0 to 99 counted from 0"),
         ("edge_distance_m = 1.05", "edge_distance_m = -1.05", "edge_distance_m = -1.05 must be 0.001 to 100 m"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from difsim import (
+    Adaptive,
     AtContact,
     AtSample,
     FixedSteps,
@@ -156,6 +157,10 @@ FUNCTIONS = {
     "initialise: slack": (lambda: initialise(grains(), still(), 0.0, 0.2, None), "slack"),
     "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
     "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
+    "Adaptive: rtol above 1": (lambda: Adaptive(5.0, 1.0), "rtol"),
+    "Adaptive: rtol infinite": (lambda: Adaptive(np.inf, 1.0), "rtol"),
+    "Adaptive: resolve negative": (lambda: Adaptive(resolve=-1.0), "resolve"),
+    "FixedSteps: resolve not a number": (lambda: FixedSteps(3, resolve=np.nan), "resolve"),
     "AtSample": (lambda: AtSample(3), "condition"),
     "configure": (lambda: configure(devices="all"), "devices"),
     "configure: negative": (lambda: configure(devices=-1), "devices"),

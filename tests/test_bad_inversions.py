@@ -108,6 +108,7 @@ CALLS = {
     "Observation: NaN": (lambda: Observation(np.nan, 1.0), "value"),
     "Observation: a text for sigma": (lambda: Observation(1.0, "x"), "sigma"),
     "Observation: sigma zero": (lambda: Observation(1.0, 0.0), "sigma"),
+    "Observation: sigma too small": (lambda: Observation(1.0, 1e-300), "sigma"),
     "Observation: no sigma": (lambda: Observation(1.0), "sigma"),
     "Observation: covariance": (lambda: Observation([1.0, 2.0], covariance="x"), "covariance"),
     "Observation: noise": (lambda: Observation(1.0, 1.0, noise=3), "noise"),

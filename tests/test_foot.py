@@ -170,7 +170,7 @@ def test_what_the_sole_loses_the_bed_has():
 def test_bearing_of_a_strip_is_prandtls():
     """q = c N_c, with N_c of Prandtl (1921); a soil that does not dilate bears a little less."""
     foot = Foot.of(2, 0.0125)
-    z, force = push(foot, FootStudy(depth=0.04, softening=25.0), 0.05)
+    z, force = push(foot, FootStudy(depth=0.04, softening=25.0), 0.05).values()
     deep = z > 0.01
     N_q = np.exp(np.pi * 0.6) * (np.sqrt(1.36) + 0.6) ** 2
     prandtl = float(LAW.cohesion) * (N_q - 1) / 0.6

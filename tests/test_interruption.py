@@ -1,17 +1,13 @@
 """Signals end a command with one line, lose nothing that was finished, and the next run goes on from it."""
 
-import contextlib
 import json
 import os
-import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-import xarray
 
 STUDY = '''
 from dataclasses import dataclass
@@ -117,70 +113,3 @@ def require_owner_is_told(out, first, second):
     told, error = second.communicate(timeout=60)
     assert error.startswith(f"difsim: {out} is in use by process {first.pid} on ")
     assert "another --out" in error and not told
-
-
-ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
-OF_THE_RUN = {
-    "created",
-    "wall_seconds",
-    "command",
-    "options",
-    "commit",
-    "inputs",
-}  # what differs between equal runs
-
-
-@pytest.mark.slow  # each of them compiles a study five times
-@pytest.mark.parametrize(
-    "study",
-    [
-        ["column", "--quick"],
-        ["sampling", "--quick", "--cases", "E0", "P0"],
-        ["hopper", "--stage", "ensemble", "--quick"],
-        ["cobbles", "--stage", "estimate", "--quick"],
-        ["foot", "--stage", "throw", "--quick"],
-        ["cliff", "--stage", "inverse", "--quick"],
-        ["agilkia", "--quick"],
-    ],
-    ids=lambda study: study[0],
-)
-def test_a_killed_study_ends_as_if_it_had_not_been_killed(study, tmp_path):
-    def run(folder, number=None, after=0.0):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "experiments", *study, "--out", str(tmp_path / folder)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=after if number else None)
-        if number:
-            process.send_signal(number)
-        _, error = process.communicate(timeout=30 if number else None)
-        assert process.returncode in ((ENDS[number], 0) if number else (0,)), error
-        return process.returncode
-
-    started = time.monotonic()
-    run("whole")
-    whole = time.monotonic() - started
-    chosen = random.Random(" ".join(study))
-    for number in ENDS:
-        while run("killed", number, chosen.uniform(3, whole)) == 0:  # it was quicker this time
-            shutil.rmtree(tmp_path / "killed")
-    run("killed")
-    assert results(tmp_path / "whole") == results(tmp_path / "killed")
-
-
-def results(folder):
-    """What the files of a study say, but for what differs between equal runs."""
-    said = {}
-    for path in sorted(folder.rglob("*.json")):
-        said[path.name] = {k: v for k, v in json.loads(path.read_text()).items() if k not in OF_THE_RUN}
-    for path in sorted(folder.rglob("*.nc")):
-        with xarray.open_datatree(path, engine="h5netcdf") as tree:
-            said[path.name] = {
-                f"{node.path}/{name}": values.values.tobytes()
-                for node in tree.subtree
-                for name, values in node.variables.items()
-            }
-    return said

@@ -68,6 +68,7 @@ FAULTY = Faulty("a toy", lambda rng: {"x": rng.uniform(0, 1.5)})
 @pytest.fixture
 def searched(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(run, "KINDS", (FAULTY,))
+    monkeypatch.setattr(run, "CHUNK", 10)  # scenes enough for both faults
     Soak(hours=1e-4, out=tmp_path, keep_checkpoint=True).run()
     return tmp_path, capsys.readouterr().out
 
@@ -121,6 +122,9 @@ def test_the_page_shows_what_the_summary_says(searched, tmp_path):
     Soak(stage="page", results=out, out=tmp_path / "docs").run()
     page, summary = (tmp_path / "docs" / "soak.md").read_text(), json.loads((out / "summary.json").read_text())
     assert f"{summary['scenes']} scenes" in page and "| a toy |" in page
+    (tmp_path / "summary.json").write_text('{"scenes": 1}')
+    with pytest.raises(ValueError, match=r"summary\.json is no summary of a search"):
+        Soak(stage="page", results=tmp_path, out=tmp_path / "docs").run()
     with pytest.raises(ValueError, match="run `difsim soak` first"):
         Soak(stage="page", results=tmp_path / "none", out=tmp_path / "docs").run()
 

@@ -13,6 +13,7 @@ import yaml
 from difsim import rotation
 from difsim.camera.pinhole import Camera
 from difsim.checks import instance
+from difsim.saving.atomic import atomically
 from difsim.saving.texts import read_text
 
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
@@ -142,7 +143,8 @@ def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further
         key: {n: np.asarray(getattr(camera, n)).tolist() for n in names if np.isfinite(getattr(camera, n)).all()}
         for key, camera in cameras.items()
     }
-    Path(path).write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
+    with atomically(Path(path)) as whole:
+        whole.write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
 
 
 def _camera(entry: Mapping[str, Any]) -> Camera:

@@ -1,6 +1,7 @@
-"""On the host: files that are complete or absent."""
+"""On the host: files that are complete or absent, and folders that are there as a whole or not at all."""
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +21,7 @@ def atomically(path: Path) -> Iterator[Path]:
     **Raises:** whatever the body raises, an OSError with the path; the unfinished file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(
-        f"{UNFINISHED}{uuid.uuid4().hex[:12]}-{path.name}"
-    )  # two threads may make the same file
+    beside = _beside(path)
     try:
         yield beside
         with beside.open("rb+") as file:
@@ -34,3 +33,30 @@ def atomically(path: Path) -> Iterator[Path]:
         raise
     finally:
         beside.unlink(missing_ok=True)
+
+
+def remove_at_once(folder: Path) -> None:
+    """Remove a folder so that no part of it stays under its name: half a checkpoint would be refused as damaged.
+
+    **Arguments:** `folder`. **Raises:** OSError where it cannot be removed.
+    """
+    beside = _beside(folder)
+    folder.replace(beside)
+    shutil.rmtree(beside)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left unfinished in a folder and below it.
+
+    **Arguments:** `folder`. **Raises:** OSError where something cannot be removed.
+    """
+    for left in [*folder.rglob(f"{UNFINISHED}*")]:
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)  # it was in a folder that is removed already
+
+
+def _beside(path: Path) -> Path:
+    """An unfinished name beside a path: two threads may make the same file."""
+    return path.with_name(f"{UNFINISHED}{uuid.uuid4().hex[:12]}-{path.name}")

@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from difsim.fields import Declared
-from difsim.typing import as_float, is_known, named
+from difsim.typing import as_float, is_known, named, require_finite
 
 Tolerance = Float[Array | np.ndarray, ""]
 
@@ -35,9 +35,10 @@ def tolerance(default: float) -> Any:
 
     def convert(name, annotation, given):
         x = named(name, as_float, given)
+        require_finite(name, x)
         return np.asarray(given, float) if np.isscalar(given) else x
 
-    return eqx.field(converter=Declared(convert), default=default)
+    return eqx.field(converter=Declared(convert, is_finite=True), default=default)
 
 
 def warn_of_single(asked: Any, state: Any) -> None:

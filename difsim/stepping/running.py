@@ -93,7 +93,7 @@ def run_particles(
     if devices is not None:
         devices = chosen("simulate: devices", devices)
     if on_host:
-        is_valid(model)  # raises, for what was put into a model that was right
+        is_valid((model, solver, until))  # raises, for what was put into one that was right
     if on_host and derivative is None:
         return _on_host(model, state, times, solver, until, save, checkpoint, watch, devices)
     if checkpoint is not None or watch is not None or isinstance(until, AtSample):
@@ -271,7 +271,7 @@ def _in_jit(
         late = int(Status.OK) if until is None else jnp.where(rested, int(Status.OK), int(Status.UNSETTLED))
         late = jnp.where(cut, int(Status.STEP_LIMIT), late)
         status = jnp.where(status == Status.OK, late, status)
-    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
+    status = jnp.where(is_valid((model, solver, until)), status, int(Status.INVALID_MODEL))
     return everywhere(_solution(progress, until, status, reached, states, steps), devices)
 
 

@@ -141,7 +141,7 @@ def _simulate(
     joined = system.start(times[0], state)
     scales = scales_of(system, times[0], joined)
     dtype, size = scales.unit.dtype, ravel_pytree(state)[0].size
-    choice = choice.within(dtype)
+    asked, choice = choice, choice.within(dtype)
     run = _run(choice, Problem(system, scales, scales.numbers(joined), times))
     states, beside = jax.vmap(scales.state)(run.states)
     validity = _validity(model, state, run, choice, size)
@@ -154,17 +154,19 @@ def _simulate(
     error = energy_error(energy, dtype)
     unaccounted = error > allowed_error(getattr(choice.solver, "rtol", 0.0), error.dtype)
     status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
-    is_possible = attitude_is_unit(state) & jnp.all(jnp.diff(times) > 0)
-    status = jnp.where(is_possible, status, int(Status.INVALID_STATE))
-    status = jnp.where(is_valid(model), status, int(Status.INVALID_MODEL))
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(energy)[0]))
     # Times that a solve did not reach are filled with inf: that is not the reason why it ended.
     nonfinite = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
+    status = jnp.where(nonfinite, int(Status.NOT_FINITE), status)
+    # What was given tells more than what came of it.
+    is_possible = attitude_is_unit(state) & jnp.all(jnp.diff(times) > 0)
+    status = jnp.where(is_possible, status, int(Status.INVALID_STATE))
+    status = jnp.where(is_valid((model, asked)), status, int(Status.INVALID_MODEL))
     solution = Solution(
         times=run.times,
         states=states,
         last=jax.tree.map(lambda x: x[-1], states),
-        status=jnp.where(nonfinite, int(Status.NOT_FINITE), status),
+        status=status,
         stats=run.stats,
         energy=energy,
         integrals=beside.asked,

@@ -26,7 +26,8 @@ class Adaptive(AbstractSolver):
     (`AbstractModel.scales`: 1 is a change as large as the motion; particles have none); `order`, 5 or 8: 8 pays for
     flights of hours and below some 1e-9; `max_steps`, between two impacts; `resolve`, the fewest steps in a contact
     before the status is UNDER_RESOLVED.
-    **Raises:** ValueError for tolerances or a number of steps that are not positive, and for another order.
+    **Raises:** ValueError for tolerances or a number of steps that are not positive, for an `rtol` of 1 or more, a
+    negative `resolve`, and for another order.
     """
 
     tag = "error-controlled-step"
@@ -40,6 +41,8 @@ class Adaptive(AbstractSolver):
         for name in ("rtol", "atol"):
             value = getattr(self, name)
             require(value > 0, f"Adaptive: {name} = {value} must be positive")
+        require(self.rtol < 1, f"Adaptive: rtol = {self.rtol} must be below 1: it is a share of the motion")
+        require(self.resolve >= 0, f"Adaptive: resolve = {self.resolve} must not be negative: give 0 for no check")
         if self.order not in (5, 8):
             raise ValueError(f"Adaptive: order = {self.order} must be 5 or 8")
 
@@ -52,12 +55,17 @@ class FixedSteps(AbstractSolver):
     """`steps` equal steps in each interval of the wanted times; every derivative of them is exact.
 
     **Arguments:** `steps`, at least 1; `resolve`, as that of `Adaptive`.
-    **Raises:** ValueError for fewer steps.
+    **Raises:** ValueError for fewer steps, and a negative `resolve`.
     """
 
     tag = "fixed-steps"
     steps: int = whole()
     resolve: Tolerance = tolerance(10.0)
+
+    def __check_init__(self):
+        require(
+            self.resolve >= 0, f"FixedSteps: resolve = {self.resolve} must not be negative: give 0 for no check"
+        )
 
 
 class Courant(AbstractSolver):

@@ -242,8 +242,17 @@ def hull_of(body: dict[str, Any]) -> Hull:
 
 
 def local_gravity(site: dict[str, Any], frame: SurfaceFrame) -> Uniform:
-    """The gravity at the site as a uniform field in the surface frame: given, or that of the rotating 67P."""
+    """The gravity at the site as a uniform field in the surface frame: given, or that of the rotating 67P.
+
+    **Raises** `ValueError` for one that pulls away from the ground.
+    """
     if "gravity_m_per_s2" in site:
+        given = site["gravity_m_per_s2"]
+        if given[2] > 0:
+            raise ValueError(
+                f"[site] gravity_m_per_s2 {given} pulls away from the ground: its third component is along the "
+                "normal, upwards, and must not be positive"
+            )
         return Uniform(jnp.asarray(site["gravity_m_per_s2"], float))
     comet = Rotating(lobes_67p(), jnp.asarray([0.0, 0.0, units.SPIN_67P]))
     return Uniform(frame.direction(comet.acceleration(frame.origin)))

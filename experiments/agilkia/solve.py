@@ -4,16 +4,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
 
 from difsim import Forward
+from difsim.saving.marks import digest
 from difsim.stepping.solvers import AbstractSolver
 from experiments.agilkia.limits import lowest_misfit
 from experiments.agilkia.scenario import STRICT
 from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
 from inversion.branch import enumerate_leaves
+from inversion.coordinates import plain
 from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
 from inversion.outcome import Calls
@@ -21,6 +24,7 @@ from inversion.posterior import Posterior
 from inversion.tree import Node, Tree
 
 ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the misfit
+BEFORE = "solutions before"  # how many there were
 QUICK = 100  # effective draws of a smoke test
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
@@ -51,15 +55,31 @@ class NodeSolver:
 
     These are the nodes where every choice with a name is made and every number is free: most bounds rest on them.
     Solutions of earlier nodes are screened with the random starts: their continuous unknowns are often good
-    elsewhere in the tree, and a forward simulation is cheap beside a search.
+    elsewhere in the tree, and a forward simulation is cheap beside a search. They are kept beside the nodes, so that an
+    interrupted run solves the next node as it would have.
     """
 
-    def __init__(self, seed: int, starts: int, keep: int, repeats: int = 4, stops: Stops = SEARCH_STOPS):
+    def __init__(
+        self,
+        seed: int,
+        starts: int,
+        keep: int,
+        repeats: int = 4,
+        stops: Stops = SEARCH_STOPS,
+        kept: Checkpoint | None = None,
+    ):
         self.seed, self.starts, self.keep = seed, starts, keep
-        self.repeats, self.stops = repeats, stops
-        self.solutions: list[dict[str, float]] = []
+        self.repeats, self.stops, self.kept = repeats, stops, kept
+        self.solutions: list[dict[str, Any]] | None = None  # until the first node
+
+    def keeping(self, kept: Checkpoint) -> "NodeSolver":
+        """A new solver with these settings that keeps its solutions."""
+        return NodeSolver(self.seed, self.starts, self.keep, self.repeats, self.stops, kept)
 
     def __call__(self, node: Problem, guess: Mapping[str, float] | None) -> Fit:
+        key = f"solutions-{digest((np.asarray(node.held), np.asarray(node.free_mask)))[:16]}"
+        if self.solutions is None:
+            self.solutions = self._before(key)
         is_widest = all(node.parameters[name].is_ordered == (name in node.free) for name in node.discrete)
         found = [
             fit(
@@ -74,10 +94,27 @@ class NodeSolver:
             )
             for i in range(self.repeats if is_widest else 1)
         ]
-        self.solutions += [f.values for f in found if np.isfinite(f.misfit)]
+        good = [f.values for f in found if np.isfinite(f.misfit)]
+        if self.kept is not None:
+            columns = {name: np.stack([np.asarray(values[name]) for values in good]) for name in (good or [{}])[0]}
+            self.kept.get_or(key, lambda: {BEFORE: len(self.solutions)} | columns)
+        self.solutions += good
         best = min(found, key=lambda f: f.misfit)
         starts = tuple(start for f in found for start in f.starts)
         return replace(best, calls=sum((f.calls for f in found), Calls()), starts=starts)
+
+    def _before(self, key: str) -> list[dict[str, Any]]:
+        """The solutions of the nodes that an interrupted run solved, in its order, but for those of this node."""
+        if self.kept is None:
+            return []
+        others = {path.stem for path in self.kept.folder.glob("solutions-*.arrays")} - {key}
+        found = []
+        for piece in sorted((self.kept.get_or(other, dict) for other in others), key=lambda piece: piece[BEFORE]):
+            columns = {name: column for name, column in piece.items() if name != BEFORE}
+            found += [
+                dict(zip(columns, map(plain, row), strict=True)) for row in zip(*columns.values(), strict=True)
+            ]
+        return found
 
 
 def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | None = None) -> Problem:
@@ -105,7 +142,7 @@ def invert(
     started = time.perf_counter()
     tree = branch_and_bound(
         problem,
-        solver,
+        solver.keeping(_beside(checkpoint, "solutions")),
         order=_order(problem),
         limit=partial(lowest_misfit, problem),
         tolerance=TOLERANCE,
@@ -116,8 +153,10 @@ def invert(
     if tree.incumbent is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
     # A solver that has seen nothing of the tree, and a store of its own: else it would prove nothing.
-    fresh = NodeSolver(solver.seed + 1, solver.starts, solver.keep, stops=solver.stops)
-    leaves = enumerate_leaves(problem, fresh, checkpoint=_beside(checkpoint, "enumeration"), progress=progress)
+    proof = _beside(checkpoint, "enumeration")
+    kept = _beside(proof, "solutions")
+    fresh = NodeSolver(solver.seed + 1, solver.starts, solver.keep, stops=solver.stops, kept=kept)
+    leaves = enumerate_leaves(problem, fresh, checkpoint=proof, progress=progress)
     best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
 
     exact = with_solver(problem, STRICT, Forward())

@@ -4,7 +4,9 @@ At the toe of a heap without cohesion the derivative by friction is that of sing
 a millionth, and wrong by far for one of a degree. So fits go by slopes over ± WIDTHS, which see through that.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -22,8 +24,9 @@ from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.harness import Found
+from experiments.records import array_as_text, text_as_array
 from experiments.variables import described
-from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit, identify
+from inversion import Bounded, Checkpoint, Log, Observation, Observations, Problem, Stops, fit, identify
 from inversion.leastsq import Fit
 from inversion.problem import strip_weak_types
 
@@ -116,11 +119,15 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     return Problem({name: UNKNOWNS[name] for name in free}, predict, _data(np.zeros(STATIONS.size)))
 
 
-def fits(fall: Fall, chosen: tuple[str, ...]) -> Found:
+def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
     """Fits of friction from a synthetic surface, with and without noise, from the experiment's, and of all three.
 
-    Fits of the same unknowns are one problem with other data, so that it is compiled once.
+    Fits of the same unknowns are one problem with other data, so that it is compiled once. An interrupted run goes on
+    from the checkpoint in `out`, which has each fit that was finished.
     """
+    seen = measured().surface if measured().whole else ()
+    made_of = fall.begin, fall.steps, fall.dt, STATIONS, STOPS, GUESS, TRUTH, SEED, seen
+    kept = Checkpoint(out / "fits.checkpoint", made_of)
     rows = round(HEIGHT / fall.cliff.pitch[1])
     one, three = problem(fall, ("friction",), USUAL), problem(fall, tuple(UNKNOWNS), {})
     noise = RESOLUTION * np.random.default_rng(SEED).standard_normal(STATIONS.size)
@@ -132,15 +139,21 @@ def fits(fall: Fall, chosen: tuple[str, ...]) -> Found:
     found, tables = {}, []
     for name in tqdm([name for name in chosen if name in cases], desc="fits"):
         general, truth, error = cases[name]
-        if truth is None:
-            heights = np.interp(STATIONS, *measured().surface.T)
-        else:
-            heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + error
-        posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(heights)))
-        guess = {k: GUESS[k] for k in posed.names}
-        best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
-        found[name] = judge(posed, best, truth)
-        tables.append(_table(name, heights, best))
+
+        def fitted(name=name, general=general, truth=truth, error=error):
+            if truth is None:
+                heights = np.interp(STATIONS, *measured().surface.T)
+            else:
+                heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + error
+            posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(heights)))
+            guess = {k: GUESS[k] for k in posed.names}
+            best = fit(posed, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[guess], stops=STOPS)
+            told = text_as_array(json.dumps(judge(posed, best, truth)))
+            return {"heights": heights, "residual": best.residual, "judged": told}
+
+        made = kept.get_or(name, fitted)
+        found[name] = json.loads(array_as_text(made["judged"]))
+        tables.append(_table(name, made["heights"], made["residual"]))
     result = described(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
     return Found(summary, {"result": result}, {"inverse": draw(result, found)}, report=words.inverse)
@@ -182,11 +195,11 @@ def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
     return found
 
 
-def _table(name: str, heights: np.ndarray, best: Fit) -> xr.Dataset:
+def _table(name: str, heights: np.ndarray, residual: np.ndarray) -> xr.Dataset:
     return xr.Dataset(
         {
             f"{name}_data": ("x", heights, {"units": "m"}),
-            f"{name}_fit": ("x", heights + RESOLUTION * best.residual, {"units": "m"}),
+            f"{name}_fit": ("x", heights + RESOLUTION * residual, {"units": "m"}),
         },
         coords={"x": ("x", STATIONS, {"units": "m"})},
     )

@@ -74,7 +74,7 @@ def _steps(options: CliffStudy, out: Path) -> Found:
 
 def _inverse(options: CliffStudy, out: Path) -> Found:
     fall = inverse.Fall(options.rows_or(COARSE_ROWS), inverse.QUICK if options.quick else collapse.STANDS)
-    found = inverse.fits(fall, options.fits)
+    found = inverse.fits(fall, options.fits, out)
     return posterior.with_posteriors(found, fall, out, options.quick) if options.posterior else found
 
 

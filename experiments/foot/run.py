@@ -1,6 +1,7 @@
 """`difsim foot`: a sole pushed into a bed of regolith, beside the reduced law of a sole."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
 from experiments.ranges import Range
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
+from inversion import Checkpoint
 
 SAMPLES = 120
 BIN = 6  # samples that are averaged: particles push in turn
@@ -75,6 +77,11 @@ class FootStudy(Study):
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
             )
 
+    def kept(self, out: Path) -> Checkpoint:
+        """The pushes or throws that were finished, one by one, with these options."""
+        options = {k: v for k, v in vars(self).items() if k not in ("out", "share", "keep_checkpoint", "speeds")}
+        return Checkpoint(out / "runs.checkpoint", options)
+
     def folder(self, stage: str) -> Path:
         """One for each dimension of a bed of SPH."""
         dimension = str(self.dimension) if stage in ("push", "throw") else ""
@@ -83,7 +90,9 @@ class FootStudy(Study):
 
 def _pushed(options: FootStudy, out: Path) -> Found:
     foot = Foot.of(options.dimension, options.spacing)
-    curves = {speed: push(foot, options, speed) for speed in options.speeds}
+    kept = options.kept(out)
+    curves = {v: kept.get_or(f"{v}", partial(push, foot, options, v)) for v in options.speeds}
+    curves = {v: (found["penetration"], found["force"]) for v, found in curves.items()}
     pairs = {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
     found = _sizes(foot) | parts(foot, curves, options.depth) | {"curves": pairs}
     return Found(found, figures={"force": draw(foot, curves)}, report=words.push)
@@ -91,7 +100,10 @@ def _pushed(options: FootStudy, out: Path) -> Found:
 
 def _thrown(options: FootStudy, out: Path) -> Found:
     foot = Foot.of(options.dimension, options.spacing)
-    results = {v: thrown.throw(foot, v, options.load, options.softening, options.alpha) for v in options.speeds}
+    kept, results = options.kept(out), {}
+    for v in options.speeds:
+        throw = partial(thrown.throw, foot, v, options.load, options.softening, options.alpha)
+        results[v] = thrown.kept_or(kept, f"{v}", throw)
     found = _sizes(foot) | {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
     tables = {f"{v:g}_m_s": result for v, result in results.items()}
     return Found(found, tables, {"thrown": thrown.draw(results)}, report=words.throw)
@@ -102,13 +114,14 @@ def _sizes(foot: Foot) -> dict[str, Any]:
 
 
 def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
-    found, results = {}, {}
+    kept, found, results = options.kept(out), {}, {}
     for diameter in options.grains:
         bed = grains.settled(diameter, options.width, options.cohesion)
         found[f"{100 * diameter:g} cm"] = {"grains": bed.grains.radius.size, **bed.figures._asdict()}
         for speed in options.speeds:
             said = f"{100 * diameter:g} cm, {speed:g} m/s"
-            results[said] = grains.throw(bed, speed, options.load)
+            throw = partial(grains.throw, bed, speed, options.load)
+            results[said] = thrown.kept_or(kept, f"{diameter}_{speed}", throw)
             found[said] = grains.judge(results[said])
     names = {said: said.replace(", ", "_").replace(" ", "_").replace("/", "_") for said in results}
     tables = {names[k]: v for k, v in results.items()}
@@ -134,8 +147,8 @@ FootStudy.stages = {
 }
 
 
-def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.ndarray]:
-    """Penetration m and upward force N (N/m in the plane), averaged over some samples each."""
+def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
+    """The `penetration` m and the upward `force` N (N/m in the plane), averaged over some samples each."""
     model = foot.model(speed, options.softening, options.alpha)
     footpad = model.tools[-1]
     force = eqx.filter_jit(
@@ -151,7 +164,7 @@ def push(foot: Foot, options: FootStudy, speed: float) -> tuple[np.ndarray, np.n
         progress = run.progress
         forces.append(float(force(progress)))
     mean = [np.reshape(x, (-1, BIN)).mean(axis=1) for x in (foot.penetration(speed, times), forces)]
-    return mean[0], mean[1]
+    return {"penetration": mean[0], "force": mean[1]}
 
 
 def parts(foot: Foot, curves: dict[float, tuple[np.ndarray, np.ndarray]], depth: float) -> dict[str, Any]:

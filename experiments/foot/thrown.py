@@ -1,6 +1,6 @@
 """A sole with a lander's mass that falls into the bed and is stopped by it, and what stopped it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import equinox as eqx
 import jax
@@ -20,9 +20,11 @@ from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from experiments.variables import described
+from inversion import Checkpoint
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
+COLUMNS = "time", "penetration", "speed", "pressure"  # of the table of a throw
 BAR = "{desc}: {percentage:3.0f}% of the speed lost, {elapsed}"
 
 
@@ -99,9 +101,21 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     return table(rows, load_kg_m2=load, thrown_m_s=speed)
 
 
+def kept_or(kept: Checkpoint, key: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
+    """The `table` of a throw, from the checkpoint if it was finished there."""
+
+    def columns():
+        made = make()
+        return {name: made[name].values for name in COLUMNS} | dict(made.attrs)
+
+    found = kept.get_or(key, columns)
+    about = {name: value.item() for name, value in found.items() if name not in COLUMNS}
+    return table(list(zip(*(found[name] for name in COLUMNS), strict=True)), **about)
+
+
 def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.Dataset:
     """Rows of time s, penetration m, speed m/s and pressure Pa, and what they are `about`."""
-    columns = dict(zip(("time", "penetration", "speed", "pressure"), np.array(rows).T, strict=True))
+    columns = dict(zip(COLUMNS, np.array(rows).T, strict=True))
     units = {"penetration": "m", "speed": "m/s", "pressure": "Pa"}
     result = xr.Dataset(
         {name: ("time", columns[name], {"units": unit}) for name, unit in units.items()},

@@ -15,6 +15,7 @@ import tyro
 from tqdm import tqdm
 
 from difsim import Status
+from difsim.saving.atomic import atomically
 from difsim.saving.texts import read_text
 from experiments.harness import Found, Study
 from experiments.ranges import SEED, Range
@@ -28,8 +29,8 @@ GROUPS = hard.KINDS, soft.KINDS, landings.KINDS, flights.KINDS, stones.KINDS, pa
 # One of each sort in turn: what a short search leaves out are variants.
 KINDS: tuple[Kind, ...] = tuple(kind for turn in itertools.zip_longest(*GROUPS) for kind in turn if kind)
 QUICK = ("two hard balls", "flight over a plane")
-CHUNK = 10  # scenes of a kind, kept together: the largest loss when killed
 EVERY = 4  # the part of the scenes whose derivatives are compared with differences
+CHUNK = EVERY  # scenes of a kind, kept together: so few that a search of an hour comes to all kinds
 ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse")
 RAISED = "an exception"
 NAMES = (*(status.name for status in Status), RAISED)  # of what a scene can end with
@@ -202,8 +203,13 @@ def page(options: Soak, out: Path) -> Found:
     path = options.results / "summary.json"
     if not path.is_file():
         raise ValueError(f"{path} is not there: run `difsim soak` first")
+    try:
+        text = words.page(json.loads(read_text(path)))
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no summary of a search ({error}): run `difsim soak` again") from error
     written = out / "soak.md"
-    written.write_text(words.page(json.loads(read_text(path))), encoding="utf-8")
+    with atomically(written) as whole:
+        whole.write_text(text, encoding="utf-8")
     return Found(text=str(written))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from tqdm import tqdm
 
+from difsim.saving.atomic import atomically
 from experiments.harness import Found, Study
 from experiments.validation import bodies, contact, derivatives, gravity, pages, papers, soil, words
 from experiments.validation.cases import Case, Cases, Convergence
@@ -59,7 +60,8 @@ def _pages(options: Validation, out: Path) -> Found:
     kept = now.read_text(encoding="utf-8") if now.is_file() else ""
     written = {"validation.md": pages.validation(options.results), now.name: papers.papers(options.results, kept)}
     for name, page in written.items():
-        (out / name).write_text(page, encoding="utf-8")
+        with atomically(out / name) as whole:
+            whole.write_text(page, encoding="utf-8")
     return Found(text="\n".join(f"{out / name}" for name in written))
 
 
