@@ -264,21 +264,23 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
         y_γ = -inverse @ (tangent @ y)
         return y, free + μ * jnp.dot(W_tn, y) / W_nn, y_γ, μ * jnp.dot(W_tn, y_γ) / W_nn
 
-    def root(γ):
-        """The next γ by Newton's method for N/|y| = 1."""
-        y, push, y_γ, push_γ = share(γ)
+    def newton(γ, y, push, y_γ, push_γ):
+        """The next γ by Newton's method for N/|y| = 1, from what `share` gives."""
         size = safe.norm(y)
         ratio = safe.divide(push, size)
         slope = safe.divide(push_γ - ratio * safe.divide(jnp.dot(y, y_γ), size), size)
         return jnp.maximum(γ - safe.divide(ratio - 1, slope), 0.0)
 
-    y, push, *_ = share(jnp.zeros_like(μ))
+    y_stuck, push_stuck, *_ = share(jnp.zeros_like(μ))
     # Without friction nothing but a point that is not pulled sideways stays.
-    sticks = (safe.norm(y) <= push) & ((μ > 0) | (safe.norm(c) == 0))
+    sticks = (safe.norm(y_stuck) <= push_stuck) & ((μ > 0) | (safe.norm(c) == 0))
     # |c| ≤ (μ tr S + γ) |y|: the root is not below this, and is this where μ = 0.
     γ = jnp.maximum(safe.divide(safe.norm(c), jnp.abs(free)) - μ * jnp.trace(S), 0.0)
-    γ = jax.lax.fori_loop(0, 8, lambda _, γ: root(γ), jax.lax.stop_gradient(γ))
-    # One step that is differentiated, from the root: the derivative of the implicit function.
-    γ = jnp.where(sticks, 0.0, root(jax.lax.stop_gradient(γ)))
-    y, push, *_ = share(γ)
+    γ = jax.lax.fori_loop(0, 8, lambda _, γ: newton(γ, *share(γ)), jax.lax.stop_gradient(γ))
+    # One step that is differentiated, from the root: the derivative of the implicit function. The step is 0 to
+    # rounding, so that y and N follow by their slopes.
+    y, push, y_γ, push_γ = share(jax.lax.stop_gradient(γ))
+    step = newton(jax.lax.stop_gradient(γ), y, push, y_γ, push_γ) - jax.lax.stop_gradient(γ)
+    y = jnp.where(sticks, y_stuck, y + step * y_γ)
+    push = jnp.where(sticks, push_stuck, push + step * push_γ)
     return Hold(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))

@@ -12,7 +12,7 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import Newton
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
-from difsim.dynamics.hard import AbstractHardModel, Meeting
+from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
@@ -90,13 +90,13 @@ class Bouncer(AbstractHardModel):
         return eqx.tree_at(lambda s: s.position, state, state.position + shift)
 
     def approach(self, t, state):
+        free = self.flight(t, state)
         return hard_approach(
             state.phase,
-            self.closest_point(state),
             safe.norm(state.position),
             safe.norm(state.velocity),
-            safe.norm(self.gravity.acceleration(state.position)),
-            *self.ahead(t, state),
+            safe.norm(free.velocity),
+            *self.ahead(state, free),
         )
 
     def scales(self, t, state):
@@ -182,14 +182,13 @@ class HardBody(AbstractHardModel):
 
     def approach(self, t, state):
         body, reach = state.body, self.outline.radius
-        spin = safe.norm(body.spin)
+        spin, free = safe.norm(body.spin), self.flight(t, state)
         return hard_approach(
             state.phase,
-            self.closest_point(state),
             safe.norm(body.position) + reach,
             safe.norm(body.velocity) + spin * reach,
-            safe.norm(self.gravity.acceleration(body.position)) + spin**2 * reach,
-            *self.ahead(t, state),
+            safe.norm(free.body.velocity) + spin**2 * reach,
+            *self.ahead(state, free),
         )
 
     def scales(self, t, state):
@@ -220,36 +219,30 @@ class HardBody(AbstractHardModel):
 
 
 def hard_approach(
-    phase: Scalar,
-    meeting: Meeting,
-    place: Scalar,
-    speed: Scalar,
-    acceleration: Scalar,
-    longest: Scalar,
-    away: Scalar,
+    phase: Scalar, place: Scalar, speed: Scalar, acceleration: Scalar, here: Accelerated, longest: Scalar
 ) -> Approach:
     """The bounds on a step near a hard contact, for the step guard.
 
     In a slide they hold the longest step. In flight no step from an impact goes past the top of the next hop, where
     the gap could close again unseen.
 
-    `away` m/s² is the second rate of the gap: where it grows ever faster, as after the lift from convex ground,
+    `here.away` m/s² is the second rate of the gap: where it grows ever faster, as after the lift from convex ground,
     there is no top, and each step may double it.
     """
-    climb = jnp.dot(meeting.normal, meeting.velocity)
+    climb, away = jnp.dot(here.normal, here.velocity), here.away
     rise = jnp.abs(climb)
     # A gap of 0 would mean contact, and no bound on the step: in flight the ground counts as just below. The gap
     # is known to the rounding of the place.
-    unknown = jnp.maximum(1e-9, 4 * jnp.finfo(meeting.gap.dtype).eps * place)
-    above = jnp.where(jnp.abs(meeting.gap) < unknown, jnp.finfo(meeting.gap.dtype).tiny, meeting.gap)
+    unknown = jnp.maximum(1e-9, 4 * jnp.finfo(here.gap.dtype).eps * place)
+    above = jnp.where(jnp.abs(here.gap) < unknown, jnp.finfo(here.gap.dtype).tiny, here.gap)
     leaving = safe.divide(rise, jnp.broadcast_to(away, rise.shape))
-    leaving = jnp.where(meeting.gap > unknown, safe.divide(meeting.gap, rise), leaving)
+    leaving = jnp.where(here.gap > unknown, safe.divide(here.gap, rise), leaving)
     # As it lifts off, at least as long as a fall by what is not known of the gap.
     leaving = jnp.maximum(leaving, safe.sqrt(safe.divide(2 * unknown, acceleration)))
     soon = safe.divide(rise, acceleration)
     soon = jnp.where((climb > 0) & (away > 0), jnp.maximum(soon, leaving), soon)
     return Approach(
-        gap=jnp.where(phase > 0, jnp.minimum(meeting.gap, 0.0), above),
+        gap=jnp.where(phase > 0, jnp.minimum(here.gap, 0.0), above),
         speed=speed,
         # From rest on the ground, 1 ns: enough for the rise to begin, after which each step may double it.
         resolution=jnp.maximum(soon, 1e-9),

@@ -169,32 +169,32 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
         return landed | ((state.phase == Phase.STICKING) & (here.margin(self.law.friction) < 0))
 
-    def _is_low(self, here: "_Here", rise: Scalar) -> Bool[Array, ""]:
+    def _is_low(self, here: "Accelerated", rise: Scalar) -> Bool[Array, ""]:
         """Whether a hop with the speed `rise` m/s off the ground stays below the rest height."""
         return (here.away < 0) & (rise**2 <= -2 * here.away * self.rest_height)
 
-    def _here(self, state: Any, free: Any) -> "_Here":
+    def _here(self, state: Any, free: Any) -> "Accelerated":
         def motion(state):
             meeting = self.closest_point(state)
             return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
 
         _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
-        return _Here(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
+        return Accelerated(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
 
-    def ahead(self, t: Scalar, state: Any) -> tuple[Scalar, Scalar]:
-        """The longest step during sliding, and the acceleration of the gap in flight.
+    def ahead(self, state: Any, free: Any) -> tuple["Accelerated", Scalar]:
+        """The nearest point with its accelerations, and the longest step during sliding.
 
-        **Arguments:** `t`, s; `state`. **Returns:** the step, s (inf in the other phases), and the second derivative
-        of the gap, m/s².
+        **Arguments:** `state`; `free`, its rate in free flight. **Returns:** the point; the step, s (inf in the other
+        phases).
         """
-        here = self._here(state, self.flight(t, state))
+        here = self._here(state, free)
         change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
         slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
         longest = jnp.where(change > 0, SHRINK * safe.divide(slip, change), jnp.inf)
-        return jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf), here.away
+        return here, jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf)
 
 
-class _Here(Meeting):
+class Accelerated(Meeting):
     """A meeting with its accelerations in free flight.
 
     `acceleration` u' [3] m/s²; `away` (n̂·u)' = n̂·u' + n̂'·u m/s², whose second term comes from the curvature of the

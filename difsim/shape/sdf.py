@@ -51,7 +51,10 @@ class Plane(AbstractSDF):
         require(jnp.any(self.direction != 0), "Plane: direction is zero; give the outward normal.")
 
     def distance(self, x: Vec3) -> Scalar:
-        return jnp.dot(safe.unit(self.direction), x - self.point)
+        return jnp.dot(self.normal(x), x - self.point)
+
+    def normal(self, x: Vec3) -> Vec3:
+        return safe.unit(self.direction)
 
 
 class Sphere(AbstractSDF):
@@ -69,6 +72,9 @@ class Sphere(AbstractSDF):
 
     def distance(self, x: Vec3) -> Scalar:
         return safe.norm(x - self.centre) - self.radius
+
+    def normal(self, x: Vec3) -> Vec3:
+        return safe.unit(x - self.centre)
 
 
 class Box(AbstractSDF):

@@ -42,6 +42,18 @@ def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
     return ended
 
 
+def _moves(system: Variational, t: Scalar, z: Array, lies: Array, speed: Scalar) -> Array:
+    """The tangents [p] of the time of touch of a start on the ground.
+
+    A start that comes down is an impact like any other: where its place changes, so does the time of touch. One that
+    lies there touches at no time.
+    """
+    if len(z) == 1:
+        return jnp.zeros(0, t.dtype)
+    comes = lies & (system.slope(t, z, _boundary) < -COMES * speed)
+    return jnp.where(comes, system.landed(t, z, _boundary)[2], 0.0)
+
+
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
     """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
 
@@ -71,16 +83,13 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
         return end, last, shift, hit, states, status, steps, count + hit
 
     model, first = system.model, system.state(z)
-    inside = model.approach(times[0], first).gap < -slack
+    near = model.approach(times[0], first)
+    inside = near.gap < -slack
     lies = model.lies(times[0], first) & ~inside
-    # A start that comes down is an impact like any other: where its place changes, so does the time of touch. One
-    # that lies there touches at no time.
-    near, falls = model.approach(times[0], first), system.slope(times[0], z, _boundary)
-    comes = lies & (falls < -COMES * near.speed)
     start = (
         times[0],
         z,
-        jnp.where(comes, system.landed(times[0], z, _boundary)[2], 0.0),
+        _moves(system, times[0], z, lies, near.speed),
         lies,
         jnp.broadcast_to(z, (times.shape[0], *z.shape)),
         jnp.asarray(int(Status.OK)),

@@ -117,7 +117,8 @@ def simulate(
     warn_of_single(getattr(choice.solver, "rtol", None), state)
     if integrals is not None:
         require_function("simulate: integrals", integrals)
-    solution, doubt = _simulate(model, state, times, choice, integrals, gradient)
+    run = _as_a_part if _inside_a_program() else _compiled
+    solution, doubt = run(model, state, times, choice, integrals, gradient)
     if gradient == "warn" and is_known(doubt) and doubt != Status.OK:
         warnings.warn(f"simulate: {Status(int(doubt))}", stacklevel=2)
     if throw and is_known(solution.status):
@@ -131,7 +132,11 @@ def _raise_unless_ok(model: Any, solution: Solution) -> None:
     raise_unless_ok(solution.status)
 
 
-@eqx.filter_jit
+def _inside_a_program() -> bool:
+    """Whether what is computed now becomes a part of a program that is being traced."""
+    return not is_known(jnp.zeros(()))
+
+
 def _simulate(
     model: AbstractModel, state: Any, times: Array, choice: Choice, integrals: Integrands | None, gradient: str
 ) -> tuple[Solution, Array]:
@@ -174,6 +179,20 @@ def _simulate(
         validity=validity,
     )
     return solution, doubt
+
+
+_compiled = eqx.filter_jit(_simulate)
+
+
+def _as_a_part(*given: Any) -> tuple[Solution, Array]:
+    """`_simulate` as a part of the program that is being traced.
+
+    `_compiled` would be traced once for itself, and again for each derivative that is taken through it. As there, all
+    arrays are traced: a known one becomes a copy, which costs nothing.
+    """
+    arrays, rest = eqx.partition(given, eqx.is_array)
+    traced = jax.tree.map(lambda x: jnp.array(x, copy=True) if is_known(x) else x, arrays)
+    return _simulate(*eqx.combine(traced, rest))
 
 
 def _run(choice: Choice, problem: Problem) -> Run:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from difsim import safe
+from difsim.stepping.together import together
 from difsim.stepping.variational import relative_size
 from difsim.typing import Scalar
 
@@ -147,24 +148,13 @@ def _(primals, tangents):
     if not moved:  # differentiated by the times alone
         return tangent_growth(*primals), None
 
-    def rows(moved, states, t_moved, t_states):
-        return jnp.max(safe.divide(relative_size(states, t_states), relative_size(moved, t_moved, _own)))
+    def rows(given, tangents):
+        (moved, states), (t_moved, t_states) = given, tangents
+        growths = safe.divide(relative_size(states, t_states), relative_size(moved, t_moved, _own))
+        return jnp.max(growths), ()  # one number for all tangents of `jacfwd`, as there is one solution for all
 
-    def single(moved, states, t_moved, t_states):
-        return rows(moved, states, *jax.tree.map(lambda t: t[None], (t_moved, t_states)))
-
-    largest = jax.custom_batching.custom_vmap(single)
-
-    @largest.def_vmap
-    def largest_of_batch(size, batched, *args):
-        batched = tuple(batched)
-        if any(jax.tree.leaves(batched[:2])):
-            return jax.vmap(single, in_axes=jax.tree.map(lambda b: 0 if b else None, batched))(*args), True
-        # One number for all tangents of `jacfwd`, as there is one solution for all of them.
-        whole = jax.tree.map(lambda b, t: t if b else jnp.broadcast_to(t, (size, *t.shape)), batched[2:], args[2:])
-        return rows(*args[:2], *whole), False
-
-    growth = largest(*jax.lax.stop_gradient((moved, states, *map(jax.tree.leaves, tangents))))
+    t_moved, t_states = map(jax.tree.leaves, tangents)
+    growth, _ = together(rows, *jax.lax.stop_gradient(((moved, states), (t_moved, t_states))))
     growth = growth.astype(tangent_growth(*primals).dtype)  # of states in float32 too
     return growth, jnp.zeros_like(growth)
 

@@ -3,11 +3,10 @@
 The steps of an adaptive solve are chosen for the state alone, so that a tangent that is propagated through them is
 only as accurate as these steps allow. A tangent that is a row of the solve is under the same error control as the
 state. The rule of a single tangent solves (y, ẏ) together. `jacfwd` batches that rule over the tangents with `vmap`;
-a `custom_vmap` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves that each repeat y.
+`together` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves that each repeat y.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +17,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.dynamics import AbstractModel
+from difsim.stepping.together import together
 from difsim.typing import Scalar
 
 
@@ -125,6 +125,8 @@ class Variational(eqx.Module):
 
         **Arguments:** `t`, s; `z` [1 + p, n]; `shift` [p], the tangents of the time, s. **Returns:** the rows.
         """
+        if len(z) == 1:
+            return z
         rate = self._rate(t, z[0], self.moved)
         return z.at[1:].add(shift[:, None] * rate[None])
 
@@ -199,11 +201,10 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
         still = jax.tree.map(lambda t, x: x if t is None else None, t_model, model, is_leaf=_is_none)
         still_arrays, still_static = eqx.partition((still, others), eqx.is_array)
 
-        @partial(
-            jax.jit, inline=True
-        )  # one tangent is solved for twice, here alone and there as a batch: traced once
-        def rows(moved, still_arrays, state, times, t_moved, t_state, t_times):
-            """One solve for all tangents; the last three arguments have a leading axis of p."""
+        def rows(given, tangents):
+            """One solve for all tangents, which have a leading axis of p."""
+            moved, still_arrays, state, times = given
+            t_moved, t_state, t_times = tangents
             still, (scales, extra) = eqx.combine(still_arrays, still_static)
             size = relative_size((moved, state), (t_moved, t_state))
             unit = jnp.where(size > 0, size, 1.0)
@@ -217,25 +218,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
             t_states = jnp.moveaxis(states[:, 1:], 1, 0) * unit[:, None, None]
             return (states[:, 0], now, rest), (t_states, shifts * unit[:, None])
 
-        def single(*args):
-            out, moves = rows(*args[:4], *jax.tree.map(lambda t: t[None], args[4:]))
-            return out, jax.tree.map(lambda t: t[0], moves)
-
-        solve = jax.custom_batching.custom_vmap(single)
-
-        @solve.def_vmap
-        def solve_batch(size, batched, *args):
-            batched = tuple(batched)
-            if any(jax.tree.leaves(batched[:4])):
-                out = jax.vmap(single, in_axes=jax.tree.map(lambda b: 0 if b else None, batched))(*args)
-                return out, jax.tree.map(lambda _: True, out)
-            tangents = jax.tree.map(
-                lambda b, t: t if b else jnp.broadcast_to(t, (size, *t.shape)), batched[4:], args[4:]
-            )
-            out, moves = rows(*args[:4], *tangents)
-            return (out, moves), (jax.tree.map(lambda _: False, out), (True, True))
-
-        out, moves = solve(moved, still_arrays, state, times, t_model, t_state, t_times)
+        out, moves = together(rows, (moved, still_arrays, state, times), (t_model, t_state, t_times))
         return out, (*moves, jax.tree.map(lambda _: None, out[2]))
 
     return flow(given, state, times)
