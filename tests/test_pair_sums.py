@@ -8,7 +8,7 @@ import pytest
 
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
-from difsim.particles.sums import pair_sums
+from difsim.particles.sums import in_parts, pair_sums, together
 from difsim.particles.transposed import linear
 from difsim.particles.vectors import dot, minus, times
 from tests.helpers import close, random_like
@@ -110,6 +110,15 @@ def test_closed_over_values_may_be_traced_without_derivatives(scene):
     close(jax.jit(by_charge)(spring.stiffness, False, charge), 0.25 * whole)
     stiffnesses = jnp.array([1.0, 2.0]) * spring.stiffness
     close(jax.vmap(lambda k: by_charge(k, True, charge))(stiffnesses), jnp.stack([whole, 4 * whole]))
+
+
+def test_an_accelerator_sums_as_a_cpu_does(scene):
+    neighbours, spring, samples = scene
+    each = jax.vmap(spring, in_axes=-1, out_axes=-1)
+    close(*(way(each, samples, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    # Vectors as one array, and more numbers than one reduction adds.
+    whole = jax.vmap(lambda a, b: jnp.stack(spring(a, b)[0] * 3), in_axes=-1, out_axes=-1)
+    close(*(way(whole, samples, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
 
 
 def test_sums_are_of_floats(scene):

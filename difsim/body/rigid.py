@@ -90,7 +90,7 @@ class RigidBody(eqx.Module):
         response W [3, 3], 1/kg.
         """
         turn = rotation.to_matrix(state.attitude)
-        return response(self.mass, turn @ self.inertia @ turn.T, arm)
+        return response(self.mass, rotation.turned3(turn, self.inertia), arm)
 
     def gained(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
         """The velocity and the spin that an impulse at a point adds.
@@ -103,7 +103,11 @@ class RigidBody(eqx.Module):
 
     def kinetic_energy(self, state: RigidState) -> Scalar:
         """The kinetic energy ½ m v² + ½ ω·I ω, J."""
-        return 0.5 * self.mass * state.velocity @ state.velocity + 0.5 * state.spin @ self.inertia @ state.spin
+        return 0.5 * self.mass * state.velocity @ state.velocity + self.rotation_energy(state.spin)
+
+    def rotation_energy(self, spin: Vec3) -> Scalar:
+        """The kinetic energy of a spin, ½ ω·I ω, J. **Arguments:** `spin` ω [3], rad/s, in the body frame."""
+        return 0.5 * jnp.dot(spin, rotation.times3(self.inertia, spin))
 
 
 def _is_definite(m: Float[Array | np.ndarray, "3 3"]) -> Any:

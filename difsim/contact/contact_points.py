@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.rotation import inverse3, solve3
+from difsim.rotation import inverse3, product3, solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
 
@@ -58,12 +58,12 @@ def response(mass: Scalar, inertia: Mat3, arm: Vec3) -> Mat3:
     x, y, z = arm
     o = jnp.zeros_like(x)
     cross = jnp.stack([jnp.stack([o, -z, y]), jnp.stack([z, o, -x]), jnp.stack([-y, x, o])])
-    return jnp.eye(3) / mass - cross @ inverse3(inertia) @ cross
+    return jnp.eye(3) / mass - product3(product3(cross, inverse3(inertia)), cross)
 
 
 def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
     """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4); 0 where all δ are."""
-    return safe.divide(depths @ arms, jnp.broadcast_to(jnp.sum(depths), (3,)))
+    return safe.divide(jnp.sum(depths[:, None] * arms, axis=0), jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 
 class ContactPoints(eqx.Module):

@@ -11,7 +11,7 @@ from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
 from difsim.fields import part
-from difsim.rotation import solve3
+from difsim.rotation import product3, solve3, times3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 
@@ -82,8 +82,9 @@ class AtEffectivePoint(AbstractFrictionDistribution):
         slip = velocity - velocity @ normal * normal
         tangent = jnp.eye(3) - jnp.outer(normal, normal)
         # The normal's own part makes the matrix invertible; it does not touch the tangent plane.
-        response = tangent @ body.response(arm) @ tangent + jnp.outer(normal, normal) / body.mass
-        stick = -tangent @ solve3(response, tangent @ body.acceleration_at(arm))
+        response = product3(product3(tangent, body.response(arm)), tangent)
+        response = response + jnp.outer(normal, normal) / body.mass
+        stick = -times3(tangent, solve3(response, times3(tangent, body.acceleration_at(arm))))
         force = self.law.force(jnp.sum(touch.forces), slip, stick)
         return FrictionWrench(
             force=force,

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from difsim.checks import numbers
 from difsim.fields import number, scalar
+from difsim.rotation import product3
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, require
 
@@ -56,7 +57,7 @@ class Vertices(AbstractOutline):
         return cls(signs * numbers("Vertices.box: edges", edges, "3")[None])
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
-        return self.points @ rotation.T
+        return product3(self.points, rotation.T)
 
     @property
     def radius(self) -> Scalar:

@@ -27,22 +27,23 @@ TOO_DEEP = 0.5  # of the smaller radius: far past the small strains of any conta
 class ContactForces(eqx.Module):
     """The contact forces on m spheres.
 
-    `force` [3, m], N; `moment` [3, m], N m; `depth` of the deepest contact, m; `too_deep`, the index of a sphere
-    whose contact is too deep for any law, -1 where there is none.
+    `wrench` [6, m]: the force, N, and the moment, N m; `depth` of the deepest contact, m; `too_deep`, the index of a
+    sphere whose contact is too deep for any law, -1 where there is none.
     """
 
-    force: Float[Array, "3 m"]
-    moment: Float[Array, "3 m"]
+    wrench: Float[Array, "6 m"]
     depth: Scalar
     too_deep: Int[Array, ""]
 
-    def __add__(self, other: "ContactForces") -> "ContactForces":
-        return ContactForces(
-            self.force + other.force,
-            self.moment + other.moment,
-            jnp.maximum(self.depth, other.depth),
-            jnp.maximum(self.too_deep, other.too_deep),
-        )
+    @property
+    def force(self) -> Float[Array, "3 m"]:
+        """N."""
+        return self.wrench[:3]
+
+    @property
+    def moment(self) -> Float[Array, "3 m"]:
+        """N m."""
+        return self.wrench[3:]
 
 
 def by_pairs(
@@ -65,10 +66,9 @@ def by_pairs(
         return between(law_of(laws, index), a, b, memory, dt, itself)
 
     made = pair_map(contact, spheres, (pairs.memory, first == second, which), first, second, devices)
-    given = (made.force, made.moment), (-made.force, made.other_moment)
-    force, moment = pair_totals(*given, first, second, spheres.radius.size, devices)
+    wrench = pair_totals(made.on_first, made.on_second, first, second, spheres.radius.size, devices)
     depth = jnp.max(made.depth, initial=0.0)
-    return ContactForces(force, moment, depth, _too_deep(made.overlap, first)), made.memory
+    return ContactForces(wrench, depth, _too_deep(made.overlap, first)), made.memory
 
 
 def by_walls(
@@ -78,24 +78,30 @@ def by_walls(
     touched: tuple[WallMemory, ...],
     which: tuple[int, ...] | None,
     dt: Scalar,
+    others: ContactForces,
 ) -> tuple[ContactForces, tuple[WallMemory, ...]]:
     """The forces of walls on spheres, and the memory of each contact: all near any wall together, as one program.
 
     **Arguments:** `laws`; `spheres`; `walls`; `touched`, who is near each; `which` law of a table each wall has;
-    `dt`, s. **Returns:** the forces, and the memories.
+    `dt`, s; `others`, the forces of other contacts. **Returns:** all forces, and the memories.
     """
     those = []
     for wall, at in zip(walls, touched, strict=True):
         place = _of(spheres.position, at.who)
-        away = jax.vmap(wall.distance, in_axes=1)(place), jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
-        those.append((at.who, *away, at.memory))
-    who, gap, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
+        depth = _of(spheres.radius, at.who) - jax.vmap(wall.distance, in_axes=1)(place)
+        normal = jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
+        those.append((at.who, *(x.astype(spheres.radius.dtype) for x in (depth, normal)), at.memory))
+    who, depth, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
     index = None if which is None else np.repeat(which, [at.who.size for at in touched])
-    made = _at_wall(laws, index, _of(spheres, who), gap, normal, memory, dt)
-    none, inside = jnp.zeros_like(spheres.position), who < spheres.radius.shape[0]
+    made = _at_wall(laws, index, _of(spheres, who), depth, normal, memory, dt)
+    inside = who < spheres.radius.shape[0]
     depth = jnp.max(made.depth, initial=0.0, where=inside)
     too_deep = _too_deep(jnp.where(inside, made.overlap, 0.0), who)
-    forces = ContactForces(none.at[:, who].add(made.force), none.at[:, who].add(made.moment), depth, too_deep)
+    forces = ContactForces(
+        others.wrench.at[:, who].add(made.on_first),
+        jnp.maximum(others.depth, depth),
+        jnp.maximum(others.too_deep, too_deep),
+    )
     ends = np.cumsum([at.who.size for at in touched])[:-1]
     known = (jnp.where(inside, x, 0.0) for x in (made.memory.force, made.memory.stiffness))
     parts = zip(*(jnp.split(x, ends, axis=-1) for x in known), strict=True)
@@ -176,10 +182,8 @@ _met = jax.vmap(closest_point, in_axes=-1, out_axes=-1)
 
 
 def _too_deep(overlap: Float[Array, " p"], who: Int[Array, " p"]) -> Int[Array, ""]:
-    """The sphere of the deepest contact, if that is too deep for any law; -1 otherwise."""
-    # To look for it takes ten times as long as for the maximum, and a sound run asks for none.
-    found = jnp.max(overlap) > TOO_DEEP
-    return jax.lax.cond(found, lambda: who[jnp.argmax(overlap)], lambda: jnp.full_like(who[0], -1))
+    """A sphere whose contact is too deep for any law; -1 where there is none."""
+    return jnp.max(jnp.where(overlap > TOO_DEEP, who, -1))
 
 
 def _of(many: Any, who: Int[Array, " q"]) -> Any:

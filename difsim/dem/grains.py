@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.checks import numbers
@@ -19,7 +19,7 @@ from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallM
 from difsim.dem.touching import Grain
 from difsim.fields import number, part, scalar
 from difsim.particles.devices import everywhere, plain
-from difsim.particles.model import AbstractParticles
+from difsim.particles.model import AbstractParticles, one_of
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, all_of, require, require_last
 
@@ -128,12 +128,16 @@ class Grains(AbstractParticles):
     def at_rest(self, position: Any, clumps: Any = ()) -> GrainsState:
         """The state of grains at rest and of clumps that move as given, with contacts that remember nothing.
 
+        Positions may be float64 where these grains are float32: then differences of positions lose no digits, however
+        far from the origin, and all else is float32.
+
         **Arguments:** `position` [3, n], m; `clumps`, a tuple of their states. **Returns:** the state.
         **Raises:** ValueError unless there is one position for each grain, and as `joined`.
         """
         position = numbers("Grains.at_rest: position", position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
-        zero = jnp.zeros_like(position)
+        position = position.astype(jnp.result_type(position, self.radius))
+        zero = jnp.zeros(position.shape, self.radius.dtype)
         walls = (WallMemory.none(zero.dtype),) * len(self.walls)
         return self.joined(GrainsState(position, zero, zero, PairMemory.none(zero.dtype), walls), clumps)
 
@@ -194,9 +198,11 @@ class Grains(AbstractParticles):
         return eqx.tree_at(lambda m: (m.state.pairs, m.state.walls), motion, memory)
 
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
+        after = motion.time + dt
+        dt = jnp.asarray(dt, motion.state.velocity.dtype)
         moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
         moved, rates = self._pushed(moved, near, dt)
-        return GrainsMotion(motion.time + dt, self._kicked(moved, rates, 0.5 * dt), rates)
+        return GrainsMotion(after, self._kicked(moved, rates, 0.5 * dt), rates)
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
         """The longest time step that resolves contacts, s.
@@ -238,14 +244,14 @@ class Grains(AbstractParticles):
         radius, mass = 0.5 * least, 0.5 * lightest
         return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
 
-    def nonfinite(self, motion: GrainsMotion) -> Bool[Array, " m"]:
-        """The spheres that are not finite: a clump that is not shows in its sub-spheres."""
+    def nonfinite(self, motion: GrainsMotion) -> Int[Array, ""]:
+        """A sphere that is not finite, -1 for none: a clump that is not shows in its sub-spheres."""
         spheres = self.spheres(motion.state)
-        return ~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0))
+        return one_of(~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0)))
 
-    def outside_validity(self, motion: GrainsMotion) -> Bool[Array, " m"]:
-        """A sphere that is in another or in a wall by more than half of the smaller radius."""
-        return jnp.arange(self.positions(motion.state).shape[1]) == motion.rates.too_deep
+    def outside_validity(self, motion: GrainsMotion) -> Int[Array, ""]:
+        """A sphere that is in another or in a wall by more than half of the smaller radius, -1 for none."""
+        return motion.rates.too_deep
 
     def energy(self, t, state: GrainsState) -> dict[str, Scalar]:
         """J: of motion, of spin, in gravity, stored in the contacts across and along, and (negative) in cohesion.
@@ -295,8 +301,8 @@ class Grains(AbstractParticles):
         forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt, devices)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            theirs, walls = by_walls(table, spheres, self.walls, state.walls, by_wall, dt)
-            forces, state = forces + theirs, eqx.tree_at(lambda s: s.walls, state, walls)
+            forces, walls = by_walls(table, spheres, self.walls, state.walls, by_wall, dt, forces)
+            state = eqx.tree_at(lambda s: s.walls, state, walls)
         return state, self._rates(state, forces)
 
     def _rates(self, state: GrainsState, by: ContactForces) -> Rates:

@@ -24,15 +24,14 @@ class Grain(eqx.Module):
 
 
 class ContactForce(eqx.Module):
-    """The contact force on the first of two spheres, and the moments on both.
+    """The wrenches of a contact on the first and on the second of two spheres.
 
-    `force`, N; `moment` about the centre of the first and `other_moment` about that of the second, N m; `memory` of
-    the contact; its `depth`, m; `overlap`, the depth over the smaller radius.
+    A wrench is a force, N, and below it the moment about the sphere's centre, N m: one array, which is added to the
+    sphere's total at once. `memory` of the contact; its `depth`, m; `overlap`, the depth over the smaller radius.
     """
 
-    force: Float[Array, "3 *n"]
-    moment: Float[Array, "3 *n"]
-    other_moment: Float[Array, "3 *n"]
+    on_first: Float[Array, "6 *n"]
+    on_second: Float[Array, "6 *n"]
     memory: TangentialHistory
     depth: Float[Array, "*n"]
     overlap: Float[Array, "*n"]
@@ -52,7 +51,8 @@ def between(
     )
     # That judges a run; it has no part in it.
     overlap = jax.lax.stop_gradient(depth / jnp.minimum(a.radius, b.radius))
-    return ContactForce(force, turning - arm * side, -turning - other_arm * side, memory, depth, overlap)
+    on_first = jnp.concatenate([force, turning - arm * side])
+    return ContactForce(on_first, jnp.concatenate([-force, -turning - other_arm * side]), memory, depth, overlap)
 
 
 def closest_point(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
@@ -61,7 +61,9 @@ def closest_point(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Sc
     # A particle that is its own partner is at no distance, where a floor leaves no second derivative. Two at one
     # place have no normal: too deep for any law, which stops the run.
     distance = safe.sqrt_floored(jnp.where(itself, 1.0, dot(offset, offset)))
-    return offset / distance, jnp.where(itself, -a.radius, a.radius + b.radius - distance)
+    depth = jnp.where(itself, -a.radius, a.radius + b.radius - distance)
+    # Positions may be of a higher precision than all else: these two differences are what loses digits.
+    return (offset / distance).astype(a.radius.dtype), depth.astype(a.radius.dtype)
 
 
 def effective(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
@@ -70,14 +72,15 @@ def effective(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"
 
 
 def at_wall(
-    law: AbstractGrainLaw, a: Grain, gap: Scalar, normal: Vec3, memory: TangentialHistory, dt: Scalar
+    law: AbstractGrainLaw, a: Grain, depth: Scalar, normal: Vec3, memory: TangentialHistory, dt: Scalar
 ) -> ContactForce:
-    """The contact force of a wall on sphere a, whose centre is `gap` m from it along its `normal`."""
-    depth = a.radius - gap
+    """The contact force of a wall on sphere a, which is `depth` m in it, against its `normal`."""
+    gap = a.radius - depth  # of the centre
     velocity = a.velocity - cross(gap * a.spin, normal)
     force, side, turning, memory = _composed(law, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt)
     overlap = jax.lax.stop_gradient(depth / a.radius)
-    return ContactForce(force, turning - gap * side, jnp.zeros_like(force), memory, depth, overlap)
+    on_sphere = jnp.concatenate([force, turning - gap * side])
+    return ContactForce(on_sphere, -on_sphere, memory, depth, overlap)
 
 
 def _composed(law, radius, mass, depth, normal, velocity, spin, memory, dt):

@@ -82,8 +82,8 @@ class Hopper(AbstractForcedModel):
     def free(self, body: RigidState) -> Moving:
         """The body with its accelerations in flight, in the target's frame."""
         turn = rotation.to_matrix(body.attitude)
-        inertia = turn @ self.body.inertia @ turn.T
-        spin = turn @ body.spin
+        inertia = rotation.turned3(turn, self.body.inertia)
+        spin = rotation.times3(turn, body.spin)
         whole = spin + self.omega
         return Moving(
             centre=body.position,
@@ -111,7 +111,7 @@ class Hopper(AbstractForcedModel):
                 velocity=with_contact.acceleration,
                 attitude=rotation.derivative(body.attitude, body.spin),
                 # The rate of ω is the same in the body's frame and in the one that ω is relative to.
-                spin=with_contact.spin_rate @ turn,
+                spin=rotation.times3(turn.T, with_contact.spin_rate),
             ),
             target=rotation.derivative(state.target, self.omega),
             memory=touch.memory_rate,
@@ -146,12 +146,11 @@ class Hopper(AbstractForcedModel):
 
     def energy(self, t, state):
         body, turn = state.body, rotation.to_matrix(state.body.attitude)
-        swept, carried = jnp.cross(self.omega, body.position), turn.T @ self.omega
-        inertia = self.body.inertia
+        swept, carried = jnp.cross(self.omega, body.position), rotation.times3(turn.T, self.omega)
         return {
             "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
-            "rotation": 0.5 * body.spin @ inertia @ body.spin,
+            "rotation": self.body.rotation_energy(body.spin),
             "potential": -self.body.mass * self.gravity.potential(body.position),
-            "centrifugal": -0.5 * (self.body.mass * swept @ swept + carried @ inertia @ carried),
+            "centrifugal": -0.5 * self.body.mass * swept @ swept - self.body.rotation_energy(carried),
             "elastic": self.wrench(state).stored,
         }

@@ -201,5 +201,5 @@ class Pair(eqx.Module):
 
 
 def _angular(body: RigidBody, state: RigidState) -> Vec3:
-    spin = rotation.rotate(state.attitude, body.inertia @ state.spin)
+    spin = rotation.rotate(state.attitude, rotation.times3(body.inertia, state.spin))
     return body.mass * jnp.cross(state.position, state.velocity) + spin

@@ -51,11 +51,16 @@ class _Placed(eqx.Module):
 
     def place(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The points [N, 3] m of the stone in the inertial frame."""
-        return self.state.position[None] + points @ rotation.to_matrix(self.state.attitude).T
+        return self.state.position[None] + self.turned(points)
+
+    def turned(self, vectors: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
+        """The vectors [N, 3] of the stone's frame in the inertial frame."""
+        return rotation.product3(vectors, rotation.to_matrix(self.state.attitude).T)
 
     def local(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The points [N, 3] m of the inertial frame in the frame of the stone."""
-        return (points - self.state.position[None]) @ rotation.to_matrix(self.state.attitude)
+        turn = rotation.to_matrix(self.state.attitude)
+        return rotation.product3(points - self.state.position[None], turn)
 
     def distances(self, points: Float[Array, "N 3"]) -> Float[Array, " N"]:
         """The signed distances [N] m of points of the inertial frame."""
@@ -125,7 +130,8 @@ def separation(pair, state, axis: Vec3) -> Scalar:
     axes = jnp.stack([axis, safe.unit(state.second.position - state.first.position)])
 
     def reach(stone, state, axes):
-        return jnp.max(stone.points @ rotation.to_matrix(state.attitude).T @ axes.T, axis=0)
+        turned = rotation.product3(stone.points, rotation.to_matrix(state.attitude).T)
+        return jnp.max(rotation.product3(turned, axes.T), axis=0)
 
     centres = axes @ (state.second.position - state.first.position)
     return jnp.max(centres - reach(pair.first, state.first, axes) - reach(pair.second, state.second, -axes))
@@ -183,7 +189,7 @@ def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> C
     """The contact features of points of one stone with the surface of the other."""
     points = of.place(of.stone.points[index])
     gap, slope = jax.vmap(jax.value_and_grad(on.stone.shape.distance))(on.local(points))
-    return ContactFeatures(gap, sign * slope @ rotation.to_matrix(on.state.attitude).T, points)
+    return ContactFeatures(gap, sign * on.turned(slope), points)
 
 
 def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> ContactFeatures:
@@ -191,8 +197,8 @@ def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, 
 
     def edges(side: _Placed, index):
         ends = side.place(side.stone.nodes[side.stone.edges.nodes[index]].reshape(-1, 3)).reshape(-1, 2, 3)
-        wings = side.stone.edges.wings[index] @ rotation.to_matrix(side.state.attitude).T
-        return ends, wings
+        wings = side.stone.edges.wings[index]
+        return ends, side.turned(wings.reshape(-1, 3)).reshape(wings.shape)
 
     one = jax.vmap(jax.vmap(_crossing, in_axes=(None, None, 0, 0)), in_axes=(0, 0, None, None))
     pairs = one(*edges(a, of_a), *edges(b, of_b))
@@ -215,15 +221,16 @@ def _crossing(ends_a, wings_a, ends_b, wings_b) -> tuple[Scalar, Vec3, Vec3]:
     s = jnp.cross(between, along_b) @ across / safe_square
     t = jnp.cross(between, along_a) @ across / safe_square
     n = across / jnp.sqrt(safe_square)
-    n = jnp.where(jnp.sum(wings_a @ n) > 0, -n, n)
+    n = jnp.where(jnp.sum(wings_a * n[None]) > 0, -n, n)
     on_a, on_b = ends_a[0] + s * along_a, ends_b[0] + t * along_b
     gap = n @ (on_b - on_a)
+    rises_a, rises_b = jnp.sum(wings_a * n[None], axis=1), jnp.sum(wings_b * n[None], axis=1)
     # A depth that exceeds the length of both edges belongs to edges on opposite sides of the stones.
     size = jnp.maximum(along_a @ along_a, along_b @ along_b)
     crosses = (
         ~parallel
         & (s >= 0) & (s <= 1) & (t >= 0) & (t <= 1)
-        & jnp.all(wings_a @ n <= _ANGLE) & jnp.all(wings_b @ n >= -_ANGLE)
+        & jnp.all(rises_a <= _ANGLE) & jnp.all(rises_b >= -_ANGLE)
         & ((gap > 0) | (gap**2 < size))
     )  # fmt: skip
     return jnp.where(crosses, gap, jnp.inf), n, 0.5 * (on_a + on_b)

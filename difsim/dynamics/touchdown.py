@@ -8,7 +8,8 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.body import Lander, RigidState
@@ -67,6 +68,11 @@ class Touchdown(AbstractForcedModel):
             penetration=jnp.zeros(self.lander.legs),
         )
 
+    @property
+    def _is_leg(self) -> Bool[np.ndarray, "legs"]:
+        """The mask of the leg that is at the boulder."""
+        return np.arange(self.lander.legs) == self.leg
+
     def footpads(self, state: TouchdownState) -> FootpadForces:
         """The regolith's forces on the footpads.
 
@@ -75,14 +81,16 @@ class Touchdown(AbstractForcedModel):
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
         feet = jax.vmap(body.point)(lander.feet)
+        # By masks, not by scatters, each of which is several kernels of a GPU.
         share = jnp.ones_like(state.penetration)
         if self.boulder is not None:
-            share = share.at[self.leg].set(1 - self.scenario)
+            share = jnp.where(self._is_leg, 1 - self.scenario, share)
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
         closure = -feet[:, 2] - stroke - state.penetration
         normal = stiffness * safe.ramp(closure, self.smoothing)
-        point = feet.at[:, 2].add(stroke + normal / lander.leg_stiffness)
-        slip = jax.vmap(body.velocity_at)(point).at[:, 2].set(0.0)
+        up = upwards(state)[None]
+        point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * up
+        slip = jax.vmap(body.velocity_at)(point) * (1 - up)
         sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
         return FootpadForces(
             closure=closure,
@@ -138,7 +146,7 @@ class Touchdown(AbstractForcedModel):
             return HullForces(none + jnp.inf, none, 0 * up, body.position, none, none, none)
         point = body.point(hull.lowest(rotation.inverse_rotate(body.attitude, up)))
         velocity = body.velocity_at(point)
-        depth, rate, slip = -point[2], -velocity[2], velocity.at[2].set(0.0)
+        depth, rate, slip = -point[2], -velocity[2], velocity * (1 - up)
         normal, elastic = hull.normal.force(depth, rate), hull.normal.force(depth, jnp.zeros_like(rate))
         ground = self.regolith
         friction = -ground.friction * normal * slip_direction(slip, ground.slip_speed)
@@ -162,7 +170,8 @@ class Touchdown(AbstractForcedModel):
         """All contact forces N, and their points of action on the body, m."""
         normal = jnp.append(footpads.normal, hull.normal)
         sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
-        forces = jnp.concatenate([sideways.at[:, 2].add(normal), on_boulder.force])
+        up = jnp.asarray((0.0, 0.0, 1.0), normal.dtype)[None]
+        forces = jnp.concatenate([sideways + normal[:, None] * up, on_boulder.force])
         return forces, jnp.concatenate([footpads.point, hull.point[None], on_boulder.point])
 
     def rates(self, t, state):
@@ -178,7 +187,7 @@ class Touchdown(AbstractForcedModel):
         # positive. Through the gear a slanting strut's friction could drive the stroke, and create energy.
         loads = footpads.normal
         if self.boulder is not None:
-            loads = loads.at[self.leg].add(jnp.sum(on_boulder.normal_forces[:, 2]))
+            loads = loads + jnp.where(self._is_leg, jnp.sum(on_boulder.normal_forces[:, 2]), 0.0)
         gear = lander.gear.rate(state.gear, loads)
         flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
             footpads.normal, state.penetration, lander.footpad_radius
@@ -210,7 +219,7 @@ class Touchdown(AbstractForcedModel):
         footpads = -self.footpads(state).closure - 20 * self.smoothing
         # What this scenario does not touch is not near: in scenario 0 the footpad passes beside the top.
         if self.boulder is not None:
-            footpads = footpads.at[self.leg].set(jnp.where(self.scenario < 1, footpads[self.leg], jnp.inf))
+            footpads = jnp.where(self._is_leg & (self.scenario >= 1), jnp.inf, footpads)
         edge, top = self.boulder_forces(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)

@@ -73,9 +73,9 @@ class Wheeled(AbstractForcedModel):
     def rates(self, t, state):
         body, torque = state.hopper.body, self.torque_profile.torque(t)
         turn = rotation.to_matrix(body.attitude)
-        spin = body.spin + turn.T @ self.hopper.omega
+        spin = body.spin + rotation.times3(turn.T, self.hopper.omega)
         reaction = -torque - jnp.cross(spin, state.momentum)
-        free = self.hopper.free(body).accelerated(jnp.zeros(3), turn @ reaction)
+        free = self.hopper.free(body).accelerated(jnp.zeros(3), rotation.times3(turn, reaction))
         rate, taken = self.hopper.rate_with_contact(state.hopper, free)
         motors = -torque @ (state.momentum / self.wheel_inertia - spin)
         return WheeledState(rate, momentum=torque), taken | {"motors": motors}

@@ -4,7 +4,8 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim.typing import Scalar
 
@@ -79,12 +80,17 @@ class AbstractParticles(eqx.Module):
         return {}
 
     @abstractmethod
-    def nonfinite(self, motion: Any) -> Bool[Array, " n"]:
-        """Particles whose state is not finite."""
+    def nonfinite(self, motion: Any) -> Int[Array, ""]:
+        """The index of a particle whose state is not finite, -1 where there is none (`one_of`)."""
 
     @abstractmethod
-    def outside_validity(self, motion: Any) -> Bool[Array, " n"]:
-        """Particles that are outside the validity of their law."""
+    def outside_validity(self, motion: Any) -> Int[Array, ""]:
+        """The index of a particle that is outside the validity of its law, -1 where there is none."""
+
+
+def one_of(mask: Bool[Array, " n"]) -> Int[Array, ""]:
+    """The last particle of a mask, -1 where there is none: one pass, where `any` and `argmax` take two."""
+    return jnp.max(jnp.where(mask, jnp.arange(mask.shape[0], dtype=jnp.int32), -1))
 
 
 class AbstractEstimating(AbstractParticles):

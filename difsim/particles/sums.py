@@ -7,19 +7,24 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from difsim.particles.devices import EVERYWHERE, by_share, gathered, padded, shares
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
 
+# Numbers that an accelerator adds up in one kernel: six of float64 exceed what a block of its threads can share.
+TOGETHER = 4
+
 
 def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: Neighbours) -> Any:
     """Σ_b interaction(a, b) of every particle a with its neighbours b.
 
-    One neighbour of each particle is taken at a time, so that the arrays are long and contiguous, and nothing of
-    the size of all pairs is stored. The list contains each pair twice, so the transpose of such a sum is a sum of
-    the same kind: derivatives of any order are sums over neighbours as well, without a scatter.
+    A CPU takes one neighbour of each particle at a time, so that the arrays are long and contiguous; an accelerator
+    adds up all of them in one kernel. Nothing of the size of all pairs is stored. The list contains each pair twice,
+    so the transpose of such a sum is a sum of the same kind: derivatives of any order are sums over neighbours as
+    well, without a scatter.
 
     **Arguments:** `interaction` of two particles: floats, which must be zero for any particle with itself; numbers
     that it closes over may be differentiated, and should be few: reverse mode computes their derivatives for each
@@ -74,7 +79,9 @@ def _summed(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, sam
 
     def own(numbers, samples, index, longest):
         whole = samples if devices == 1 else gathered(samples)
-        return _of_rows(partial(each, numbers), samples, whole, index, longest)
+        term = partial(each, numbers)
+        ways = {"cpu": partial(in_parts, term), "default": partial(together, term)}
+        return jax.lax.platform_dependent(samples, whole, index, longest, **ways)
 
     samples = padded(samples, index.shape[1])
     takes = EVERYWHERE, shares(samples), shares(index), EVERYWHERE
@@ -82,25 +89,46 @@ def _summed(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, sam
     return jax.tree.map(lambda x: x[..., :n], sums(numbers, samples, index, longest))
 
 
-def _of_rows(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
-    """Σ_b each(a, b) of some `rows` with all `samples`: in parts on a CPU, all rows together elsewhere."""
+def in_parts(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
+    """Σ_b each(a, b) of some `rows` with all `samples`, in parts that fit into a CPU's nearest cache, a neighbour at a
+    time."""
     like, n = jax.eval_shape(each, rows, rows), index.shape[1]
+    size = min(CHUNK, n)
 
-    def sums(rows, samples, index, longest, size):
-        def part(begin):
-            own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), rows)
+    def part(begin):
+        own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), rows)
 
-            def add(rank, total):
-                who = jax.lax.dynamic_slice(index, (rank, begin), (1, size))[0]
-                near = jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
-                return jax.tree.map(jnp.add, total, each(own, near))
+        def add(rank, total):
+            who = jax.lax.dynamic_slice(index, (rank, begin), (1, size))[0]
+            near = jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
+            return jax.tree.map(jnp.add, total, each(own, near))
 
-            none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
-            # Beyond the longest row there is only padding, a quarter of the list. A list that overflows is longer.
-            end = jnp.minimum(longest, index.shape[0])
-            return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
+        none = jax.tree.map(lambda x: jnp.zeros((*x.shape[:-1], size), x.dtype), like)
+        # Beyond the longest row there is only padding, a quarter of the list. A list that overflows is longer.
+        end = jnp.minimum(longest, index.shape[0])
+        return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
 
-        return by_parts(part, like, size, -(-n // size))
+    return by_parts(part, like, size, -(-n // size))
 
-    ways = {"cpu": partial(sums, size=min(CHUNK, n)), "default": partial(sums, size=n)}
-    return jax.lax.platform_dependent(rows, samples, index, longest, **ways)
+
+def together(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
+    """Σ_b each(a, b) of some `rows` with all `samples`, all pairs together, `longest` unused."""
+    del longest  # the padding, a quarter of the list, is added as well: it is of particles with themselves
+    near = jax.tree.map(lambda x: x.at[..., index].get(mode="promise_in_bounds"), samples)
+    return _added(jax.vmap(each, in_axes=(None, -2), out_axes=-2)(rows, near))
+
+
+def _added(terms: Any) -> Any:
+    """The sums of all `terms` over their second to last axis: `TOGETHER` numbers by one reduction, a kernel each."""
+    rows, tree = jax.tree.flatten(terms)
+    parts = [part for x in rows for part in x.reshape(-1, *x.shape[-2:])]
+    sums = []
+    for i in range(0, len(parts), TOGETHER):
+        some = parts[i : i + TOGETHER]
+        none = [jnp.zeros((), x.dtype) for x in some]
+        sums += jax.lax.reduce(some, none, lambda a, b: tuple(map(jax.lax.add, a, b)), (0,))
+    ends = np.cumsum([np.prod(x.shape[:-2], dtype=int) for x in rows])
+    whole = [
+        jnp.stack(sums[end - np.prod(x.shape[:-2], dtype=int) : end]) for x, end in zip(rows, ends, strict=True)
+    ]
+    return tree.unflatten([s.reshape(*x.shape[:-2], x.shape[-1]) for s, x in zip(whole, rows, strict=True)])

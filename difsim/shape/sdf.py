@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.checks import at_one_point, check_points
 from difsim.fields import number, part
+from difsim.rotation import times3
 from difsim.typing import Mat3, Scalar, Vec2, Vec3, require
 
 
@@ -179,7 +180,7 @@ class Posed(AbstractSDF):
         )
 
     def distance(self, x: Vec3) -> Scalar:
-        return self.sdf.distance((x - self.position) @ self.rotation)
+        return self.sdf.distance(times3(self.rotation.T, x - self.position))
 
 
 class Union(AbstractSDF):

@@ -6,12 +6,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.checks import numbers
 from difsim.fields import number, part
-from difsim.particles.model import AbstractEstimating
+from difsim.particles.model import AbstractEstimating, one_of
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
 from difsim.particles.vectors import stacked, upper
@@ -195,15 +195,15 @@ class Continuum(AbstractEstimating):
         viscous = 0.6 * (self.viscosity.alpha * self.viscosity.sound + self.viscosity.beta * speed)
         return 0.5 * self.kernel.h / (sound + viscous + speed)
 
-    def nonfinite(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
+    def nonfinite(self, motion: ContinuumMotion) -> Int[Array, ""]:
         state = motion.state
         each = jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)) + state.density
-        return ~jnp.isfinite(each)
+        return one_of(~jnp.isfinite(each))
 
-    def outside_validity(self, motion: ContinuumMotion) -> Bool[Array, " n"]:
-        """Particles whose density has doubled or is a tenth; loose grains have half of it."""
+    def outside_validity(self, motion: ContinuumMotion) -> Int[Array, ""]:
+        """A particle whose density has doubled or is a tenth, -1 for none; loose grains have half of it."""
         ratio = motion.state.density / self.material.density
-        return (ratio <= 0.1) | (ratio >= 2.0)
+        return one_of((ratio <= 0.1) | (ratio >= 2.0))
 
     def force(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> Float[Array, " d"]:
         """The force of the solid on one tool, Σ_a m_a dv_a/dt over its particles; tools exert none on each other.

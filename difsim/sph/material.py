@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from difsim.fields import number
 from difsim.particles.vectors import Each
+from difsim.rotation import product3
 from difsim.typing import Scalar, require
 
 Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many
@@ -105,7 +106,7 @@ def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tens
     """
     volume, deviator = split(0.5 * (gradient + _transposed(gradient)))
     spin = 0.5 * (gradient - _transposed(gradient))
-    turned = _product(spin, stress)  # σ Rᵀ is its transpose
+    turned = product3(spin, stress)  # σ Rᵀ is its transpose
     return 2.0 * shear * deviator + isotropic(3.0 * bulk * volume) + turned + _transposed(turned)
 
 
@@ -128,8 +129,3 @@ def second_invariant(deviator: Tensor) -> Each:
     """The invariant J₂ = ½ S:S of a symmetric deviator."""
     s = deviator
     return 0.5 * (s[0, 0] ** 2 + s[1, 1] ** 2 + s[2, 2] ** 2) + s[0, 1] ** 2 + s[0, 2] ** 2 + s[1, 2] ** 2
-
-
-def _product(a: Tensor, b: Tensor) -> Tensor:
-    """The matrix product a b by components: a library routine for one particle at a time would cost more."""
-    return a[:, :1] * b[:1] + a[:, 1:2] * b[1:2] + a[:, 2:] * b[2:]

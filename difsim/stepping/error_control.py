@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 
 from difsim.fields import number
-from difsim.particles.model import AbstractEstimating
+from difsim.particles.model import AbstractEstimating, one_of
 from difsim.status import Status
-from difsim.stepping.marching import AbstractRule, EqualSteps, StableSteps, accepted, within
+from difsim.stepping.marching import AbstractRule, EqualSteps, StableSteps, accepted, first_fault, within
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.typing import Scalar
 
@@ -38,14 +38,15 @@ class EstimatedSteps(AbstractRule):
         worst = jnp.max(error)
         kept = worst <= self.rtol  # which a NaN is not
         hopeless = ~kept & ~(dt > SHORTEST * longest)  # so that a NaN is
-        nonfinite = jnp.where(kept, model.nonfinite(motion), hopeless & ~jnp.isfinite(error))
-        outside = kept & model.outside_validity(motion)
-        faults = [jnp.any(nonfinite), jnp.any(outside), hopeless]
-        status = jnp.select(
-            [progress.neighbours.overflow, *faults],
-            [int(s) for s in (Status.OVERFLOW, Status.NOT_FINITE, Status.BEYOND_LAW, Status.STEP_TOO_SHORT)],
+        hopeless_one = jnp.where(hopeless, one_of(~jnp.isfinite(error)), -1)
+        nonfinite = jnp.where(kept, model.nonfinite(motion), hopeless_one)
+        outside = jnp.where(kept, model.outside_validity(motion), -1)
+        status, particle = first_fault(
+            (progress.neighbours.overflow, Status.OVERFLOW, -1),
+            (nonfinite >= 0, Status.NOT_FINITE, nonfinite),
+            (outside >= 0, Status.BEYOND_LAW, outside),
+            (hopeless, Status.STEP_TOO_SHORT, jnp.argmax(error)),
         )
-        particle = jnp.select(faults, [jnp.argmax(nonfinite), jnp.argmax(outside), jnp.argmax(error)], -1)
         factor = jnp.clip(SAFETY * jnp.cbrt(self.rtol / worst), LEAST, MOST)
         trial = dt * jnp.where(jnp.isfinite(worst), factor, LEAST)
         # A step that was cut short, at `left` or at the longest, says nothing against the one that was meant.

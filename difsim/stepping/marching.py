@@ -179,22 +179,27 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
     Where it fails: the same progress with its status.
     """
     motion = model.step(progress.motion, progress.neighbours, dt)
-    nonfinite, outside = (_first(of(motion)) for of in (model.nonfinite, model.outside_validity))
+    nonfinite, outside = model.nonfinite(motion), model.outside_validity(motion)
     too_long = dt > model.stable_time_step(progress.motion)
-    status = jnp.select(
-        [progress.neighbours.overflow, too_long, nonfinite >= 0, outside >= 0],
-        [int(Status.OVERFLOW), int(Status.STEP_TOO_LONG), int(Status.NOT_FINITE), int(Status.BEYOND_LAW)],
+    status, particle = first_fault(
+        (progress.neighbours.overflow, Status.OVERFLOW, -1),
+        (too_long, Status.STEP_TOO_LONG, -1),
+        (nonfinite >= 0, Status.NOT_FINITE, nonfinite),
+        (outside >= 0, Status.BEYOND_LAW, outside),
     )
-    guilty = [nonfinite, outside]
-    particle = jnp.select([status == Status.NOT_FINITE, status == Status.BEYOND_LAW], guilty, -1)
     return accepted(progress, motion, status, particle)
 
 
-def _first(these: Bool[Array, " n"]) -> Int[Array, ""]:
-    """The first of these particles, -1 where there is none."""
-    # One reduction, which several devices share better than `argmax`.
-    found = jnp.max(jnp.where(these, these.size - jnp.arange(these.size), 0))
-    return jnp.where(found > 0, these.size - found, -1)
+def first_fault(*faults: tuple[Bool[Array, ""], Status, Any]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """The status of the first fault that is there, and its particle; OK and -1 where there is none.
+
+    **Arguments:** `faults`: whether it is there, its status, and the index of a particle. **Returns:** both.
+    """
+    # Not `jnp.select`, which looks for the first by a reduction: on a GPU that is a kernel of its own.
+    status, particle = jnp.asarray(int(Status.OK), jnp.int32), jnp.asarray(-1, jnp.int32)
+    for there, code, who in reversed(faults):
+        status, particle = jnp.where(there, int(code), status), jnp.where(there, who, particle)
+    return status, particle
 
 
 def with_updated_neighbours(model: AbstractParticles, progress: Progress) -> Progress:
