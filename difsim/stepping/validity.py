@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from difsim import safe
-from difsim.stepping.together import together
+from difsim.stepping.tangents import together
 from difsim.stepping.variational import relative_size
 from difsim.typing import Scalar
 

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.dynamics import AbstractModel
-from difsim.stepping.together import together
+from difsim.stepping.tangents import together
 from difsim.typing import Scalar
 
 
