@@ -12,7 +12,7 @@ from difsim.beds.statistics import PackingStatistics
 from difsim.dem import HertzMindlin
 from difsim.saving.marks import digest
 
-LAW = HertzMindlin(1e6, 0.25, restitution=0.3, friction=0.5)
+LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
 SIZES = GaussianSizes(0.018, 0.003)
 RECIPE = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
 
