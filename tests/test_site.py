@@ -1,6 +1,7 @@
 """The site: every public name has an entry, equations are made without a script, notebooks are short and run."""
 
 import ast
+import dataclasses
 import html.parser
 import importlib
 import os
@@ -104,6 +105,17 @@ def test_every_public_name_has_an_entry(site):
     ids = set().union(*(Page(path).ids for path in (site / "api").glob("*.html")))
     missing = [name for name in public_names() if name not in ids]
     assert not missing
+
+
+@pytest.mark.slow
+def test_constructors_show_their_arguments(site):
+    for path in (site / "api").glob("*.html"):
+        shown = re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8"))
+        for name in public_names():
+            package, _, short = name.rpartition(".")
+            made = getattr(importlib.import_module(package), short) if package == path.stem else None
+            if dataclasses.is_dataclass(made) and any(each.init for each in dataclasses.fields(made)):
+                assert not re.search(rf"^\s*{short}\(\)", shown, re.M), name
 
 
 @pytest.mark.slow

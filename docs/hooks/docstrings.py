@@ -1,6 +1,7 @@
 """Griffe's view of the source, made to fit ours: constructors of Modules, and sections of docstrings as paragraphs."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
@@ -9,7 +10,15 @@ SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|
 ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(.*?)(?=\n\n|\Z)", re.S)
 # Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
 ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
-FIELDS = ("number", "scalar", "quaternion", "eqx.field")  # the functions that declare a field
+FIELDS = (
+    "number",
+    "scalar",
+    "quaternion",
+    "whole",
+    "part",
+    "tolerance",
+    "eqx.field",
+)  # functions that declare a field
 
 
 def with_sections(text: str) -> str:
@@ -26,8 +35,8 @@ def with_sections(text: str) -> str:
 def default(value: Any) -> Any:
     """The default of a field as the source writes it; None where it has none."""
     if isinstance(value, griffe.ExprCall) and str(value.function) in FIELDS:
-        given = [a for a in value.arguments if isinstance(a, griffe.ExprKeyword) and a.name == "default"]
-        return given[0].value if given else None
+        named = {a.name: a.value for a in value.arguments if isinstance(a, griffe.ExprKeyword)}
+        return value.arguments[0] if str(value.function) == "tolerance" else named.get("default")
     return value
 
 
@@ -41,6 +50,7 @@ def fields(cls: griffe.Class) -> dict[str, griffe.Attribute]:
                 or not member.is_attribute
                 or "property" in member.labels
                 or member.annotation is None
+                or "instance-attribute" not in member.labels  # a ClassVar
             ):
                 continue
             if re.search(r"ClassVar|AbstractVar|AbstractClassVar", str(member.annotation)) or "init=False" in str(
@@ -66,25 +76,27 @@ class Docstrings(griffe.Extension):
             obj.docstring.value = with_sections(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
-        self._visit(pkg)
+        # All are found before any is changed: a class inherits the constructor that its base is given here.
+        for cls in list(_without_constructor(pkg)):
+            cls.set_member("__init__", constructor(cls))
 
-    def _visit(self, parent: griffe.Module | griffe.Class) -> None:
-        for member in list(parent.members.values()):
-            if member.is_alias:
-                continue
-            if member.is_class and "__init__" not in member.all_members and is_module(member):
-                parameters = [griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword)]
-                parameters += [
-                    griffe.Parameter(
-                        name,
-                        annotation=field.annotation,
-                        kind=griffe.ParameterKind.positional_or_keyword,
-                        default=default(field.value),
-                    )
-                    for name, field in fields(member).items()
-                ]
-                member.set_member(
-                    "__init__", griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
-                )
-            if member.is_class or member.is_module:
-                self._visit(member)
+
+def constructor(cls: griffe.Class) -> griffe.Function:
+    """The constructor that equinox makes of the fields of a class."""
+    kind = griffe.ParameterKind.positional_or_keyword
+    parameters = [griffe.Parameter("self", kind=kind)]
+    for name, field in fields(cls).items():
+        given = default(field.value)
+        parameters.append(griffe.Parameter(name, annotation=field.annotation, kind=kind, default=given))
+    return griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
+
+
+def _without_constructor(parent: griffe.Module | griffe.Class) -> Iterator[griffe.Class]:
+    """The Modules inside of a module, whose source has no constructor."""
+    for member in parent.members.values():
+        if member.is_alias:
+            continue
+        if member.is_class and "__init__" not in member.all_members and is_module(member):
+            yield member
+        if member.is_class or member.is_module:
+            yield from _without_constructor(member)

@@ -49,8 +49,8 @@ name = "Four legs"
 mass_kg = 40.0
 inertia_kg_m2 = [6.0, 6.0, 8.0]  # about x, y and z of the lander's frame
 # The lower and the upper ends of the legs.
-feet_m = [[0.8, 0.0, -0.5], [0.0, 0.8, -0.5], [-0.8, 0.0, -0.5], [0.0, -0.8, -0.5]]
-hips_m = [[0.2, 0.0, -0.2], [0.0, 0.2, -0.2], [-0.2, 0.0, -0.2], [0.0, -0.2, -0.2]]
+feet_m = [[0.8, 0, -0.5], [0, 0.8, -0.5], [-0.8, 0, -0.5], [0, -0.8, -0.5]]
+hips_m = [[0.2, 0, -0.2], [0, 0.2, -0.2], [-0.2, 0, -0.2], [0, -0.2, -0.2]]
 footpad_radius_m = 0.08
 leg_stiffness_N_per_m = 8000.0
 # The hull is a box about the centre of mass. It may touch the ground too.

@@ -38,8 +38,9 @@ def _cuts(figure, result: xr.Dataset) -> None:
         ax.add_collection(PatchCollection(discs, facecolor=PALE, edgecolor=GREY, linewidth=0.4))
         ax.axhline(0, color=BLACK, linewidth=0.8)
         ax.set(xlim=(-wide, wide), ylim=(-0.02 * wide, 1.1 * a["column_height_m"]), aspect="equal", xlabel="x (m)")
+        ax.locator_params(axis="x", nbins=4)
         ax.set_title(f"{float(result['time'][i]):.2f} s")
-    figure.axes[0].set_ylabel("z (m), cut at y = 0")
+    figure.axes[0].set_ylabel("z (m) at y = 0")
 
 
 def _heaps(ax, scales: list[list[xr.Dataset]]) -> None:

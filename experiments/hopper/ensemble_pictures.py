@@ -12,6 +12,13 @@ from difsim import Status
 from experiments.style import BLACK, BLUE, GREY, ORANGE, RED
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
+INPUTS = {"log_rolling": "rolling resistance", "centre_x": "centre of mass, x", "centre_z": "centre of mass, z"}
+TITLES = {
+    "rest_east": "place of rest, east",
+    "rest_north": "place of rest, north",
+    "off_centre": "distance from the centre",
+    "settling_time": "settling time",
+}
 
 
 def draw(result: xr.Dataset) -> Figure:
@@ -41,8 +48,9 @@ def _where(ax: Axes, result: xr.Dataset) -> None:
         angle = 90 - ellipse["azimuth_deg"]
         shape = Ellipse(ellipse["centre_m"], 2 * n * long, 2 * n * short, angle=angle, fill=False, color=RED, lw=1)
         ax.add_patch(shape)
-    ax.plot(*ellipse["centre_m"], "+", color=RED, markersize=10)
-    ax.plot(0, 0, "x", color=BLACK, markersize=8)
+    ax.plot(*ellipse["centre_m"], "+", color=RED, markersize=10, label="centre of the ellipses")
+    ax.plot(0, 0, "x", color=BLACK, markersize=8, label="site below the release")
+    ax.legend(frameon=False, loc="lower right")
     inside = ", ".join(f"{100 * v:.0f}" for v in ellipse["share_inside"].values())
     ax.set(xlabel="east of the site [m]", ylabel="north of the site [m]")
     ax.set_title(
@@ -71,8 +79,8 @@ def _sensitivity(ax: Axes, row: xr.Dataset, output: str) -> None:
             row[name], at + shift, xerr=error, fmt="o", color=colour, markersize=3, linewidth=1, label=name
         )
     ax.axvline(0.0, color=GREY, linewidth=0.8)
-    ax.set_yticks(at, [str(k).replace("_", " ") for k in row["input"].values])
+    ax.set_yticks(at, [INPUTS.get(str(k), str(k).replace("_", " ")) for k in row["input"].values])
     ax.set_xlabel(f"change by 1 σ of the input [{UNITS[output]}], ± 2 errors")
-    ax.set_title(output.replace("_", " "))
+    ax.set_title(TITLES[output])
     if output == "rest_east":
         ax.legend(frameon=False, fontsize=7)
