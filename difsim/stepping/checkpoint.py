@@ -80,7 +80,7 @@ def _is_list(x: Any) -> bool:
 
 
 def _structure(progress: Progress) -> tuple[np.ndarray, list[np.ndarray]]:
-    """What is part of a progress and of no array: the number of its devices, and the cells of each list."""
+    """The parts of a progress that are no arrays: the number of its devices, and the cells of each list."""
     lists = [x for x in jax.tree.leaves(progress, is_leaf=_is_list) if _is_list(x)]
     return np.asarray(progress.devices), [np.asarray(near.cells) for near in lists]
 
