@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, MaxImpacts, Status, simulate
+from difsim import Adaptive, FixedSteps, MaxImpacts, Status, initialise, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
@@ -20,6 +20,7 @@ from difsim.contact import (
     SurfaceContact,
     Vertices,
 )
+from difsim.dem import Grains, HertzMindlin
 from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane, Sphere
@@ -146,3 +147,17 @@ def test_a_jacobian_in_float32_states_its_error():
     error = float(jnp.abs(narrow - wide).max() / jnp.abs(wide).max())
     assert error < found.validity.error < 30 * error
     assert exact.validity.error == approx(1e-4, rel=0.1)
+
+
+def test_grains_far_from_the_origin_need_float64_positions_only():
+    model = Grains(HertzMindlin(1e7, 0.25, 0.5, 0.5), np.full(2, 5e-3), 2500.0)
+    far = 10.0 + jnp.asarray([[0.0, 1e-2 - 1e-6], [0.0, 0.0], [0.0, 0.0]])
+
+    def push(model, position):
+        return initialise(model, model.at_rest(position)).motion.rates.velocity[0, 1]
+
+    exact, plain = push(model, far), push(single(model), single(far))
+    assert push(single(model), far) == pytest.approx(float(exact), rel=3e-3)
+    assert abs(plain / exact - 1) > 0.1
+    end = simulate(single(model), single(model).at_rest(far), [0.0, 1e-4], solver=FixedSteps(10)).last
+    assert end.position.dtype == jnp.float64 and end.velocity.dtype == jnp.float32
