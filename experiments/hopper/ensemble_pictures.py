@@ -80,7 +80,7 @@ def _sensitivity(ax: Axes, row: xr.Dataset, output: str) -> None:
         )
     ax.axvline(0.0, color=GREY, linewidth=0.8)
     ax.set_yticks(at, [INPUTS.get(str(k), str(k).replace("_", " ")) for k in row["input"].values])
-    ax.set_xlabel(f"change by 1 σ of the input [{UNITS[output]}], ± 2 errors")
+    ax.set_xlabel(f"change by 1 σ [{UNITS[output]}], ± 2 errors")
     ax.set_title(TITLES[output])
     if output == "rest_east":
         ax.legend(frameon=False, fontsize=7)
