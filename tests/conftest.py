@@ -61,21 +61,10 @@ settings.load_profile("difsim")
 # Files of minutes, the longest first: the last file decides when a run of two workers ends, so the others are at hand
 # for the end. (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
 LONG = (
-    *("interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown"),
-    *(
-        "cliff",
-        "calibration",
-        "soak",
-        "flight_study",
-        "tracks",
-        "foot",
-        "examples",
-        "agilkia",
-        "sliding",
-        "grains",
-    ),
-    *("readme", "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps"),
-)
+    "interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown", "cliff",
+    "calibration", "soak", "flight_study", "tracks", "foot", "examples", "agilkia", "sliding", "grains", "readme",
+    "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

@@ -170,7 +170,6 @@ def test_what_stops_a_run_of_controlled_error():
         Adaptive(0.0)
 
 
-@pytest.mark.slow
 def test_derivatives_forward_reverse_and_by_differences():
     model, state = heap()
     progress = initialise(model, state)
