@@ -217,7 +217,10 @@ def product3(a: Float[Array, "m 3 *n"], b: Float[Array, "3 k *n"]) -> Float[Arra
 
 
 def times3(matrix: Mat3, vector: Vec3) -> Vec3:
-    """The product of a 3 x 3 matrix and a vector, by `product3`."""
+    """The product of a 3 x 3 matrix and a vector, by `product3`.
+
+    **Arguments:** `matrix` [3, 3]; `vector` [3]. **Returns:** the product [3].
+    """
     return product3(matrix, vector[:, None])[:, 0]
 
 

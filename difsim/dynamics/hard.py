@@ -206,7 +206,10 @@ class Accelerated(Meeting):
     away: Scalar
 
     def slides(self, heading: Vec3, friction: Scalar) -> Vec3:
-        """The contact force [3] N on a sliding point, with `heading` ĥ [3] and `friction` μ."""
+        """The contact force on a sliding point.
+
+        **Arguments:** `heading` ĥ [3]; `friction` μ. **Returns:** the force [3], N.
+        """
         along = self.normal - friction * heading
         return safe.divide(-self.away, jnp.dot(self.normal, self.response @ along)) * along
 
@@ -227,6 +230,8 @@ class Accelerated(Meeting):
         """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
 
         Sliding ends when either of the two falls to zero.
+
+        **Arguments:** `heading` ĥ [3]; `rest_height`, m. **Returns:** both [2].
         """
         return jnp.stack([jnp.dot(heading, self.velocity) - self.least_slip(rest_height), -self.away])
 

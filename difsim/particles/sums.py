@@ -90,8 +90,10 @@ def _summed(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, sam
 
 
 def in_parts(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
-    """Σ_b each(a, b) of some `rows` with all `samples`, in parts that fit into a CPU's nearest cache, a neighbour at a
-    time."""
+    """Σ_b each(a, b) of some `rows` with all `samples`, one neighbour at a time.
+
+    It takes them in parts that fit into a CPU's nearest cache.
+    """
     like, n = jax.eval_shape(each, rows, rows), index.shape[1]
     size = min(CHUNK, n)
 

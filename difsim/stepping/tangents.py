@@ -23,7 +23,7 @@ class _Rows:
         self.single = jax.jit(self._single, inline=True)  # abstract evaluation and lowering share one trace
 
     def together(self, *flat: Any) -> tuple[list[Any], list[Any]]:
-        """What all tangents share, and what each of them has."""
+        """Call the function for all tangents: the results that they share, and those of each."""
         arrays = map(jnp.asarray, flat)  # a number that stands in the program itself comes as a float
         found = self.function(*jax.tree.unflatten(self.structure, arrays))
         (shared, shared_structure), (own, own_structure) = map(jax.tree.flatten, found)
