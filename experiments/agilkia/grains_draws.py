@@ -20,7 +20,7 @@ from experiments.agilkia.grains_scene import build
 from experiments.agilkia.grains_series import series
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.calibration import read
-from experiments.foot.grains import settled
+from experiments.foot.grains import STIFFEST, settled
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import described
@@ -43,6 +43,7 @@ def at_draws(
     """Touchdowns on grains at `count` draws of the posterior in OUT/result.nc, each with its own bed.
 
     An interrupted run goes on from OUT/draws.checkpoint. Grains have `diameter` m, or their own where that is larger.
+    Their modulus is at most `STIFFEST`: stiffer grains need more steps.
     """
     known = experiment(require_tables(lander), data)
     known = eqx.tree_at(lambda e: e.horizon, known, jnp.minimum(known.horizon, HORIZON))
@@ -51,6 +52,7 @@ def at_draws(
     rows = []
     for i, values in enumerate(draws):
         soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
+        soil = eqx.tree_at(lambda s: s.grain_modulus, soil, jnp.minimum(soil.grain_modulus, STIFFEST))
         size = max(diameter, values["grain_diameter"])
         bed = settled(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
         scene = build(known, values, lander["sub_spheres"], bed, drum=False)
