@@ -1,7 +1,5 @@
 """Beds: sizes and coarse ones, containers, figures of known packings, settling, what a file keeps."""
 
-from dataclasses import replace
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,9 +8,7 @@ import pytest
 
 from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes, coarse_grained
 from difsim.beds.loose import scattered
-from difsim.beds.specification import Bed
 from difsim.beds.statistics import PackingStatistics
-from difsim.beds.stiffening import with_law
 from difsim.dem import HertzMindlin
 from difsim.saving.marks import digest
 
@@ -113,55 +109,6 @@ def test_a_bed_is_kept_by_what_made_it(settled):
     assert len({digest(recipe) for recipe in (RECIPE, *others)}) == 5
 
 
-STIFF = HertzMindlin(4e8, 0.25, restitution=0.3, friction=0.5)
-
-
-def loads(bed):
-    """The elastic forces [c], N, of the pairs that touch, those along their contacts, and who they are [c, 2]."""
-    pairs, place, radius = bed.state.pairs, np.asarray(bed.state.position), np.asarray(bed.grains.radius)
-    who = np.stack([pairs.first, pairs.second])
-    depth = radius[who].sum(axis=0) - np.linalg.norm(place[:, who[0]] - place[:, who[1]], axis=0)
-    touch = (who[0] != who[1]) & (depth > 0)
-    both = radius[who].prod(axis=0) / radius[who].sum(axis=0)
-    stiffness = 4 / 3 * float(bed.grains.law.effective_modulus) * np.sqrt(both[touch])
-    along = np.linalg.norm(np.asarray(pairs.memory.force), axis=0)[touch]
-    return stiffness * depth[touch] ** 1.5, along, who.T[touch].tolist()
-
-
-def elastic(bed):
-    """The elastic energy over M g d."""
-    energy = bed.grains.energy(jnp.zeros(()), bed.state)["elastic"]
-    return float(energy / (jnp.sum(bed.grains.mass) * -bed.grains.gravity[2] * SIZES.mean))
-
-
-def test_contacts_of_another_law_keep_their_forces(settled):
-    """Grains a hundred times as stiff: in their old places they would store a hundred times as much energy."""
-    bed, _ = settled
-    stiff = Bed(replace(bed.grains, law=STIFF), with_law(bed.grains, bed.state, STIFF), bed.figures)
-    (force, along, who), (now, still, same) = loads(bed), loads(stiff)
-    assert who == [pair for pair in same if pair in who]
-    kept = [pair in who for pair in same]
-    # Not to rounding: where grains have more contacts than coordinates, the depths are the nearest ones.
-    np.testing.assert_allclose(now[kept], force, rtol=0.02, atol=0.01 * force.mean())
-    np.testing.assert_array_equal(still[kept], along)
-    assert elastic(stiff) / elastic(bed) == pytest.approx(100 ** (-2 / 3), rel=1e-2)
-    unmoved = Bed(stiff.grains, bed.state, bed.figures)
-    assert elastic(unmoved) / elastic(bed) == pytest.approx(100, rel=1e-6)
-
-
-def test_bed_poured_soft_rests_stiff_and_is_kept(settled):
-    bed, folder = settled
-    looks = []
-    stiff = RECIPE.bed(folder, lambda *look: looks.append(look), STIFF)
-    assert len(looks) < 4 and looks[-1][1] < 1e-6 and float(stiff.grains.law.modulus) == 4e8
-    assert stiff.figures.solid_fraction == pytest.approx(bed.figures.solid_fraction, abs=2e-3)
-    assert stiff.figures.height == pytest.approx(bed.figures.height, rel=2e-3)
-    looks.clear()
-    again = RECIPE.bed(folder, lambda *look: looks.append(look), STIFF)
-    assert not looks and len(list(folder.glob("*"))) == 2
-    jax.tree.map(np.testing.assert_array_equal, again, stiff)
-
-
 class Settles(Exception):
     pass
 
@@ -211,7 +158,5 @@ def test_bad_input():
         BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.08), 0.1)
     with pytest.raises(ValueError, match="pour ="):
         BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, pour=1.0)
-    with pytest.raises(ValueError, match="a law such as HertzMindlin"):
-        RECIPE.bed(law=4e8)
     with pytest.raises(ValueError, match="gravity = 0"):
         BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, gravity=0.0)

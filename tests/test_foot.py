@@ -2,7 +2,6 @@
 
 import json
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,12 +111,6 @@ def test_grains_of_any_size_are_the_laws_soil():
         # Rumpf's sum over contacts, of the porosity that these grains have.
         strength = grains.PACKS / (1 - grains.PACKS) * float(soil.law.cohesion[0].pull_off) / diameter**2
         assert float(LAW.friction) * strength == pytest.approx(float(LAW.cohesion))
-
-
-def test_grains_are_poured_with_100_mpa_at_the_most():
-    for own, poured in ((1e7, 1e7), (1e8, 1e8), (1e9, 1e8)):
-        ground = eqx.tree_at(lambda law: law.grain_modulus, LAW, jnp.asarray(own))
-        assert float(grains.recipe(0.04, 0.6, 0.0, 0, ground).law.modulus) == poured
 
 
 def test_the_sole_is_a_disc_of_pebbles_that_stays_level():

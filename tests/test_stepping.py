@@ -202,7 +202,7 @@ def test_an_account_that_is_not_finite_is_told():
     ],
 )
 def test_wrong_tolerances_are_refused(make):
-    with pytest.raises(ValueError, match=r"must be positive|max_steps: 0 must be 1 or more"):
+    with pytest.raises(ValueError, match=r"must be positive|must be finite|max_steps: 0 must be 1 or more"):
         make()
 
 

@@ -1,10 +1,8 @@
 """A bed of grains that have been poured and come to rest: made once, and kept. On the host."""
 
 from collections.abc import Callable
-from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,8 +13,6 @@ from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
-from difsim.beds.stiffening import with_law
-from difsim.checks import instance
 from difsim.dem import AbstractGrainLaw, Grains
 from difsim.dem.state import GrainsState
 from difsim.fields import part, scalar
@@ -72,62 +68,38 @@ class BedSpecification(eqx.Module):
         """The number of grains."""
         return round(self.sizes.count(float(self.container.area * self.depth), PACKS))
 
-    def bed(
-        self,
-        cache: str | PathLike | None = None,
-        watch: Callable[[float, float], None] | None = None,
-        law: AbstractGrainLaw | None = None,
-    ) -> Bed:
+    def bed(self, cache: str | PathLike | None = None, watch: Callable[[float, float], None] | None = None) -> Bed:
         """The bed at rest, or as an earlier run left it in the folder `cache` (None: nothing is kept).
 
-        A run that was interrupted goes on from its last look. Stiff grains need many short steps: such a bed can be
-        poured with a softer law, the specification's, and rest in the end under the stiff `law`. The contacts keep
-        their forces, so that hardly any energy is released.
+        A run that was interrupted goes on from its last look.
 
         **Arguments:** `cache`, a folder; `watch(gravity, unrest)`, called at each look with gravity in m/s² and the
-        kinetic energy over M g d; `law` of the grains in the end, by default the specification's. **Returns:** the
-        bed. **Raises:** RuntimeError where it does not come to rest, or a step fails; ValueError where grains do not
-        fit or the bed is too small to be measured, or for a damaged file.
+        kinetic energy over M g d. **Returns:** the bed. **Raises:** RuntimeError where it does not come to rest, or
+        a step fails; ValueError where grains do not fit or the bed is too small to be measured, or for a damaged
+        file.
         """
-        if law is not None:
-            instance("BedSpecification.bed: law", law, AbstractGrainLaw, "a law such as HertzMindlin")
-        gravities = self._gravities()
-        grains = self._grains(self.law)
-        state = self._rested(
-            grains, gravities, _File.of(cache, (FORM, self)), watch, partial(self._poured, grains)
-        )
-        if law is not None:
-            soft, its_state, grains = grains, state, self._grains(law)
-
-            def carried():
-                return Settling.of(grains, with_law(soft, its_state, law), 1.0)
-
-            state = self._rested(grains, gravities[-1:], _File.of(cache, (FORM, self, law)), watch, carried)
-        place, radius = np.asarray(state.position), np.asarray(grains.radius)
-        return Bed(grains, state, PackingStatistics.of(place, radius, float(self.density), self.container))
-
-    def _grains(self, law: AbstractGrainLaw) -> Grains:
+        file = None if cache is None else _File(Path(cache), digest((FORM, self)))
         radius = self.sizes.radii(self.count, self.seed)
-        return Grains(law, radius, self.density, (0.0, 0.0, -self.gravity), self.container.walls)
+        grains = Grains(self.law, radius, self.density, (0.0, 0.0, -self.gravity), self.container.walls)
+        gravities = self._gravities()
+        rested, state = (0, None) if file is None else file.read(grains, len(gravities))
+        if rested < len(gravities):
+            state = self._settled(grains, state, gravities, rested, file, watch)
+        figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
+        return Bed(grains, state, figures)
 
     def _gravities(self) -> np.ndarray:
         tens = np.log(float(self.pour / self.gravity)) / np.log(LESS)
         return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
 
-    def _poured(self, grains: Grains) -> Settling:
-        """The grains after their fall."""
-        place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
-        run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
-        run.under(float(self.pour))
-        run.on(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / float(self.pour)))
-        return run
-
-    def _rested(self, grains, gravities, file, watch, begin) -> GrainsState:
-        """The state at rest under the last of the `gravities`, from the file, or from where `begin()` leaves it."""
-        rested, state = (0, None) if file is None else file.read(grains, len(gravities))
-        if rested == len(gravities):
-            return state
-        run = begin() if state is None else Settling.of(grains, state, 1.0)
+    def _settled(self, grains, state, gravities, rested, file, watch) -> GrainsState:
+        if state is None:
+            place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
+            run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
+            run.under(gravities[0])
+            run.on(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0]))
+        else:
+            run = Settling.of(grains, state, 1.0)
         for stage in range(rested, len(gravities)):
 
             def seen(unrest, rested=stage, gravity=float(gravities[stage])):
@@ -148,11 +120,6 @@ class _File:
 
     def __init__(self, folder: Path, mark: str):
         self.path, self.mark = folder / f"bed_{mark[:24]}.arrays", mark
-
-    @classmethod
-    def of(cls, folder: str | PathLike | None, made_of: Any) -> "_File | None":
-        """The file in a folder, named by what the bed is made of; None without a folder."""
-        return None if folder is None else cls(Path(folder), digest(made_of))
 
     def write(self, rested: int, state: GrainsState) -> None:
         write_arrays(self.path, "bed", self.mark, (np.asarray(rested), state))

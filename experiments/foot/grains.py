@@ -35,7 +35,6 @@ RESTITUTION = 0.3  # assumed
 SPREAD = 0.1  # standard deviation of the diameters over their mean: equal spheres would order along the walls
 RANGE = 0.01  # of the attraction over the diameter
 PACKS = 0.6  # solid fraction that is expected, for densities; the bed's own is measured
-STIFFEST = 1e8  # Pa, of grains that are poured, and of those under a lander: steps fall as modulus^(-0.4)
 RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is then some 10 Pa
 THICKNESS = 0.04  # m, of the sole
 VACANCY = 0.2
@@ -56,35 +55,25 @@ def recipe(
     coarse = coarse_grained(
         GaussianSizes(real, SPREAD * real), float(ground.grain_density), 1 - float(ground.porosity), factor, PACKS
     )
-    container, depth = CylindricalContainer(width), float(ground.thickness)
-    material = material_of(ground, diameter, cohesion, min(float(ground.grain_modulus), STIFFEST))
-    return BedSpecification(material, coarse.sizes, coarse.density, container, depth, RELIEVED, seed=seed)
-
-
-def material_of(ground: Regolith, diameter: float, cohesion: float, modulus: float) -> HertzMindlin:
-    """The contact law of grains of `diameter` m and `modulus` Pa with the friction of `ground`, and a `cohesion` in
-    Pa by Rumpf's sum."""
-    poisson, friction = float(ground.poisson), float(ground.friction)
+    modulus, poisson, friction = (float(x) for x in (ground.grain_modulus, ground.poisson, ground.friction))
     pull_off = cohesion / friction * (1 - PACKS) / PACKS * diameter**2
     attraction = ConstantCohesion(pull_off, RANGE * diameter)
-    return HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
+    material = HertzMindlin(modulus, poisson, RESTITUTION, friction, cohesion=(attraction,))
+    depth = float(ground.thickness)
+    return BedSpecification(
+        material, coarse.sizes, coarse.density, CylindricalContainer(width), depth, RELIEVED, seed=seed
+    )
 
 
 def settled(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
-    """The bed of `recipe` at rest, from the cache where it has been made before.
-
-    Grains that are stiffer than STIFFEST are poured with that modulus, and rest in the end with their own.
-    """
-    made, modulus = recipe(diameter, width, cohesion, seed, ground), float(ground.grain_modulus)
-    stiff = material_of(ground, diameter, cohesion, modulus) if modulus > STIFFEST else None
+    """The bed of `recipe` at rest, from the cache where it has been made before."""
+    made = recipe(diameter, width, cohesion, seed, ground)
     with tqdm(
         desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}{postfix}"
     ) as bar:
-
-        def watch(gravity: float, unrest: float) -> None:
-            bar.set_postfix_str(f"{gravity:.2g} m/s², unrest {unrest:.0e}")
-
-        return made.bed(CACHE / "beds", watch, stiff)
+        return made.bed(
+            CACHE / "beds", lambda g, unrest: bar.set_postfix_str(f"{g:.2g} m/s², unrest {unrest:.0e}")
+        )
 
 
 @cache
