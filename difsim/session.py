@@ -1,12 +1,11 @@
 """One call that sets a session up: float64, a compilation cache, and how XLA compiles on a CPU."""
 
 import os
-import uuid
 import warnings
 from pathlib import Path
 
 import jax
-from jax._src import compilation_cache, lru_cache, xla_bridge  # nothing public does what is done with them here
+from jax._src import xla_bridge  # nothing public says whether JAX has chosen its devices
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim"
 # An adaptive solve as one compiled function. XLA by itself runs it as hundreds of calls a step, five times slower: it
@@ -22,26 +21,6 @@ COMPILE_SOONER = {"xla_cpu_use_fusion_emitters": False}
 
 # The other way round: for programs that are long matrix products, those of a library are twice as fast.
 MATRIX_LIBRARY = {"xla_disable_hlo_passes": ""}
-
-
-class _Programs(lru_cache.LRUCache):
-    """JAX's folder of compiled programs, with files that are complete or absent.
-
-    JAX writes them in place, and never again: one that a killed process or a full disk left half written would be
-    compiled anew, with a warning, in each later process.
-    """
-
-    def put(self, key: str, value: bytes) -> None:
-        path = self.path / f"{key}-cache"
-        if self.eviction_enabled or path.exists():
-            super().put(key, value)
-            return
-        beside = path.with_name(f".part-{uuid.uuid4().hex[:12]}")
-        try:
-            beside.write_bytes(value)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
 
 
 def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / "compiled") -> None:
@@ -63,7 +42,6 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
     if cache is not None and jax.config.jax_compilation_cache_dir is None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        compilation_cache.LRUCache = _Programs  # JAX looks the class up when it first compiles
     if "XLA_FLAGS" in os.environ:
         return
     if xla_bridge.backends_are_initialized():
