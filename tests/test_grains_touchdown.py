@@ -203,6 +203,21 @@ def test_grains_are_compared_with_what_the_laws_state():
     assert grains_draws.compared(table, {})["energy_left"]["within_data"] is None
 
 
+def test_summary_of_draws_is_plain_and_grains_not_too_stiff(tmp_path, monkeypatch):
+    """A run of hours ended in an error at its summary, which held a datum's sigma as an array."""
+    row, moduli = dict.fromkeys(grains_draws.UNITS, 1.0), []
+    monkeypatch.setattr(grains_draws, "settled", lambda *given: moduli.append(float(given[-1].grain_modulus)))
+    for name, gives in (("build", None), ("run", None), ("series", None), ("of_grains", row), ("of_law", row)):
+        monkeypatch.setattr(grains_draws, name, lambda *_, gives=gives, **more: gives)
+    ends = {name: [row] * 2 for name in ("calibrated", "lower", "upper")}
+    monkeypatch.setattr(grains_draws, "spans", lambda *_: ends)
+    posterior_file(tmp_path / "result.nc", grain_modulus=1e9)
+    data = read_observations(DATA / "philae_published.toml")
+    found = grains_draws.at_draws(read_lander(DATA / "philae.toml"), data, 0.05, 0, tmp_path, 2)
+    assert json.loads(json.dumps(found.summary))["compared"]["rebound_speed"]["sigma"] > 0
+    assert moduli == [grains_draws.STIFFEST] * 2
+
+
 @pytest.mark.slow
 def test_the_law_at_a_draw_depends_on_its_error():
     """Of the calibrated law: what resists less lets the footpads in deeper."""

@@ -64,7 +64,7 @@ def at_draws(
     laws = {"reduced": [of_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
     summary = {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
-    sigma = {k: data.fitted[k].sigma for k in UNITS if k in data.fitted}
+    sigma = {k: float(data.fitted[k].sigma) for k in UNITS if k in data.fitted}
     summary |= {"draws": draws, "compared": compared(result, sigma)}
     figures = {"draws": draw(result)}
     return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
