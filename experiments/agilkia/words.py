@@ -42,16 +42,16 @@ def inversion(found: Mapping[str, Any]) -> Report:
     parameters, observables = found["parameters"], found["observables"]
     fixed = [name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith("fixed")]
     bounded = [
-        f"{name.replace('_', ' ')} ({span(row, 95)} {row['unit']})"
+        f"{name.replace('_', ' ')} ({span(row, 95)}{'' if row['unit'] == '1' else ' ' + row['unit']})"
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
     answer = [
-        f"The data fix {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
+        f"The data fix the {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
         f"The best touchdown is one of scenario {found['scenario']}. Its search {found['verdict']}.",
     ]
     if bounded:
-        answer.insert(1, f"They bound {_join(bounded)} on one side.")
+        answer.insert(1, f"They bound the {_join(bounded)} on one side.")
     chain = found["chain"]
     if chain["status"] == "ok":
         answer.append(
