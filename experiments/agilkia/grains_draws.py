@@ -25,9 +25,7 @@ from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import described
 
-STIFFEST = (
-    1e8  # Pa, of grains that are simulated: steps fall as modulus^(-0.4), and beds of stiffer ones take hours
-)
+STIFFEST = 1e8  # Pa, of grains that are simulated: steps fall as modulus^(-0.4)
 HORIZON = 2.0  # s: by then the ground has taken all but a few per cent, and what comes after is slow
 STATED, ERRORS = 2.0, 9  # standard deviations of the calibrated law's error, and how many errors between
 UNITS = {
