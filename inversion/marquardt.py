@@ -14,7 +14,7 @@ from difsim.fields import number, whole
 from difsim.status import Status
 from difsim.typing import Scalar
 
-from .problem import AbstractProblem, Evaluation
+from .problem import AbstractProblem, Evaluation, Problem
 
 
 class Stops(eqx.Module):
@@ -182,6 +182,16 @@ def linearised(problem: AbstractProblem, x: Float[Array, " n"]) -> Slopes:
     """
     s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
     return Slopes(problem.linearise(s), jnp.where(problem.free_mask, scale, 0.0))
+
+
+def tried(problem: Problem, x: Float[Array, " n"]) -> tuple[Evaluation, Slopes]:
+    """`simulated` and `linearised` from the same simulation.
+
+    **Arguments:** `problem`; `x` [n]. **Returns:** Evaluation, Slopes.
+    """
+    s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
+    found, jacobian = problem.evaluate_and_linearise(s)
+    return found, Slopes(jacobian, jnp.where(problem.free_mask, scale, 0.0))
 
 
 def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: Stops) -> Search:

@@ -4,7 +4,11 @@ from typing import NamedTuple
 
 
 class Calls(NamedTuple):
-    """Numbers of simulator calls: forward, with all sensitivities, and failed ones of both."""
+    """Numbers of points: simulated, with sensitivities that were used, and failed ones of both.
+
+    A light problem (`programs.LIGHT`) computes the sensitivities of every point: its simulator ran `forward` times.
+    That of another one ran `forward` + `jacobian` times.
+    """
 
     forward: int = 0
     jacobian: int = 0

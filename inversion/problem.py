@@ -114,7 +114,17 @@ class Problem(AbstractCoordinates, AbstractProblem):
 
     def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
         """The derivative dr/ds by forward mode; NaN if the simulation failed."""
-        return jax.jacfwd(lambda s: self.evaluate(s).residual)(s)
+        return self.evaluate_and_linearise(s)[1]
+
+    def evaluate_and_linearise(self, s: Float[Array, " n"]) -> tuple[Evaluation, Float[Array, "rows n"]]:
+        """One simulation at the scaled s with its derivative dr/ds, for the cost of the derivative alone."""
+
+        def residual(s):
+            found = self.evaluate(s)
+            return found.residual, found
+
+        jacobian, found = jax.jacfwd(residual, has_aux=True)(s)
+        return found, jacobian
 
     def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:
         """The whitened residuals, data first, then Gaussian priors; NaN if the simulation failed."""

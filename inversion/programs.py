@@ -1,4 +1,4 @@
-"""The two programs of a least-squares problem, compiled side by side, and searches that share them in threads.
+"""The programs of a least-squares problem, compiled side by side, and searches that share them in threads.
 
 A compiled program leaves Python's lock while it runs: threads keep all cores of a CPU busy, each with the search
 that is next, and no search waits for a slower one.
@@ -19,16 +19,22 @@ from jaxtyping import Array, Float
 from difsim.session import COMPILE_SOONER
 from difsim.status import Status
 
-from .marquardt import Search, Slopes, Step, Stops, judged, linearised, proposed, simulated, started
-from .problem import AbstractProblem, Evaluation
+from .marquardt import Search, Slopes, Step, Stops, judged, proposed, simulated, started, tried
+from .problem import Evaluation, Problem
 
 Point = Float[Array | np.ndarray, " n"]
 
 _simulate = eqx.filter_jit(simulated, compiler_options=COMPILE_SOONER)
-_linearise = eqx.filter_jit(linearised, compiler_options=COMPILE_SOONER)
+_try = eqx.filter_jit(tried, compiler_options=COMPILE_SOONER)
 _start = eqx.filter_jit(started)
 _propose = eqx.filter_jit(proposed)
 _judge = eqx.filter_jit(judged)
+
+
+# A simulation of few unknowns and little work is linearised at every point: a second program, for values alone, would
+# take seconds to compile and save milliseconds. The work is that of one step (XLA counts each loop once): a body in
+# closed fields needs some 1e4 operations, a body on a mesh or a bed of grains 1e6 and more.
+FEW, LIGHT = 3, 1e5
 
 
 class Programs:
@@ -38,23 +44,25 @@ class Programs:
     the same. **Arguments:** `problem`.
     """
 
-    def __init__(self, problem: AbstractProblem):
+    def __init__(self, problem: Problem):
         self.problem = problem
+        self.is_light = False
 
     def compile(self, stops: Stops, *beside: Callable[[], Any]) -> list[Any]:
-        """Compile both and the steps of a search, side by side. Without it each is compiled where it is first called.
+        """Compile them and the steps of a search, side by side. Without it each is compiled where it is first called.
+
+        A light problem gets one program, which computes the sensitivities with every simulation.
 
         **Arguments:** `stops` of the search; `beside`, functions without arguments, whose smaller programs are
         compiled meanwhile. **Returns:** the results of these.
         """
         x = jnp.zeros_like(self.problem.held)
-        jobs = (
-            lambda: _linearise.lower(self.problem, x).compile(),
-            lambda: _simulate.lower(self.problem, x).compile(),
-            lambda: self._rehearse(x, stops),
-            *beside,
-        )
-        return in_threads(lambda job: job(), jobs)[3:]
+        both = _try.lower(self.problem, x)
+        self.is_light = x.size <= FEW and _operations(both) <= LIGHT
+        jobs = [both.compile, lambda: self._rehearse(x, stops), *beside]
+        if not self.is_light:
+            jobs.append(lambda: _simulate.lower(self.problem, x).compile())
+        return in_threads(lambda job: job(), jobs)[2 : 2 + len(beside)]
 
     def _rehearse(self, x: Point, stops: Stops) -> None:
         """A step of a search without its simulation."""
@@ -63,10 +71,10 @@ class Programs:
         _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:
-        return _simulate(self.problem, x)
+        return _try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x)
 
     def linearise(self, x: Point) -> Slopes:
-        return _linearise(self.problem, x)
+        return _try(self.problem, x)[1]
 
     def search(self, x: Point, stops: Stops) -> Search:
         """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
@@ -77,11 +85,18 @@ class Programs:
         search = _start(self.problem.rows, jnp.asarray(x), stops)
         while int(search.status) == Status.RUNNING:
             step: Step = _propose(search, self.problem.free_mask)
-            trial = self.simulate(step.x)
-            better = float(trial.misfit) < float(search.misfit)
-            slopes = self.linearise(step.x) if better else search.slopes
+            trial, slopes = _try(self.problem, step.x) if self.is_light else (self.simulate(step.x), None)
+            if not float(trial.misfit) < float(search.misfit):
+                slopes = search.slopes
+            elif slopes is None:
+                slopes = self.linearise(step.x)
             search = _judge(search, step, replace(trial, predictions={}), slopes, stops)
         return search
+
+
+def _operations(lowered: Any) -> float:
+    """The floating-point operations of one pass through a program; infinite where XLA does not count them."""
+    return (lowered.lowered.cost_analysis() or {}).get("flops", float("inf"))
 
 
 def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from scipy.stats import chi2
 import inversion
 from difsim import Status
 from inversion import Bounded, Gaussian, Log, Observation, Observations, Problem
+from inversion.programs import Programs
 
 
 def test_linear_problem_is_solved_exactly(key):
@@ -129,7 +130,9 @@ def test_only_failed_simulations_raise_or_are_reported(key):
     assert not fit.ok and fit.p_value == 0.0 and "no start gave a valid simulation" in str(fit)
 
 
-def test_calls_are_those_that_reach_the_simulator(key):
+@pytest.mark.parametrize("unused", [0, 2])
+def test_calls_are_those_that_reach_the_simulator(key, unused):
+    """A problem of two unknowns is linearised at every point by one program; one of four has two programs."""
     log = []
 
     def predict(p):
@@ -138,11 +141,31 @@ def test_calls_are_those_that_reach_the_simulator(key):
         return toys.valley(p)
 
     data = Observations({"r": Observation(np.zeros(2), 1.0)})
-    problem = Problem({"x": Bounded(-2.0, 2.0), "y": Bounded(-2.0, 3.0)}, predict, data)
+    more = {f"unused_{i}": Gaussian(0.0, 1.0) for i in range(unused)}
+    problem = Problem({"x": Bounded(-2.0, 2.0), "y": Bounded(-2.0, 3.0)} | more, predict, data)
     fit = inversion.fit(problem, key=key, starts=16, keep=3)
     jax.effects_barrier()
-    assert fit.calls.forward + fit.calls.jacobian == len(log)
-    assert fit.calls.jacobian < fit.calls.forward
+    assert len(log) == fit.calls.forward + (fit.calls.jacobian if unused else 0)
+    assert 0 < fit.calls.jacobian < fit.calls.forward
+
+
+def test_a_problem_of_much_work_has_a_program_for_values_alone():
+    """The derivative of few unknowns costs little beside the compilation of a second program, unless a step is long."""
+
+    def programs(size):
+        predict = lambda p: ({"y": jnp.sum(jnp.cos(p["p"] * jnp.ones((size, size)) @ jnp.ones(size)))}, True)  # noqa: E731
+        made = Programs(Problem({"p": Bounded(0.0, 1.0)}, predict, Observations({"y": Observation(0.5, 0.1)})))
+        made.compile(inversion.Stops())
+        return made
+
+    light, heavy, x = programs(4), programs(300), jnp.array([0.3])
+    assert light.is_light and not heavy.is_light
+    for made in (light, heavy):
+        alone = made.problem.evaluate(made.problem.fold(x))
+        np.testing.assert_allclose(made.simulate(x).residual, alone.residual, rtol=1e-12)
+        slope = jax.jacfwd(made.problem.residual)(x)
+        found = made.linearise(x)
+        np.testing.assert_allclose(found.jacobian * found.scale[None], slope, rtol=1e-12)
 
 
 def test_target_stops_early(key):
