@@ -74,7 +74,10 @@ class Programs:
         return _try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x)
 
     def linearise(self, x: Point) -> Slopes:
-        return _try(self.problem, x)[1]
+        return self.evaluate_and_linearise(x)[1]
+
+    def evaluate_and_linearise(self, x: Point) -> tuple[Evaluation, Slopes]:
+        return _try(self.problem, x)
 
     def search(self, x: Point, stops: Stops) -> Search:
         """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
@@ -85,7 +88,7 @@ class Programs:
         search = _start(self.problem.rows, jnp.asarray(x), stops)
         while int(search.status) == Status.RUNNING:
             step: Step = _propose(search, self.problem.free_mask)
-            trial, slopes = _try(self.problem, step.x) if self.is_light else (self.simulate(step.x), None)
+            trial, slopes = self.evaluate_and_linearise(step.x) if self.is_light else (self.simulate(step.x), None)
             if not float(trial.misfit) < float(search.misfit):
                 slopes = search.slopes
             elif slopes is None:

@@ -13,7 +13,7 @@ from difsim.typing import Scalar, Vec3, require
 
 
 class WheeledState(eqx.Module):
-    """The hopper's state, the wheels' `momentum` h [3] N m s in the body's frame, the motors' `work` J so far."""
+    """The hopper's state, and the wheels' `momentum` h [3] N m s in the body's frame."""
 
     hopper: HopperState = part()
     momentum: Vec3 = number(is_finite=False)

@@ -20,7 +20,8 @@ from experiments.harness import Found
 from experiments.hopper import track_pictures, words
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from experiments.variables import described
-from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit, map_batched
+from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit
+from inversion.programs import Programs, in_threads
 
 HERE = GRAVITY["67p"]  # m/s²
 FRICTION = 0.5
@@ -107,19 +108,20 @@ def problem(target: tuple[float, float] = TARGET, solver: AbstractSolver = SEARC
     )
 
 
-@eqx.filter_jit
-def slopes(inverse: Problem, momenta: Float[Array, "n 2"]) -> tuple[Array, Array, Array]:
-    """Landing place [n, 2] m, its derivative by the momentum [n, 2, 2], and whether the hop is valid."""
+def slopes(inverse: Problem, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Landing place [n, 2] m, its derivative by the momentum [n, 2, 2], and whether the hop is valid.
 
-    def place(momentum):
-        found, ok = inverse.predict(dict(zip(GUESS, momentum, strict=True)))
-        return found["landing"], ok
+    The program is that of the fit: another one would take a minute to compile.
+    """
+    programs = Programs(inverse)
 
     def one(momentum):
-        jacobian, ok = jax.jacfwd(place, has_aux=True)(momentum)
-        return place(momentum)[0], jacobian, ok
+        x = inverse.start("slopes", dict(zip(GUESS, momentum, strict=True)))
+        found, slopes = programs.evaluate_and_linearise(x)
+        by_momentum = SIGMA * np.asarray(slopes.jacobian) / np.asarray(inverse.scale(inverse.fold(x)))
+        return found.predictions["landing"], by_momentum, found.ok
 
-    return map_batched(one, momenta)
+    return tuple(np.asarray(parts) for parts in zip(*in_threads(one, momenta), strict=True))
 
 
 def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, list[float]]:
@@ -132,15 +134,15 @@ def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, li
     h = 1e-6  # N m s: shorter ones show the noise of the values, longer ones their curvature
     strict = problem(solver=Adaptive(1e-11, 1e-11, resolve=0.0))
     around = momenta[:, None] + np.array([[h, 0], [-h, 0], [0, h], [0, -h]])
-    places, _exact, _ = (np.asarray(x) for x in slopes(strict, jnp.asarray(around.reshape(-1, 2))))
+    places, _, _ = slopes(strict, around.reshape(-1, 2))
     places = places.reshape(-1, 4, 2)
     differences = np.stack([places[:, 0] - places[:, 1], places[:, 2] - places[:, 3]], axis=-1) / (2 * h)
     size = np.abs(differences).max(axis=(1, 2))
     errors = {}
     for tolerance in tolerances:
         loose = problem(solver=Adaptive(tolerance, tolerance, resolve=0.0))
-        _, found, _ = slopes(loose, jnp.asarray(momenta))
-        errors[f"{tolerance:g}"] = (np.abs(np.asarray(found) - differences).max(axis=(1, 2)) / size).tolist()
+        _, found, _ = slopes(loose, momenta)
+        errors[f"{tolerance:g}"] = (np.abs(found - differences).max(axis=(1, 2)) / size).tolist()
     return errors
 
 
@@ -162,7 +164,7 @@ def search(quick: bool) -> Found:
     )
     along = np.linspace(3e-4, GREATEST, 9 if quick else 43)
     momenta = np.stack([np.zeros_like(along), along], axis=1)
-    places, jacobians, ok = (np.asarray(x) for x in slopes(inverse, jnp.asarray(momenta)))
+    places, jacobians, ok = slopes(inverse, momenta)
     closed = [rigid(h) for h in along]
     values = jnp.array([found.values[k] for k in GUESS] + [0.0])
     _, thrown, flight = eqx.filter_jit(inverse.predict.follow)(values)
@@ -185,7 +187,7 @@ def search(quick: bool) -> Found:
         "closed_form_thresholds_rad_s": LIFT_OFF,
         "range_over_closed_form": (places[:, 0] / [c["distance"] or np.nan for c in closed]).tolist(),
         "ledger_error_J": float(np.abs(energy - energy[0]).max()),
-        "work_of_the_motors_J": float(thrown.last.work),
+        "work_of_the_motors_J": -float(thrown.energy["motors"][-1]),
         "derivative_error": {} if quick else validity(checked, (1e-5, 1e-7, 1e-9)),
     }
     result = xr.Dataset(
