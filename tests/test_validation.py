@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from experiments.cobbles import paper as cobbles_paper
 from experiments.validation import derivatives, pages, papers
 from experiments.validation.cases import Case, Convergence
 from experiments.validation.run import Validation, judge
@@ -48,8 +49,8 @@ def test_the_papers_page_names_the_command_of_a_missing_result(tmp_path):
     folder = tmp_path / "cobbles" / "collision"
     folder.mkdir(parents=True)
     ours = {
-        "energy_ratio": (0.01 + papers.cobbles_paper.ENERGY_RATIO).tolist(),
-        "normal_ratio": papers.cobbles_paper.NORMAL_RATIO.tolist(),
+        "energy_ratio": (0.01 + cobbles_paper.ENERGY_RATIO).tolist(),
+        "normal_ratio": cobbles_paper.NORMAL_RATIO.tolist(),
     }
     about = {"quick": False, "created": "2026-01-02T00:00:00"}
     (folder / "summary.json").write_text(json.dumps({"table": {"hard": ours}} | about))

@@ -49,7 +49,7 @@ from inversion import Checkpoint
 
 FORM = 1  # counts the ways in which samples are made: older ones are not read as these
 SCENARIOS = (1, 2, 3)
-NAMES = ("position", "velocity", "mrp", "spin")
+NAMES = ("position", "velocity", "mrp", "spin")  # of three components each
 UNITS = ("m", "m/s", "1", "rad/s")
 # Of a χ² with 12 and 3 degrees of freedom: the share that a right covariance holds.
 HOLDS = {"all_95": chi2.ppf(0.95, 12), "position_3_sigma": 9.0, "spin_3_sigma": 9.0}
@@ -105,6 +105,17 @@ def estimate(
         "monte_carlo": {
             w: {p: _row(disturbed[w, p], truth[w], MONTE_CARLO[w][k]) for k, p in enumerate(PIXEL_NOISE)}
             for w in SCENARIOS
+        },
+        "accuracy_map": {
+            "marker_m": MAP_MARKER,
+            "pixel_px": MAP_PIXEL,
+            "residual_px": accuracy["residual"].values.tolist(),
+            **{
+                f"sigma_{name}": np.linalg.norm(
+                    accuracy["deviation"].values[..., 3 * i : 3 * i + 3], axis=-1
+                ).tolist()
+                for i, name in enumerate(NAMES)
+            },
         },
     }
     result = described(

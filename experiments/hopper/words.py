@@ -172,8 +172,8 @@ def hop(found: Mapping[str, Any]) -> Report:
                 for k, v in found["momentum_N_m_s"].items()
             )
             + ".",
-            f"The search with derivatives takes {found['simulations'] + found['with_derivatives']} simulations, "
-            f"{found['with_derivatives']} of them with derivatives. A search without derivatives (differential "
+            f"The search by derivatives tries {found['simulations']} hops and uses the derivatives of "
+            f"{found['with_derivatives']}. A search without derivatives (differential "
             f"evolution) takes {evolution['simulations']} simulations and misses the target by "
             f"{digits(1e3 * evolution['miss_m'], 2)} mm.",
         ],
