@@ -43,7 +43,7 @@ def collapse(
     model = cliff.model(soil(), sound)
     times = TIMES[end >= TIMES]
     kept = folder / f"rows{rows}.checkpoint"
-    with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit="frame") as bar:
+    with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit=" frames") as bar:
         ended = simulate(
             model,
             cliff.state(model),

@@ -31,12 +31,12 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     **Returns:** places at all times, what the heap is like at the end, and before.
     """
     name = f"a = {column.aspect:g}, {column.count} grains, friction {friction:g}, rolling {rolling:g}"
-    with tqdm(desc=f"{name}: settling", unit="look") as bar:
+    with tqdm(desc=f"{name}: settling", unit=" looks") as bar:
         bed = column.bed(lambda _, unrest: (bar.update(), bar.set_postfix(unrest=f"{unrest:.1e}")))
     grains, state = released(bed, friction, rolling)
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
-    with tqdm(total=FRAMES, desc=name, unit="frame") as bar:
+    with tqdm(total=FRAMES, desc=name, unit=" frames") as bar:
         begin, watch = initialise(grains, state, slack=ROOM), lambda _: bar.update()
         run = simulate(grains, begin, times, solver=Courant(COURANT), checkpoint=kept, watch=watch)
     radius = np.asarray(grains.radius)
