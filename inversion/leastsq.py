@@ -1,7 +1,8 @@
 """Least squares: screened multi-start Levenberg-Marquardt with exact derivatives.
 
 Two compiled programs, a simulation and a simulation with all sensitivities, serve every start, node of a tree and
-point of a profile. The steps between them are taken in Python, and the searches run side by side in threads.
+point of a profile; where the second costs little, it serves alone. The steps between them are taken in Python, and the
+searches run side by side in threads.
 """
 
 import warnings
