@@ -31,8 +31,9 @@ def test_grains_over_two_devices_move_as_on_one():
 
 
 @pytest.mark.slow
-def test_derivatives_over_two_devices_are_those_of_one():
-    on_two_devices("derivatives")
+@pytest.mark.parametrize("particles", ["soil", "grains"])
+def test_derivatives_over_two_devices_are_those_of_one(particles):
+    on_two_devices(f"derivatives_of_{particles}")
 
 
 @pytest.mark.slow
