@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from difsim.particles.transposed import linear
-from difsim.typing import came
+from difsim.typing import came, is_known
 
 AXIS = "devices"
 SHORT = 64  # entries: arrays of fewer are those of bodies, not of particles
@@ -82,6 +82,18 @@ def everywhere(tree: Any, devices: int) -> Any:
         return jax.lax.with_sharding_constraint(x, NamedSharding(_mesh(devices), EVERYWHERE))
 
     return tree if devices == 1 else jax.tree.map(lambda x: on(x) if isinstance(x, jax.Array) else x, tree)
+
+
+def tied(tree: Any, devices: int) -> Any:
+    """The same arrays under jit. Those with values now bring their devices along: jit forgets where its constants are,
+    and would compile for one device what is shared out."""
+
+    def on(x):
+        if not (isinstance(x, jax.Array) and is_known(x) and len(x.devices()) == devices):
+            return x
+        return jax.lax.with_sharding_constraint(x, NamedSharding(Mesh(np.asarray(where(x)), (AXIS,)), EVERYWHERE))
+
+    return tree if devices == 1 else jax.tree.map(on, tree)
 
 
 def plain(x: Any, devices: int) -> Any:

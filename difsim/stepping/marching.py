@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
 from difsim.fields import number
-from difsim.particles.devices import chosen, everywhere, placed, spread, where
+from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
@@ -57,7 +57,7 @@ class Progress(eqx.Module):
         **Arguments:** `model`; `state` of it at `time` s.
         **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
         """
-        near = self.neighbours.made(model.positions(state))
+        near = tied(self.neighbours, self.devices).made(model.positions(state))
         return begun(model, state, time, near, self.skin, self.lists, self.devices)
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, require_function
 from difsim.fields import is_valid
-from difsim.particles.devices import chosen, everywhere, spread, where
+from difsim.particles.devices import chosen, everywhere, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
@@ -103,7 +103,7 @@ def run_particles(
     progress = _beginning(model, state, times[0], devices)
     _check_beginning(progress, times, solver)
     times = jnp.asarray(times, progress.motion.time.dtype)
-    return _in_jit(model, progress, times, solver, derivative, until, save)
+    return _in_jit(model, tied(progress, progress.devices), times, solver, derivative, until, save)
 
 
 def _beginning(
