@@ -63,8 +63,8 @@ def branch_and_bound(
     of an assignment to a misfit that no values of the other unknowns can undercut, by physics: such a bound is
     proved; `tolerance` of a misfit: prune from incumbent - tolerance on, and count larger violations alone;
     `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps solved nodes by assignment;
-    `progress`: show a bar. **Returns:** Tree.
-    **Raises:** ValueError without Discrete parameters, or for an order that is not a permutation of them.
+    `progress`: show a bar. **Returns:** Tree. Where no Discrete parameter is undecided it has one leaf, the problem.
+    **Raises:** ValueError for an order that is not a permutation of the Discrete parameters.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
     instance("branch_and_bound: problem", problem, Problem, "a Problem of parameters, predict and data")
@@ -143,7 +143,6 @@ def enumerate_leaves(
 
     **Arguments:** as `branch_and_bound`; the guess is None. Do not share a checkpoint with it: a leaf taken from
     the tree would prove nothing. **Returns:** leaves.
-    **Raises:** ValueError without Discrete parameters.
     """
     names = _discrete(problem)
     choices = [np.asarray(problem.parameters[name].values).tolist() for name in names]
@@ -165,10 +164,7 @@ def _disprove(nodes: list[Node], above: int | None, misfit: float) -> None:
 def _discrete(problem: Problem) -> tuple[str, ...]:
     """The names of Discrete parameters that are not held."""
     held = np.asarray(problem.held)
-    names = tuple(name for name in problem.discrete if np.isnan(held[problem.index(name)]))
-    if not names:
-        raise ValueError("no Discrete parameter is undecided: use fit")
-    return names
+    return tuple(name for name in problem.discrete if np.isnan(held[problem.index(name)]))
 
 
 def _solve_node(

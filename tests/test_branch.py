@@ -237,9 +237,13 @@ def test_compatible_values(leaves):
         inversion.identifiability.compatible_values(failed)  # all of them were: each is as good as the best
 
 
+def test_a_problem_without_choices_is_one_leaf(solve):
+    tree, leaves = inversion.branch_and_bound(toys.linear(), solve), inversion.branch.enumerate_leaves(toys.linear(), solve)
+    assert len(tree.nodes) == len(leaves) == 1 and tree.is_closed and tree.agrees(leaves)
+    assert tree.incumbent.assignment == {} and tree.incumbent.misfit == pytest.approx(toys.closed_form()[2])
+
+
 def test_branch_and_bound_refuses(solve):
-    with pytest.raises(ValueError, match="use fit"):
-        inversion.branch_and_bound(toys.linear(), solve)
     with pytest.raises(ValueError, match="order"):
         inversion.branch_and_bound(toys.mixed()[0], solve, order=("E",))
 
