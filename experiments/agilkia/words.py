@@ -46,9 +46,10 @@ def inversion(found: Mapping[str, Any]) -> Report:
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
+    scene = "without a boulder" if found["scenario"] == "no boulder" else f"one of scenario {found['scenario']}"
     answer = [
         f"The data fix the {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
-        f"The best touchdown is one of scenario {found['scenario']}. Its search {found['verdict']}.",
+        f"The best touchdown is {scene}. Its search {found['verdict']}.",
     ]
     if bounded:
         answer.insert(1, f"They bound the {_join(bounded)} on one side.")
