@@ -238,7 +238,10 @@ def test_compatible_values(leaves):
 
 
 def test_a_problem_without_choices_is_one_leaf(solve):
-    tree, leaves = inversion.branch_and_bound(toys.linear(), solve), inversion.branch.enumerate_leaves(toys.linear(), solve)
+    tree, leaves = (
+        inversion.branch_and_bound(toys.linear(), solve),
+        inversion.branch.enumerate_leaves(toys.linear(), solve),
+    )
     assert len(tree.nodes) == len(leaves) == 1 and tree.is_closed and tree.agrees(leaves)
     assert tree.incumbent.assignment == {} and tree.incumbent.misfit == pytest.approx(toys.closed_form()[2])
 

@@ -85,8 +85,10 @@ def everywhere(tree: Any, devices: int) -> Any:
 
 
 def tied(tree: Any, devices: int) -> Any:
-    """The same arrays under jit. Those with values now bring their devices along: jit forgets where its constants are,
-    and would compile for one device what is shared out."""
+    """The same arrays under jit, of which those with values now bring their devices along.
+
+    jit forgets where its constants are, and would compile for one device what is shared out.
+    """
 
     def on(x):
         if not (isinstance(x, jax.Array) and is_known(x) and len(x.devices()) == devices):
