@@ -1,5 +1,9 @@
 """The `difsim` command: one subcommand a study."""
 
+import signal
+
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))  # they wait for the next two lines
+
 from experiments.interruption import end_in_peace, end_on_signals
 
 end_on_signals()  # before the imports, which take seconds

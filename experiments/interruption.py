@@ -30,6 +30,7 @@ def end_on_signals() -> None:
         os._exit(128 + number)  # not sys.exit: the interpreter would wait for threads that still compile
 
     threading.Thread(target=watch, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # blocked by `experiments.__main__` until here
 
 
 def end_in_peace() -> None:
