@@ -44,27 +44,31 @@ def cases(found: Mapping[str, Any]) -> Report:
     )
 
 
+def _errors_from_zero(slope: Mapping[str, float]) -> float:
+    """The size of a slope over its error; 0 for one without an error, since then no run has collected anything."""
+    return abs(slope["cm2_per_spread"]) / slope["error_cm2"] if slope["error_cm2"] > 0 else 0.0
+
+
 def sensitivity(found: Mapping[str, Any]) -> Report:
     """The report on the regression over pairs of runs."""
     slopes = found["slopes"]
-    strongest = max(slopes, key=lambda k: abs(slopes[k]["cm2_per_spread"]) / slopes[k]["error_cm2"])
+    strongest = max(slopes, key=lambda k: _errors_from_zero(slopes[k]))
     row = slopes[strongest]
     return Report(
         question="Which inputs does the collected area depend on?",
         answer=[
             f"Most surely on {strongest}: {digits(row['spread'])} more of it changes the area by "
             f"{digits(row['cm2_per_spread'], 2)} ± {digits(row['error_cm2'], 2)} cm². The mean area is "
-            f"{digits(found['mean_cm2'])} cm².",
+            f"{digits(found['mean_cm2'])} cm²."
+            if row["error_cm2"] > 0
+            else "On none of them here: no run has collected anything.",
             f"A single run scatters by {digits(found['scatter_of_a_run_cm2'], 2)} cm².",
         ],
         concerns=[f"{found['failed_pairs']} pairs failed and are left out."] if found["failed_pairs"] else [],
         tables=[
             Table(
                 "change of the area by one spread of each input",
-                [
-                    {"": k, **v, "errors from zero": digits(abs(v["cm2_per_spread"] / v["error_cm2"]), 2)}
-                    for k, v in slopes.items()
-                ],
+                [{"": k, **v, "errors from zero": digits(_errors_from_zero(v), 2)} for k, v in slopes.items()],
             )
         ],
         limits=[MODEL, "Slopes are linear over two spreads; a threshold between them does not show."],
