@@ -1,7 +1,7 @@
 """The algorithm of Levenberg and Marquardt, one step at a time, and as one traced loop.
 
-A step proposes a point, which is simulated, and judges it. `leastsq.search` takes the steps from Python, with two
-compiled programs that all searches share; `levenberg_marquardt` is the same search inside another program.
+A step proposes a point, which is simulated, and judges it. `Programs.search` takes the steps from Python, with compiled
+programs that all searches share; `levenberg_marquardt` is the same search inside another program.
 """
 
 import equinox as eqx
@@ -180,8 +180,8 @@ def linearised(problem: AbstractProblem, x: Float[Array, " n"]) -> Slopes:
 
     **Arguments:** `problem`; `x` [n]. **Returns:** Slopes.
     """
-    s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
-    return Slopes(problem.linearise(s), jnp.where(problem.free_mask, scale, 0.0))
+    s, scale = _folded(problem, x)
+    return Slopes(problem.linearise(s), scale)
 
 
 def tried(problem: Problem, x: Float[Array, " n"]) -> tuple[Evaluation, Slopes]:
@@ -189,9 +189,15 @@ def tried(problem: Problem, x: Float[Array, " n"]) -> tuple[Evaluation, Slopes]:
 
     **Arguments:** `problem`; `x` [n]. **Returns:** Evaluation, Slopes.
     """
-    s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
+    s, scale = _folded(problem, x)
     found, jacobian = problem.evaluate_and_linearise(s)
-    return found, Slopes(jacobian, jnp.where(problem.free_mask, scale, 0.0))
+    return found, Slopes(jacobian, scale)
+
+
+def _folded(problem: AbstractProblem, x: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """The prior-scaled s at x, and ds/dx, 0 for held unknowns."""
+    s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
+    return s, jnp.where(problem.free_mask, scale, 0.0)
 
 
 def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: Stops) -> Search:

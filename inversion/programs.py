@@ -58,7 +58,7 @@ class Programs:
         """
         x = jnp.zeros_like(self.problem.held)
         both = _try.lower(self.problem, x)
-        self.is_light = x.size <= FEW and _operations(both) <= LIGHT
+        self.is_light = x.size <= FEW and _is_light(self.problem, both)
         jobs = [both.compile, lambda: self._rehearse(x, stops), *beside]
         if not self.is_light:
             jobs.append(lambda: _simulate.lower(self.problem, x).compile())
@@ -95,6 +95,17 @@ class Programs:
                 slopes = self.linearise(step.x)
             search = _judge(search, step, replace(trial, predictions={}), slopes, stops)
         return search
+
+
+_LIGHT: dict[Any, bool] = {}  # by the structure of a problem: to count takes longer than most later fits
+
+
+def _is_light(problem: Problem, lowered: Any) -> bool:
+    leaves, structure = jax.tree.flatten(problem)
+    key = structure, tuple((x.shape, x.dtype) if hasattr(x, "dtype") else x for x in leaves)
+    if key not in _LIGHT:
+        _LIGHT[key] = _operations(lowered) <= LIGHT
+    return _LIGHT[key]
 
 
 def _operations(lowered: Any) -> float:

@@ -380,23 +380,3 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert "Question" in (tmp_path / "report.html").read_text()
     pictures = ("touchdown", "fit", "parameters", "tree", "contacts")
     assert all((tmp_path / f"{name}.png").stat().st_size > 10_000 for name in pictures)
-
-
-@pytest.mark.slow
-def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):
-    """The lander of the tutorial: four legs, a known friction, no boulder."""
-    tutorial = (DATA.parent / "docs" / "tutorials" / "lander.py").read_text(encoding="utf-8")
-    lander, readings = tmp_path / "lander.toml", tmp_path / "readings.toml"
-    lander.write_text(re.search(r'write_text\("""\n(.*?)"""\)', tutorial, re.DOTALL)[1], encoding="utf-8")
-    # As that ground gives them, but for a tenth of an error.
-    rows = {"rebound_speed": (0.03, 1e-2), "penetration_deepest": (0.043, 4e-3)}
-    observed = [
-        f'[observables.{k}]\nvalue = {v}\nsigma = {s}\nsource = "simulated"\n' for k, (v, s) in rows.items()
-    ]
-    start = "[initial]\nspin_rad_per_s = 0.01\nflywheel_N_m_s = 0.0\nrundown_s = 1.0\nhorizon_s = 5.0\n"
-    readings.write_text('name = "mine"\n' + start + "\n".join(observed), encoding="utf-8")
-    Agilkia(lander=lander, observations=readings, quick=True, out=tmp_path / "out").run()
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
-    assert summary["scenario"] == "no boulder" and summary["branch"]["leaves"] == 1
-    assert summary["branch"]["agrees_with_enumeration"] and summary["branch"]["bound_gap"] == 0.0
-    assert "The best touchdown is without a boulder" in capsys.readouterr().out

@@ -1,12 +1,17 @@
-"""Each stage of each study runs by itself, from nothing, with --quick, and leaves a report and results."""
+"""Each stage of each study, and the command of a tutorial, run by themselves with --quick and leave a report."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import trimesh
 
 import experiments
+from experiments.agilkia.run import Agilkia
 from experiments.harness import find_studies
+
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "lander.py"
 
 WITHOUT = {"benchmark", "soak"}  # have tests of their own
 AFTER_OTHERS = {("agilkia", "pictures"), ("validation", "pages")}  # need what other runs have left
@@ -38,3 +43,23 @@ def test_a_stage_runs_by_itself_and_leaves_a_report(name, stage, tmp_path, capsy
         path for path in tmp_path.glob("*.html") if path.read_text(encoding="utf-8").rstrip().endswith("</html>")
     ]
     assert f"written to {tmp_path}" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):
+    """The lander of the tutorial: four legs, a known friction, no boulder."""
+    tutorial = TUTORIAL.read_text(encoding="utf-8")
+    lander, readings = tmp_path / "lander.toml", tmp_path / "readings.toml"
+    lander.write_text(re.search(r'write_text\("""\n(.*?)"""\)', tutorial, re.DOTALL)[1], encoding="utf-8")
+    # As that ground gives them, but for a tenth of an error.
+    rows = {"rebound_speed": (0.03, 1e-2), "penetration_deepest": (0.043, 4e-3)}
+    observed = [
+        f'[observables.{k}]\nvalue = {v}\nsigma = {s}\nsource = "simulated"\n' for k, (v, s) in rows.items()
+    ]
+    start = "[initial]\nspin_rad_per_s = 0.01\nflywheel_N_m_s = 0.0\nrundown_s = 1.0\nhorizon_s = 5.0\n"
+    readings.write_text('name = "mine"\n' + start + "\n".join(observed), encoding="utf-8")
+    Agilkia(lander=lander, observations=readings, quick=True, out=tmp_path / "out").run()
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["scenario"] == "no boulder" and summary["branch"]["leaves"] == 1
+    assert summary["branch"]["agrees_with_enumeration"] and summary["branch"]["bound_gap"] == 0.0
+    assert "The best touchdown is without a boulder" in capsys.readouterr().out

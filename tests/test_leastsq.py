@@ -149,7 +149,7 @@ def test_calls_are_those_that_reach_the_simulator(key, unused):
     assert 0 < fit.calls.jacobian < fit.calls.forward
 
 
-def test_a_problem_of_much_work_has_a_program_for_values_alone():
+def test_a_problem_of_much_work_has_a_program_for_values_alone(monkeypatch):
     """The derivative of few unknowns costs little beside the compilation of a second program, unless a step is long."""
 
     def programs(size):
@@ -160,6 +160,11 @@ def test_a_problem_of_much_work_has_a_program_for_values_alone():
 
     light, heavy, x = programs(4), programs(300), jnp.array([0.3])
     assert light.is_light and not heavy.is_light
+    monkeypatch.setattr("inversion.programs._operations", None)  # counted once for each structure
+    for made in (light, heavy):
+        again = Programs(made.problem)
+        again.compile(inversion.Stops())
+        assert again.is_light == made.is_light
     for made in (light, heavy):
         alone = made.problem.evaluate(made.problem.fold(x))
         np.testing.assert_allclose(made.simulate(x).residual, alone.residual, rtol=1e-12)

@@ -93,7 +93,7 @@ def tied(tree: Any, devices: int) -> Any:
     def on(x):
         if not (isinstance(x, jax.Array) and is_known(x) and len(x.devices()) == devices):
             return x
-        return jax.lax.with_sharding_constraint(x, NamedSharding(Mesh(np.asarray(where(x)), (AXIS,)), EVERYWHERE))
+        return jax.lax.with_sharding_constraint(x, _whole_on(where(x)))
 
     return tree if devices == 1 else jax.tree.map(on, tree)
 
@@ -111,9 +111,7 @@ def placed(tree: Any, devices: tuple[jax.Device, ...]) -> Any:
     """The same arrays, whole on each of these devices. On the host."""
     if where(tree) == devices and len(devices) == 1:
         return tree
-    place = SingleDeviceSharding(devices[0])
-    if len(devices) > 1:
-        place = NamedSharding(Mesh(np.asarray(devices), (AXIS,)), EVERYWHERE)
+    place = _whole_on(devices) if len(devices) > 1 else SingleDeviceSharding(devices[0])
     return jax.tree.map(lambda x: jax.device_put(x, place) if isinstance(x, jax.Array | np.ndarray) else x, tree)
 
 
@@ -140,6 +138,10 @@ def where(tree: Any) -> tuple[jax.Device, ...]:
     """The devices that arrays are on; the first of this process where they are NumPy's. On the host."""
     found = {device for x in jax.tree.leaves(tree) if isinstance(x, jax.Array) for device in x.devices()}
     return tuple(sorted(found, key=lambda device: device.id)) or tuple(jax.local_devices()[:1])
+
+
+def _whole_on(devices: tuple[jax.Device, ...]) -> NamedSharding:
+    return NamedSharding(Mesh(np.asarray(devices), (AXIS,)), EVERYWHERE)
 
 
 def _mesh(devices: int) -> AbstractMesh:

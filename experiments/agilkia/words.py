@@ -20,7 +20,8 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
     if not branch["agrees_with_enumeration"]:
         tree, leaves = branch["incumbent_misfit"], branch["enumeration_misfit"]
         said.append(
-            f"Branch and bound ended at a misfit of {digits(tree)}, the enumeration of all leaves at {digits(leaves)}: "
+            f"Branch and bound ended at a misfit of {digits(tree, 6)}, the enumeration of all leaves at "
+            f"{digits(leaves, 6)}: "
             f"{'the first' if tree > leaves else 'the second'} is a local minimum. Search more (--starts, --keep)."
         )
     if branch["bound_violations"]:

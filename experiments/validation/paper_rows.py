@@ -10,10 +10,14 @@ from experiments.cobbles import paper as cobbles_paper
 LEAST = 0.01  # probability below which a model misses the data
 
 
+def _verdict(holds: bool) -> str:
+    return "pass" if holds else "FAIL"
+
+
 def _compared(name: str, theirs: float, ours: float, tolerance: float | None = None) -> tuple:
     if tolerance is None:
         return name, theirs, f"{ours:.4g}", "none fixed", "reported"
-    return name, theirs, f"{ours:.4g}", tolerance, "pass" if abs(ours - theirs) <= tolerance else "FAIL"
+    return name, theirs, f"{ours:.4g}", tolerance, _verdict(abs(ours - theirs) <= tolerance)
 
 
 def _cells(theirs: np.ndarray, ours: list, tolerance: float | None) -> list[tuple]:
@@ -78,24 +82,22 @@ def accuracy(found: dict) -> list[tuple]:
     rows = []
     for key, title in names.items():
         said, rises = _rises(found["accuracy_map"][key])
-        rows.append((f"{title}", "rises with both noises", said, "trend", "pass" if rises else "FAIL"))
+        rows.append((title, "rises with both noises", said, "trend", _verdict(rises)))
     return rows
 
 
 def path(found: dict) -> list[tuple]:
     """Fig. 11, one path from the release to rest."""
-    place = "touches, bounces and comes to rest"
-    said = (
+    theirs = "touches, bounces and comes to rest"
+    ours = (
         f"{found['status']}: touches after {found['touchdown_time_s']:.0f} s, rests after "
         f"{found['settling_time_s']:.0f} s, {found['contacts']} contacts, {found['distance_from_touchdown_m']:.0f} m"
     )
-    return [
-        ("Fig. 11: MINERVA-II over Imhotep", place, said, "trend", "pass" if found["status"] == "OK" else "FAIL")
-    ]
+    return [("Fig. 11: MINERVA-II over Imhotep", theirs, ours, "trend", _verdict(found["status"] == "OK"))]
 
 
 def cube(found: dict) -> list[tuple]:
-    """What the figures of the hopper paper show, which prints no numbers."""
+    """The trends in the figures of the hopper paper, which prints no numbers."""
     rows = []
     for law in found["thrown"]:
         paths = {target: row["path_m"] for target, row in found["thrown"][law].items()}
@@ -109,8 +111,11 @@ def cube(found: dict) -> list[tuple]:
         falls = slips == sorted(slips, reverse=True)
         said = ", ".join(f"{slip:.2g}" for slip in slips) + " m/s"
         rows.append((f"Fig. 9, {law}: the slip speed falls with v*", "holds", said, falls))
-    verdicts = {True: "pass", False: "FAIL", None: "reported"}  # None: another law than the paper's
-    return [(name, theirs, ours, "trend", verdicts[holds]) for name, theirs, ours, holds in rows]
+    return [
+        # None: another law than the paper's.
+        (name, theirs, ours, "trend", "reported" if holds is None else _verdict(holds))
+        for name, theirs, ours, holds in rows
+    ]
 
 
 def cliff(found: dict) -> list[tuple]:
@@ -122,7 +127,7 @@ def cliff(found: dict) -> list[tuple]:
             0.0,
             f"{apart:.2g}",
             "0.002",
-            "pass" if apart <= 2e-3 else "FAIL",
+            _verdict(apart <= 2e-3),
         ),
         _compared("front, m", found["front_measured_m"], found["front_m"]),
     ]
@@ -139,7 +144,7 @@ def sampling(found: dict) -> list[tuple]:
             "holds",
             f"{row['cm2'][0]:.2f} and {row['cm2'][1]:.2f} cm²",
             "trend",
-            "pass" if row["holds"] else "FAIL",
+            _verdict(row["holds"]),
         )
         for order, row in found["orderings"].items()
     ]
@@ -151,7 +156,7 @@ def agilkia(found: dict) -> list[tuple]:
     for name, row in found["observables"].items():
         if row["observed"] is not None:
             near = abs(row["simulated"] - row["observed"]) <= 3 * row["sigma"]
-            verdict = ("pass" if near else "FAIL") if row["fitted"] else "reported"
+            verdict = _verdict(near) if row["fitted"] else "reported"
             values = (f"{row['observed']:.4g}", f"{row['simulated']:.4g}", f"{3 * row['sigma']:.2g}")
             rows.append((f"{name.replace('_', ' ')}, {row['unit']}", *values, verdict))
     tilts = ", ".join(f"{found['parameters'][name]['value']:.3f}" for name in ("tilt_x", "tilt_y"))
@@ -164,6 +169,6 @@ def agilkia(found: dict) -> list[tuple]:
             "",
             f"{p:.2g}",
             LEAST,
-            "pass" if p > LEAST else "FAIL",
+            _verdict(p > LEAST),
         ),
     ]
