@@ -247,19 +247,53 @@ def test_corrections_are_exact_for_linear_motion():
         np.testing.assert_allclose(np.sum(change, axis=1), 0, atol=1e-9 * np.abs(change).sum())
 
 
-def test_float32_stays_float32():
-    """With all corrections and both kinds of wall, in a session of float64; traced only."""
+def test_only_positions_and_tools_stay_float64():
+    """All else is float32, with all corrections and both kinds of wall, in a session of float64; traced only."""
     solid = lattice((0, 7), (0, 7))
     walls = [(lattice((-3, 0), (0, 7)), (1, 0)), (lattice((-3, 10), (-3, 0)), None)]
     model, state = put_together(solid, walls, gravity=9.81, corrections=CORRECTIONS)
     motion = ContinuumMotion(jnp.asarray(0.0), state, state)
     near = Neighbours.allocate(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
     soil = DruckerPrager(1e6, 0.3, 0.5, density=2000.0)
-    for material in (soil, ELASTIC):
-        single_model = single(eqx.tree_at(lambda m: m.material, model, material))
-        before = single((motion, near, jnp.asarray(1e-4)))
-        now = jax.eval_shape(single_model.step, *before)
+    for material, way in ((soil, Continuum.step), (ELASTIC, Continuum.attempt)):
+        whole = eqx.tree_at(lambda m: m.material, model, material)
+        before = motion, near, jnp.asarray(1e-4)
+        now = jax.eval_shape(way, single(whole), *single(before))
         assert {x.dtype for x in jax.tree.leaves(now)} == {jnp.dtype(jnp.float32)}
+        mixed = eqx.tree_at(lambda m: m.tools, single(whole), whole.tools)
+        at = eqx.tree_at(lambda m: (m.time, m.state.position), single(motion), (motion.time, state.position))
+        now = jax.eval_shape(way, mixed, at, *before[1:])
+        assert [x.shape for x in jax.tree.leaves(now) if x.dtype != jnp.float32] == [(), state.position.shape]
+
+
+def test_soil_far_from_the_origin_needs_float64_positions_only():
+    by = jnp.full((2, 1), 100.0)
+    walls = [(lattice((-3, 0), (0, 5)), (1, 0)), (lattice((-3, 8), (-3, 0)), None)]
+    near, state = put_together(lattice((0, 5), (0, 5)), walls)
+    near = eqx.tree_at(lambda m: m.material, near, DruckerPrager(1e6, 0.3, 0.5, density=2000.0))
+    far = eqx.tree_at(lambda m: [t.reference for t in m.tools], near, [t.reference + by for t in near.tools])
+    all_but_tools = eqx.tree_at(lambda m: m.tools, single(far), far.tools)
+
+    def after(model, position):
+        start = initialise(model, model.at_rest(position))
+
+        def height(gravity):
+            heavy = eqx.tree_at(lambda m: m.gravity, model, gravity * jnp.array([0.0, -1.0], model.gravity.dtype))
+            last = simulate(heavy, start, [0.0, 2e-3], solver=FixedSteps(40)).last
+            return jnp.mean(last.position[1]), last
+
+        one = jnp.asarray(9.81, model.mass.dtype)
+        _, slope, last = eqx.filter_jit(lambda g: jax.jvp(height, (g,), (jnp.ones_like(g),), has_aux=True))(one)
+        return float(slope), last
+
+    slope, exact = after(near, state.position)
+    found, end = after(all_but_tools, state.position + by)
+    fallen = np.abs(exact.position - state.position).max()
+    np.testing.assert_allclose(end.position - by, exact.position, rtol=0, atol=1e-5 * fallen)
+    assert found == pytest.approx(slope, rel=1e-5)
+    assert {x.dtype for x in (end.velocity, end.stress, end.density)} == {jnp.dtype(jnp.float32)}
+    _, plain = after(single(far), single(state.position + by))
+    assert np.abs(plain.position - by - exact.position).max() > 1e-2 * fallen
 
 
 def test_artificial_stress_spreads_a_clump_under_tension():

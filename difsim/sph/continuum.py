@@ -121,11 +121,17 @@ class Continuum(AbstractEstimating):
         return rigid
 
     def at_rest(self, position: Float[Array, "d n"]) -> ContinuumState:
-        """The state at positions [d, n] m, at rest, without stress."""
+        """The state at rest, without stress.
+
+        Positions may be float64 where all else is float32, as for `Grains.at_rest`.
+
+        **Arguments:** `position` [d, n], m. **Returns:** the state.
+        """
         position = numbers("Continuum.at_rest: position", position, "d n")
         d, n = position.shape
-        zero = jnp.zeros((3, 3, n), position.dtype)
-        return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, position.dtype))
+        position = position.astype(jnp.result_type(position, self.mass))
+        zero = jnp.zeros((3, 3, n), self.mass.dtype)
+        return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, zero.dtype))
 
     def at_rest_under_weight(self, position: Float[Array, "d n"], depth: Float[Array, " n"]) -> ContinuumState:
         """The state of a bed at rest: σ = -ρ₀ g depth along the last axis, ν/(1-ν) of that along the others.
@@ -158,6 +164,7 @@ class Continuum(AbstractEstimating):
         **Arguments:** `motion`; `neighbours`, at its start; `dt`, s. **Returns:** the motion `dt` later.
         """
         time, state, rate = motion.time + dt, motion.state, motion.rate
+        dt = dt.astype(state.velocity.dtype)
         predicted = self._admissible(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
         new = self.field(self._with_walls(time, predicted, neighbours), neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
@@ -171,22 +178,24 @@ class Continuum(AbstractEstimating):
         **Arguments:** as `step`. **Returns:** the motion, and for each particle the larger of two relative errors:
         distance over the kernel's support, and that of the density.
         """
-        time, state = motion.time, motion.state
+        time, state, after = motion.time, motion.state, motion.time + dt
 
-        def rate(share, at):
-            return self.field(self._with_walls(time + share * dt, at, neighbours), neighbours)
+        def rate(at_time, at):
+            return self.field(self._with_walls(at_time, at, neighbours), neighbours)
 
-        first = rate(0.0, state)
-        middle = self._admissible(time + 0.5 * dt, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
-        second = rate(0.5, middle)
+        half = time + 0.5 * dt
+        dt = dt.astype(state.velocity.dtype)
+        first = rate(time, state)
+        middle = self._admissible(half, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
+        second = rate(half, middle)
         last = jax.tree.map(lambda x, k, m: x + dt * (2 * m - k), state, first, second)
-        third = rate(1.0, self._admissible(time + dt, last))
+        third = rate(after, self._admissible(after, last))
         end = jax.tree.map(lambda x, *k: x + dt / 6 * (k[0] + 4 * k[1] + k[2]), state, first, second, third)
         apart = jax.tree.map(lambda *k: dt / 6 * jnp.abs(2 * k[1] - k[0] - k[2]), first, second, third)
         # Tools are at their prescribed places, whatever the sums give.
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
-        return ContinuumMotion(time + dt, self._admissible(time + dt, end), third), error
+        return ContinuumMotion(after, self._admissible(after, end), third), error
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
@@ -265,6 +274,7 @@ class Continuum(AbstractEstimating):
     def _placed(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         for tool in self.tools:
             x, v = tool.at(time)
+            x, v = x.astype(state.position.dtype), v.astype(state.velocity.dtype)
             here = tool.members
             placed = state.position.at[:, here].set(x), state.velocity.at[:, here].set(v)
             state = eqx.tree_at(lambda s: (s.position, s.velocity), state, placed)
@@ -295,7 +305,8 @@ class Continuum(AbstractEstimating):
         for tool in walls:
             sums = sums_at(tool.members, see, solid, neighbours.index)
             own = state.velocity[:, tool.members]
-            image = jax.vmap(mirror_image, in_axes=-1, out_axes=-1)(own, tool.normal_at(time), sums)
+            normal = tool.normal_at(time).astype(own.dtype)
+            image = jax.vmap(mirror_image, in_axes=-1, out_axes=-1)(own, normal, sums)
             velocity = velocity.at[:, tool.members].set(image[0])
             stress = stress.at[:, :, tool.members].set(image[1])
         return eqx.tree_at(lambda s: (s.velocity, s.stress), state, (velocity, stress))

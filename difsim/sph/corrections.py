@@ -59,7 +59,7 @@ class XSPH(AbstractCorrection):
         return None
 
     def term(self, kernel, a, b, data_a, data_b):
-        weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(minus(a.position, b.position))
+        weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(a.offset(b))
         return times(weight, minus(b.velocity, a.velocity))
 
     def corrected(self, flow, sums):
@@ -87,7 +87,7 @@ class GradientCorrection(AbstractCorrection):
         return None
 
     def term(self, kernel, a, b, data_a, data_b):
-        offset = minus(a.position, b.position)
+        offset = a.offset(b)
         return outer(times(-b.mass / b.density, offset), kernel.gradient(offset))
 
     def corrected(self, flow, sums):
@@ -124,7 +124,7 @@ class ArtificialStress(AbstractCorrection):
         return upper(-self.strength * tension(stress))
 
     def term(self, kernel, a, b, data_a, data_b):
-        offset = minus(a.position, b.position)
+        offset = a.offset(b)
         apart = self.spacing, *[jnp.zeros_like(self.spacing)] * (len(offset) - 1)
         nearness = safe.power(kernel.value(offset) / kernel.value(apart), self.exponent)
         slope = kernel.gradient(offset)

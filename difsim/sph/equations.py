@@ -47,6 +47,13 @@ class Sample(eqx.Module):
     density: Each
     mass: Each
 
+    def offset(self, other: "Sample") -> Components:
+        """The place x_a - x_b relative to another particle, m: the only numbers that positions give to sums.
+
+        Positions of float64 are subtracted in float64, whatever the precision of all else.
+        """
+        return tuple(x.astype(self.density.dtype) for x in minus(self.position, other.position))
+
 
 class PairSums(eqx.Module):
     """Sums over the neighbours of a particle, by components; for many particles each is an array."""
@@ -71,7 +78,7 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
 
     **Arguments:** `kernel`; `viscosity`; `a`, `b`. **Returns:** the terms. **Source:** paper 002 Eqs 35, 36.
     """
-    offset, velocity = minus(a.position, b.position), minus(a.velocity, b.velocity)
+    offset, velocity = a.offset(b), minus(a.velocity, b.velocity)
     slope = kernel.gradient(offset)
     viscous = viscosity.pressure(kernel.h, offset, velocity, 0.5 * (a.density + b.density))
     stress = rows(tuple(x + y for x, y in zip(a.stress, b.stress, strict=True)))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.particles.vectors import Components, dot, minus, times
+from difsim.particles.vectors import Components, dot, times
 from difsim.sph.equations import Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Mat3, Scalar
@@ -44,7 +44,7 @@ def wall_term(kernel: AbstractKernel, a: Sample, b: Sample, stress: Mat3) -> Wal
     **Arguments:** `kernel`; `a`, `b`, the samples, b with mass 0 if it is of a tool; `stress` of b, Pa.
     **Returns:** the term.
     """
-    weight = b.mass / b.density * kernel.value(minus(a.position, b.position))
+    weight = b.mass / b.density * kernel.value(a.offset(b))
     return WallSums(weight, times(weight, b.velocity), weight * stress)
 
 

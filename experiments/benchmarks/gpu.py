@@ -17,7 +17,7 @@ import numpy as np
 
 from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.stepping.marching import EqualSteps, Progress, advance
-from experiments.benchmarks import compile, dem
+from experiments.benchmarks import compile, dem, sph
 from experiments.benchmarks.gpu_program import Loop, read
 from experiments.benchmarks.gpu_target import compiled_for_h100
 from experiments.benchmarks.timing import in_float32, row
@@ -105,15 +105,15 @@ def _grains(single: bool = False) -> Program:
     return _steps(model, initialise(model, model.at_rest(position)), dem.DT)
 
 
-def _soil() -> Program:
-    model, begun, dt = _heap()
-    return _steps(model, begun, dt)
+def _soil(convert: Callable = lambda case: case) -> Program:
+    return _steps(*_heap(convert))
 
 
-def _heap() -> tuple[Any, Progress, float]:
+def _heap(convert: Callable = lambda case: case) -> tuple[Any, Progress, float]:
     cliff = Cliff.of(ROWS)
     model = cliff.model(soil())
-    begun = initialise(model, cliff.state(model))
+    model, state = convert((model, cliff.state(model)))
+    begun = initialise(model, state)
     return model, begun, 0.4 * float(model.stable_time_step(begun.motion))
 
 
@@ -157,6 +157,8 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     f"grains, {GRAINS} spheres": _grains,
     f"grains, {GRAINS} spheres, float32": lambda: _grains(single=True),
     f"soil, a heap of {ROWS} rows": _soil,
+    f"soil, a heap of {ROWS} rows, float32": lambda: _soil(in_float32),
+    f"soil, a heap of {ROWS} rows, positions in float64, else float32": lambda: _soil(sph.all_but_positions),
     **{
         f"{name}, {MEMBERS} members, {kind}": lambda workload=workload, kind=kind: _ensemble(
             workload, kind != "values"

@@ -19,6 +19,7 @@ import numpy as np
 
 from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.sph import Continuum
+from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress
 from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
@@ -26,6 +27,7 @@ from experiments.cliff.scene import ROWS, Cliff, soil
 PEER = "DIFSIM_PYSPH_PYTHON"
 BEGUN = 0.15  # s after the gate, when the heap is fastest
 STEPS = 200
+FAR = 10.0  # m along each axis
 SHORT = 60  # steps, for what is only compared with itself
 LARGER = (120, 222, 385)  # rows of the block: 29 000, 100 000 and 300 000 particles of soil; of 38 rows 2926
 
@@ -184,11 +186,29 @@ def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list
     ] + [row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways]
 
 
-def _single(model, run, end, dt, cpu, seeds) -> list[dict[str, Any]]:
-    """float32: cost, and how far from float64."""
-    single, _, there = _timed(in_float32(model), in_float32(run), dt, seeds)
-    apart = jnp.max(jnp.abs(there.motion.state.position - end.motion.state.position)) / model.kernel.h
-    return [
-        row("float32, CPU, over float64", single / cpu, "1"),
-        row(f"float32, furthest from float64 after {STEPS} steps, over the kernel's support", float(apart), "1"),
-    ]
+def _single(model, run, end, dt, cpu, seeds) -> Iterator[dict[str, Any]]:
+    """float32, at the origin and far from it, all of it or all but positions: cost, and how far from float64."""
+    state, place = run.motion.state, end.motion.state.position
+    for precision, convert in (("float32", in_float32), ("positions in float64, else float32", all_but_positions)):
+        for away in (0.0, FAR):
+            tools = [eqx.tree_at(lambda t: t.reference, tool, tool.reference + away) for tool in model.tools]
+            there = eqx.tree_at(lambda m: m.tools, model, tuple(tools))
+            narrow, start = convert((there, eqx.tree_at(lambda s: s.position, state, state.position + away)))
+            begun = initialise(narrow, start)
+            seconds, _, last = _timed(narrow, begun, dt, seeds)
+            apart = jnp.max(jnp.abs(last.motion.state.position - away - place)) / model.kernel.h
+            pushed = (begun.motion.rate.velocity - run.motion.rate.velocity) / jnp.linalg.norm(model.gravity)
+            name = f"{precision}, {away:g} m from the origin"
+            yield row(f"{name}, CPU, over float64", seconds / cpu, "1")
+            yield row(f"{name}, error of accelerations (rms), over gravity", _rms(pushed), "1")
+            yield row(f"{name}, furthest after {STEPS} steps, over the kernel's support", float(apart), "1")
+
+
+def _rms(x: jax.Array) -> float:
+    return float(jnp.sqrt(jnp.mean(x**2)))
+
+
+def all_but_positions(case: tuple[Continuum, ContinuumState]) -> tuple[Continuum, ContinuumState]:
+    """A soil and its state in single precision, but for the places of particles and tools."""
+    places = lambda case: (case[0].tools, case[1].position)  # noqa: E731
+    return eqx.tree_at(places, in_float32(case), places(case))
