@@ -60,7 +60,8 @@ NAMES = {
     "tilt": "angle between the axis and the ground's normal",
     "lever": "how far beside the centre of mass the ground pushes",
 }
-CHUNK = 32  # members a call: what an interruption loses at most, and a bound on memory
+CHUNK = 8  # members a call: what an interruption loses at most, some 10 s of two cores
+AGAIN = 32  # members that are thrown again, with other rolling resistances
 # At 1e-6 a sixth of the members lose track of 1e-4 of their energy, and end as ENERGY.
 TOLERANCE, STEPS = 1e-7, 30_000
 
@@ -69,18 +70,18 @@ def release_all(
     out: Path, quick: bool, shape: str = "analogue", members: int = 2048, share: Share | None = None
 ) -> Found | None:
     """All members until rest; goes on where it was interrupted."""
-    members = min(members, 64) if quick else members
+    members, again = (min(members, 40), 8) if quick else (members, AGAIN)
     place = world(shape, CACHE / "worlds")
     cases = draw(members)
     mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])
     # Members of every restitution again, with other rolling resistances: how do they lie?
-    few = np.linspace(0, members - 1, min(CHUNK, members)).astype(int)
-    again = [
+    few = np.linspace(0, members - 1, min(again, members)).astype(int)
+    others = [
         {k: v[few] for k, v in cases.items()} | {"log_rolling": np.full(len(few), np.log(C))} for C in RESISTANCES
     ]
     every = sweep(
         member(place),
-        {k: np.concatenate([v, *(other[k] for other in again)]) for k, v in cases.items()},
+        {k: np.concatenate([v, *(other[k] for other in others)]) for k, v in cases.items()},
         chunk=min(CHUNK, members),
         checkpoint=Checkpoint(out / "checkpoint", mark),
         progress=True,
@@ -90,7 +91,7 @@ def release_all(
         return None
     table = every.isel(case=slice(members))
     starts = members + len(few) * np.arange(len(RESISTANCES))
-    others = {
+    lying = {
         C: every.isel(case=slice(i, i + len(few))) for C, i in zip(RESISTANCES, starts.tolist(), strict=True)
     }
     settled = table["status"].values == Status.OK
@@ -113,7 +114,7 @@ def release_all(
         "settling_time_s": {f"{q}_percent": float(np.percentile(times, q)) for q in (5, 25, 50, 75, 95)},
         "contacts_median": float(np.median(table["contacts"].values[settled])),
         "steps_median_and_most": [float(np.median(table["steps"])), float(table["steps"].max())],
-        "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in others.items()},
+        "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in lying.items()},
         "sensitivities": judge(found),
     }
     return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)}, report=words.ensemble)
