@@ -47,6 +47,7 @@ INPUTS = {
     "centre_z": (0.0, 2e-3, "m"),
     "axial_moment": (float(inertia()[2]), 0.05 * float(inertia()[2]), "kg m2"),
 }
+LEAST = 4 * len(INPUTS)  # members: each half of them fits a slope of each input
 OUTPUTS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 RESISTANCES = (1e-2, 2e-3)  # m, of some members again
 UNITS = {"settling_time": "s", "touch_time": "s", "tilt": "rad"}
@@ -70,7 +71,7 @@ def release_all(
     out: Path, quick: bool, shape: str = "analogue", members: int = 2048, share: Share | None = None
 ) -> Found | None:
     """All members until rest; goes on where it was interrupted."""
-    members, again = (min(members, 40), 8) if quick else (members, AGAIN)
+    members, again = (LEAST, CHUNK) if quick else (members, AGAIN)
     place = world(shape, CACHE / "worlds")
     cases = draw(members)
     mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])

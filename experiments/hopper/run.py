@@ -29,9 +29,8 @@ class Hopper(Study):
     shared_stages = ("ensemble",)
 
     def __post_init__(self):
-        least = 4 * len(ensemble.INPUTS)  # each half of the members fits a slope of each input
-        if self.members < least:
-            raise ValueError(f"--members {self.members} must be at least {least}")
+        if self.members < ensemble.LEAST:
+            raise ValueError(f"--members {self.members} must be at least {ensemble.LEAST}")
 
     def inputs(self) -> list[Path]:
         """The shape's file, where a stage flies about the comet."""
