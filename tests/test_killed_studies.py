@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
 EACH = int(os.environ.get("DIFSIM_KILLS", "1"))
 SOONEST = 0.5  # s after the start: before that Python itself starts
-WARM = 60.0  # s: about what a study takes whose programs are compiled
+WARM = 40.0  # s that a start may run at most: the next one goes on from there
 AT_ONCE = 2.0  # s from a signal to the end
 # What differs between equal runs.
 OF_THE_RUN = {"created", "wall_seconds", "command", "options", "commit", "inputs", "search_seconds"}
@@ -39,12 +39,16 @@ class Victim:
     def __init__(self, words: list[str], folder: Path):
         self.command = [sys.executable, "-m", "experiments", *words, "--out", str(folder)]
         self.folder, self.errors = folder, folder.with_suffix(".errors")
+        # The flags of the tests compile sooner and run slower, and a study keeps what is set.
+        self.environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
 
     def run(self, number: int | None = None, after: float | None = None) -> tuple[int, float, str]:
         """Start it, and send a signal after so many seconds. **Returns:** its status, the seconds from the signal to
         its end, and what it wrote as errors."""
         with self.errors.open("w+") as errors:
-            process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=errors)
+            process = subprocess.Popen(
+                self.command, stdout=subprocess.DEVNULL, stderr=errors, env=self.environment
+            )
             sent = time.monotonic()  # or, without a signal, when it began
             try:
                 process.wait(timeout=after)
