@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+AS_USERS := $(BIN)/python -c 'import difsim, os; difsim.configure(devices=1); print(os.environ["XLA_FLAGS"])'
 
 # The exact versions hold for the build back-end too; which of the two names pip reads depends on its age.
 export PIP_CONSTRAINT := constraints.txt
@@ -17,7 +18,7 @@ test: .venv/.built
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(ARGS)
 
 test-full: .venv/.docs
-	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	XLA_FLAGS="$$($(AS_USERS))" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/.built
 	$(BIN)/ruff check .

@@ -9,8 +9,8 @@ from pathlib import Path
 # Tests spend their time on compiling, not on running. LLVM without optimisation and XLA's older emitter of fused loops
 # compile three times faster. Three passes over loops, which XLA repeats until nothing changes, take a quarter of what
 # is left of an adaptive solve. Parts for several threads gain nothing where each core has a worker. Results differ in
-# rounding only. Set before jax starts; the workers of xdist inherit it. XLA_FLAGS from outside, even empty ones, go
-# before: `make test-full` compiles as users do.
+# rounding only. Set before jax starts; the workers of xdist inherit it. XLA_FLAGS from outside go before:
+# `make test-full` compiles as users do, since its studies run for minutes.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 "
