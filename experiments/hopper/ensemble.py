@@ -92,9 +92,7 @@ def release_all(
         return None
     table = every.isel(case=slice(members))
     starts = members + len(few) * np.arange(len(RESISTANCES))
-    lying = {
-        C: every.isel(case=slice(i, i + len(few))) for C, i in zip(RESISTANCES, starts.tolist(), strict=True)
-    }
+    lying = {C: every.isel(case=slice(i, i + len(few))) for C, i in zip(RESISTANCES, starts.tolist(), strict=True)}
     settled = table["status"].values == Status.OK
     # Failed members are kept in the table and counted; what they have no value of is NaN.
     place_of = np.stack([table[k].values for k in ("rest_east", "rest_north")], axis=1)
