@@ -64,7 +64,7 @@ def estimate(
 ) -> Found | None:
     """Tables 10 to 12 (noise of pixels and markers), 14 to 16 (all of Table 13) and Figs 17, 18, beside the
     paper's; `shared` makes the samples (`Study.shared`)."""
-    count, batches = (20, 1) if quick else (100, 10)
+    count, batches = (8, 1) if quick else (100, 10)
     truth = {which: world(which, cobble) for which in SCENARIOS}
     kept, tasks = Checkpoint(out / "checkpoint", [FORM, truth]), {}
 
