@@ -57,7 +57,13 @@ def test_a_program_is_read_by_its_loops():
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is None, reason="JAX's CUDA plugin is not installed")
 @pytest.mark.parametrize(
-    ("name", "kernels", "waits"), [("grains, 10000 spheres", 47, 0), ("soil, a heap of 38 rows", 36, 0)]
+    ("name", "kernels", "waits"),
+    [
+        ("grains, 10000 spheres", 47, 0),
+        ("grains, 10000 spheres, positions in float64, else float32", 48, 0),
+        ("soil, a heap of 38 rows", 36, 0),
+        ("soil, a heap of 38 rows, positions in float64, else float32", 31, 0),
+    ],
 )
 def test_a_step_launches_as_many_kernels_as_stated(name, kernels, waits):
     """The numbers of docs/scaling.md: fewer are welcome, and change it."""

@@ -67,6 +67,12 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     yield from _derivatives(model, initialise(model, end), seeds)
 
 
+def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
+    """Grains in single precision, but for their places and walls."""
+    places = lambda case: (case[0].walls, case[1])  # noqa: E731
+    return eqx.tree_at(places, in_float32(case), places(case))
+
+
 def bed(count: int) -> tuple[Grains, jax.Array]:
     """The grains and where they begin, on a lattice that is disturbed by a hundredth of its pitch."""
     side = WIDE * PITCH

@@ -99,9 +99,8 @@ def _ensemble(workload: str, jacobian: bool) -> Program:
     return Program(jax.vmap(jax.jacfwd(work.function) if jacobian else work.function), (spread * work.at[None],))
 
 
-def _grains(single: bool = False) -> Program:
-    model, position = dem.bed(GRAINS)
-    model, position = (in_float32(model), in_float32(position)) if single else (model, position)
+def _grains(convert: Callable = lambda case: case) -> Program:
+    model, position = convert(dem.bed(GRAINS))
     return _steps(model, initialise(model, model.at_rest(position)), dem.DT)
 
 
@@ -155,7 +154,8 @@ def _soil_by_friction() -> Program:
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
     f"grains, {GRAINS} spheres": _grains,
-    f"grains, {GRAINS} spheres, float32": lambda: _grains(single=True),
+    f"grains, {GRAINS} spheres, float32": lambda: _grains(in_float32),
+    f"grains, {GRAINS} spheres, positions in float64, else float32": lambda: _grains(dem.all_but_positions),
     f"soil, a heap of {ROWS} rows": _soil,
     f"soil, a heap of {ROWS} rows, float32": lambda: _soil(in_float32),
     f"soil, a heap of {ROWS} rows, positions in float64, else float32": lambda: _soil(sph.all_but_positions),
