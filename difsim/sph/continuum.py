@@ -164,7 +164,7 @@ class Continuum(AbstractEstimating):
         **Arguments:** `motion`; `neighbours`, at its start; `dt`, s. **Returns:** the motion `dt` later.
         """
         time, state, rate = motion.time + dt, motion.state, motion.rate
-        dt = dt.astype(state.velocity.dtype)
+        dt = jnp.asarray(dt, state.velocity.dtype)
         predicted = self._admissible(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
         new = self.field(self._with_walls(time, predicted, neighbours), neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
@@ -184,7 +184,7 @@ class Continuum(AbstractEstimating):
             return self.field(self._with_walls(at_time, at, neighbours), neighbours)
 
         half = time + 0.5 * dt
-        dt = dt.astype(state.velocity.dtype)
+        dt = jnp.asarray(dt, state.velocity.dtype)
         first = rate(time, state)
         middle = self._admissible(half, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
         second = rate(half, middle)
