@@ -28,7 +28,7 @@ from experiments.soak.kinds import (
 
 SAVED = 5  # times of a scene
 STEPS = 300  # equal steps in each interval, where a derivative is taken through such
-MOST = 20_000  # adaptive steps
+MOST = 200_000  # adaptive steps: springs along the surface take tens of thousands
 
 Scene = tuple[AbstractModel, Any, Float[Array, " T"]]
 
