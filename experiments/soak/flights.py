@@ -40,6 +40,14 @@ def orbit_numbers(rng, size=None):
     }
 
 
+def fall_numbers(rng, size=None):
+    """The same, but thrown at the body, which most flights meet within two turns of a low orbit."""
+    n = orbit_numbers(rng, size)
+    turn = np.sqrt(4 / 3 * np.pi * G * n["density"])  # rad/s
+    inwards = 0.5 * turn * n["size"] * n["place"] / np.linalg.norm(n["place"])
+    return n | {"velocity": 0.3 * n["velocity"] - inwards, "time": 4 * np.pi / turn}
+
+
 def away(n):
     """A place outside of the sphere around the body."""
     return FlightState((n["size"] + n["height"]) * safe.unit(n["place"]), n["velocity"])
@@ -73,7 +81,7 @@ def about_point(n):
 
 def mesh_numbers(rng):
     """About the one meshed body."""
-    return orbit_numbers(rng, SHAPE[0])
+    return fall_numbers(rng, SHAPE[0])
 
 
 @cache
@@ -125,8 +133,8 @@ def flight(name, draw, build, **options):
 
 KINDS = (
     flight("flight over a plane", throw_numbers, over_plane, order=5),
-    flight("flight, ellipsoid", orbit_numbers, about_ellipsoid, reverse=None),
-    flight("flight, points and uniform", orbit_numbers, about_mascons),
+    flight("flight, ellipsoid", fall_numbers, about_ellipsoid, reverse=None),
+    flight("flight, points and uniform", fall_numbers, about_mascons),
     flight("flight, polyhedron", mesh_numbers, about_mesh, reverse=None),
     flight("flight past a point", orbit_numbers, about_point, until=None, conserved=angular_momentum),
 )

@@ -178,7 +178,7 @@ def on_mesh(n):
     gravity = Mascons(mass, jnp.array([[0.3, 0.0, 0.0], [-0.3, 0.0, 0.0]]))
     reach = 1 / safe.norm(up / jnp.array(PIT))
     normal = safe.unit(up / jnp.array(PIT) ** 2)
-    return hopper(n, ball(n), compressive, meshed(), gravity, reach * up, normal, n["omega"])
+    return hopper(n, cube(n), compressive, meshed(), gravity, reach * up, normal, n["omega"])
 
 
 def soft(name, draw, build, reverse=None, drives=()):
@@ -195,5 +195,5 @@ KINDS = (
     soft("cube, Hunt and Crossley, springs", hop_numbers, partial(on_plane, cube, hunt_crossley)),
     soft("cube, Hertz and Mindlin, cohesion", hop_numbers, partial(on_plane, cube, hertz), UNROLLED, ROLLING),
     soft("cube on a turning ellipsoid", round_numbers, on_ellipsoid),
-    soft("ball on a mesh", mesh_numbers, on_mesh),
+    soft("cube on a mesh", mesh_numbers, on_mesh),
 )
