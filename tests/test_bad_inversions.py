@@ -365,7 +365,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_bad_table_of_a_series_is_refused_by_the_name_of_its_file(tmp_path, case):
+def test_a_bad_table_is_refused_by_its_file(tmp_path, case):
     text, word = FILES[case]
     path = tmp_path / "readings.csv"
     path.write_text(text, encoding="utf-8")
@@ -373,7 +373,7 @@ def test_a_bad_table_of_a_series_is_refused_by_the_name_of_its_file(tmp_path, ca
 
 
 @pytest.mark.parametrize("case", OPTIONS)
-def test_a_bad_option_of_a_series_from_a_file_is_refused(tmp_path, case):
+def test_a_bad_option_of_a_table_is_refused(tmp_path, case):
     options, word = OPTIONS[case]
     path = tmp_path / "readings.csv"
     path.write_text(HEAD + "0,1,1\n1,2,1\n", encoding="utf-8")

@@ -193,7 +193,7 @@ def _entry(content: Mapping[Any, Any], names: tuple[str, ...], sizes: tuple[int,
 
 
 def _numbers(value: Any) -> np.ndarray:
-    """What a JSON file holds as an array; NaN for what is no number, such as a text or a Boolean."""
+    """The array that a JSON file holds; NaN for what is no number, such as a text or a Boolean."""
     try:
         array = np.asarray(value)
         return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)

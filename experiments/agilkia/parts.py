@@ -1,4 +1,4 @@
-"""From the tables of a lander file to the parts of a touchdown: lander, frame of the site, and gravity there."""
+"""The parts of a touchdown from the tables of a lander file: lander, frame of the site, and gravity there."""
 
 from collections.abc import Mapping
 from typing import Any
