@@ -10,15 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from tqdm import tqdm
 
-from difsim.checks import instance, require_function
-from difsim.typing import came
+from difsim.checks import host_numbers, instance, integer, require_function
+from difsim.typing import all_of, came
 
 from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
 from .sweeps import Checkpoint
-from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree
+from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding
 
 
 class Solved(Protocol):
@@ -64,14 +64,18 @@ def branch_and_bound(
     proved; `tolerance` of a misfit: prune from incumbent - tolerance on, and count larger violations alone;
     `max_nodes`: stop branching after so many solved nodes; `checkpoint`: keeps solved nodes by assignment;
     `progress`: show a bar. **Returns:** Tree. Where no Discrete parameter is undecided it has one leaf, the problem.
-    **Raises:** ValueError for an order that is not a permutation of the Discrete parameters.
+    **Raises:** ValueError for an order that is not a permutation of the Discrete parameters, a tolerance below 0, and a
+    limit or a solution that is none.
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
-    instance("branch_and_bound: problem", problem, Problem, "a Problem of parameters, predict and data")
-    require_function("branch_and_bound: solve", solve)
-    if limit is not None:
-        require_function("branch_and_bound: limit", limit)
-    order = _discrete(problem) if order is None else tuple(order)
+    _check("branch_and_bound", problem, solve, checkpoint)
+    known = (lambda assignment: -np.inf) if limit is None else bounding("branch_and_bound: limit", limit)
+    tolerance = float(host_numbers("branch_and_bound: tolerance", tolerance, ""))
+    if tolerance < 0:
+        raise ValueError(f"branch_and_bound: tolerance = {tolerance} must be 0 or more")
+    if max_nodes is not None:
+        integer("branch_and_bound: max_nodes", max_nodes)
+    order = _discrete(problem) if order is None else all_of("branch_and_bound: order", order, str)
     if sorted(order) != sorted(_discrete(problem)):
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
     nodes: list[Node] = []
@@ -80,7 +84,6 @@ def branch_and_bound(
     # Unsolved nodes, by their parent's bound, then the deeper first, then the value nearest to the
     # parent's relaxed one. So the first leaf costs one solution per level, and pruned nodes are never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
-    known = (lambda assignment: -np.inf) if limit is None else limit
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
@@ -142,8 +145,9 @@ def enumerate_leaves(
     """The solutions of all combinations of the discrete values, to verify a branch and bound, see `Tree.agrees`.
 
     **Arguments:** as `branch_and_bound`; the guess is None. Do not share a checkpoint with it: a leaf taken from
-    the tree would prove nothing. **Returns:** leaves.
+    the tree would prove nothing. **Returns:** leaves. **Raises:** ValueError for other arguments.
     """
+    _check("enumerate_leaves", problem, solve, checkpoint)
     names = _discrete(problem)
     choices = [np.asarray(problem.parameters[name].values).tolist() for name in names]
     combinations = list(itertools.product(*choices))
@@ -151,6 +155,13 @@ def enumerate_leaves(
         _solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint)
         for values in tqdm(combinations, disable=not progress, desc="leaves")
     )
+
+
+def _check(door: str, problem: Any, solve: Any, checkpoint: Any) -> None:
+    instance(f"{door}: problem", problem, Problem, "a Problem of parameters, predict and data")
+    require_function(f"{door}: solve", solve)
+    if checkpoint is not None:
+        instance(f"{door}: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
 
 
 def _disprove(nodes: list[Node], above: int | None, misfit: float) -> None:
@@ -179,6 +190,10 @@ def _solve_node(
         if lacks := [name for name in ("misfit", "values", "calls", "minima") if not hasattr(found, name)]:
             raise ValueError(
                 f"branch_and_bound: solve returned {came(found)} without {lacks}: return a Fit, or the like"
+            )
+        if lacks := [name for name in sorted(problem.parameters) if name not in found.values]:
+            raise ValueError(
+                f"branch_and_bound: solve returned no values of {lacks}: solve the problem that it was given"
             )
         values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
         return {

@@ -95,7 +95,7 @@ class AbstractCoordinates(eqx.Module):
         name, which = self._split(label)
         shape = self.parameters[name].shape if name in self.names else None
         if shape is None or len(which) != len(shape) or any(i >= n for i, n in zip(which, shape, strict=True)):
-            raise ValueError(f"{label!r} is no single unknown: there are {_few(self.labels)}")
+            raise ValueError(f"{label!r} is no single unknown: there are {few(self.labels)}")
         return self.slices[name].start + int(np.ravel_multi_index(which, shape) if shape else 0)
 
     def component(self, label: str) -> AbstractUnknown:
@@ -277,6 +277,7 @@ def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, Abst
         "Problem: parameters", parameters, Mapping, "a dict of name -> Bounded, Log, Gaussian, Fixed or Discrete"
     )
     for name, each in parameters.items():
+        instance("Problem: the name of a parameter", name, str, "a text")  # jit sorts names
         remedy = "Bounded(low, high), Fixed(value) or another parameter of inversion"
         instance(f"Problem: parameters[{name!r}]", each, AbstractParameter, remedy)
     unknown = {k: v for k, v in parameters.items() if isinstance(v, AbstractUnknown)}
@@ -291,5 +292,9 @@ def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, Abst
     )
 
 
-def _few(labels: tuple[str, ...]) -> str:
+def few(labels: tuple[str, ...]) -> str:
+    """Labels in a message: all of them, or the first and the last.
+
+    **Arguments:** `labels`. **Returns:** a text.
+    """
     return str(list(labels)) if len(labels) <= 12 else f"{list(labels[:6])} ... {list(labels[-3:])}"

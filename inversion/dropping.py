@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array
 
 from .cube import Cube
+from .tree import bounding
 
 Bound = Callable[[Mapping[str, float]], float]
 WEIGHT = 1e-4  # of the posterior: leaves with less are dropped
@@ -30,7 +31,7 @@ def weighed_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray
         raise ValueError("sample: a bound is for leaves, and no Discrete unknown is undecided: leave it out")
     if not cube.problem.data.is_sum_of_squares:
         raise ValueError("sample: a bound needs misfits that are sums of squares, with known normal errors")
-    shape = tuple(cube.choices.values())
+    shape, bound = tuple(cube.choices.values()), bounding("sample: bound", bound)
     gaussian = cube.problem.rows - cube.problem.data.rows
     leaves = itertools.product(*map(range, shape))
     ceiling = np.array([_ceiling(bound(cube.assignment(leaf)), gaussian) for leaf in leaves])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from difsim.checks import host_numbers, instance
 from difsim.status import Status
 
 from .branch import Node
@@ -59,9 +60,15 @@ def identify(
     **Arguments:** `problem`; `fit`: of the same problem with the same values held; `profiles` by name;
     `threshold`: see `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:**
     Identifiability.
-    **Raises:** ValueError when the fit belongs to other free parameters, or failed.
+    **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
+    share.
     """
     require_fit("identify", problem, fit)
+    for name, each in instance("identify: profiles", profiles or {}, Mapping, "a dict of name -> Profile").items():
+        instance(f"identify: profiles[{name!r}]", each, Profile, "the result of inversion.profile")
+    threshold = float(host_numbers("identify: threshold", threshold, ""))
+    if not 0 <= threshold < 1:
+        raise ValueError(f"identify: threshold = {threshold} must be a share, from 0 to below 1")
     if fit.labels != problem.free_labels or not np.isfinite(fit.misfit):
         raise ValueError(
             f"identify: the fit (misfit {fit.misfit}) has {fit.names} free, the problem {problem.free}"

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.fields import number, whole
+from difsim.fields import number, scalar, whole
 from difsim.status import Status
-from difsim.typing import Scalar
+from difsim.typing import Scalar, require
 
 from .problem import AbstractProblem, Evaluation, Problem
 
@@ -23,14 +23,22 @@ class Stops(eqx.Module):
     **Arguments:** `misfit`: relative decrease, predicted and found, below which a step does not count; `floor`:
     the same in misfit; `step`: step in x relative to x; `gradient`: largest d(misfit/2)/dx; `target`: a misfit
     that is low enough; `iterations`: trial steps (static).
+    **Raises:** ValueError for negative or non-finite criteria, and several numbers for one.
     """
 
-    misfit: Scalar = number(is_finite=False, default=1e-8)
-    floor: Scalar = number(is_finite=False, default=1e-14)
-    step: Scalar = number(is_finite=False, default=1e-9)
-    gradient: Scalar = number(is_finite=False, default=1e-8)
+    misfit: Scalar = scalar(default=1e-8)
+    floor: Scalar = scalar(default=1e-14)
+    step: Scalar = scalar(default=1e-9)
+    gradient: Scalar = scalar(default=1e-8)
     target: Scalar = number(is_finite=False, default=-np.inf)
     iterations: int = whole(0, default=60)
+
+    def __check_init__(self):
+        for name in ("misfit", "floor", "step", "gradient"):
+            value = getattr(self, name)
+            require(value >= 0, f"Stops: {name} = {value} must be 0 or more")
+        require(self.target.ndim == 0, f"Stops: target = {self.target}: give one number")
+        require(~jnp.isnan(self.target), "Stops: target = nan: give a misfit, or -infinity for none")
 
 
 class Slopes(eqx.Module):

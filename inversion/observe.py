@@ -91,7 +91,10 @@ class Observation(AbstractObservation):
         self.sigma = None if sigma is None else _checked_sigma(sigma, self.value)
         self.cholesky = None if covariance is None else _factor(covariance, self.value)
         self.noise = instance("Observation: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
-        self.unit, self.source, self.discrepancy = unit, source, discrepancy
+        self.unit = instance("Observation: unit", unit, str, 'a text, such as "m/s"')
+        self.source = instance("Observation: source", source, str, "a text, where the number was published")
+        name = "the name of a parameter, or None"
+        self.discrepancy = instance("Observation: discrepancy", discrepancy, str | None, name)
         self.noise.rows(self.size)  # raises for a law of another number of data
 
     @property
@@ -181,6 +184,7 @@ class Observations(eqx.Module):
     def __init__(self, table: Mapping[str, AbstractObservation]):
         instance("Observations: table", table, Mapping, "a dict of name -> Observation")
         for name, each in table.items():
+            instance("Observations: the name of an observable", name, str, "a text")  # jit sorts names
             instance(
                 f"Observations: {name!r}", each, AbstractObservation, "Observation(value, sigma), or a Series"
             )

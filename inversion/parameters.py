@@ -1,7 +1,7 @@
 """Parameters: what is known of a number before the data, as a range, a Gaussian, a few values, or one value."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import host_numbers, numbers
+from difsim.checks import host_numbers, instance, integer, numbers
 from difsim.fields import number
-from difsim.typing import all_of
+from difsim.typing import all_of, came
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 
@@ -22,14 +22,27 @@ def _require_finite(what: str, value: Array) -> None:
         raise ValueError(f"{what} must be finite, got {value}")
 
 
-def _of_one_shape(what: str, shape: Sequence[int] | None, **given: Any) -> tuple[Array, ...]:
+def _text(name: str, unit: Any) -> str:
+    return instance(name, unit, str, 'a text, such as "m/s"; a shape is given by name, shape=(3,)')
+
+
+def _sizes(name: str, shape: Any) -> tuple[int, ...] | None:
+    """The shape of a parameter; one integer is the length of a vector, as in NumPy."""
+    if shape is None:
+        return None
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    return tuple(integer(name, size) for size in sizes)
+
+
+def _of_one_shape(what: str, shape: Any, **given: Any) -> tuple[Array, ...]:
     """The numbers that define a parameter, each in the shape of the parameter."""
+    shape = _sizes(f"{what}: shape", shape)
     arrays = [numbers(f"{what}: {name}", value, is_finite=False) for name, value in given.items()]
     try:
         common = np.broadcast_shapes(*(array.shape for array in arrays), shape or ())
     except ValueError:
         common = None
-    if common is None or math.prod(common) == 0 or (shape is not None and common != tuple(shape)):
+    if common is None or math.prod(common) == 0 or (shape is not None and common != shape):
         found = ", ".join(f"{name} {array.shape}" for name, array in zip(given, arrays, strict=True))
         raise ValueError(f"{what}: {found} do not fit the shape {shape}: give scalars, or arrays of that shape")
     return tuple(jnp.broadcast_to(array, common) if array.shape != common else array for array in arrays)
@@ -76,10 +89,10 @@ class AbstractRange(AbstractInterval):
     upper: Numbers
     unit: str = eqx.field(static=True)
 
-    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: Sequence[int] | None = None):
+    def __init__(self, lower: Any, upper: Any, unit: str = "", shape: int | Sequence[int] | None = None):
         name = type(self).__name__
         self.lower, self.upper = _of_one_shape(name, shape, lower=lower, upper=upper)
-        self.unit = unit
+        self.unit = _text(f"{name}: unit", unit)
         _require_finite(f"{name}: lower", self.lower)
         _require_finite(f"{name}: upper", self.upper)
         if np.any(self.lower >= self.upper):
@@ -105,8 +118,8 @@ class AbstractRange(AbstractInterval):
 class Bounded(AbstractRange):
     """A number between two bounds, all values equally likely: p = lower + (upper - lower) s.
 
-    **Arguments:** `lower`, `upper`: numbers or arrays in `unit`; `shape` of an array of unknowns, by default that of
-    the bounds.
+    **Arguments:** `lower`, `upper`: numbers or arrays in `unit`; `shape` of an array of unknowns, or its length, by
+    default that of the bounds.
     **Raises:** ValueError unless lower < upper, finite; for bounds that do not fit the shape.
     """
 
@@ -147,9 +160,9 @@ class Gaussian(AbstractUnknown):
     sigma: Numbers
     unit: str = eqx.field(static=True)
 
-    def __init__(self, mean: Any, sigma: Any, unit: str = "", shape: Sequence[int] | None = None):
+    def __init__(self, mean: Any, sigma: Any, unit: str = "", shape: int | Sequence[int] | None = None):
         self.mean, self.sigma = _of_one_shape("Gaussian", shape, mean=mean, sigma=sigma)
-        self.unit = unit
+        self.unit = _text("Gaussian: unit", unit)
         _require_finite("Gaussian: mean", self.mean)
         _require_finite("Gaussian: sigma", self.sigma)
         if np.any(self.sigma <= 0):
@@ -202,6 +215,9 @@ class Fixed(AbstractParameter):
     value: Numbers = number()
     unit: str = eqx.field(static=True, default="")
 
+    def __check_init__(self):
+        _text("Fixed: unit", self.unit)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.value.shape
@@ -220,7 +236,7 @@ class Discrete(AbstractInterval):
     **Arguments:** `values`: at least two different numbers in `unit`; `relaxed`: the prior over their hull,
     `Bounded` or `Log` (numbers that are orders of magnitude apart); `labels`: one name per value, for choices that
     are no numbers of one scale.
-    **Raises:** ValueError for fewer than two values, repeated or non-finite ones, or unmatched labels.
+    **Raises:** ValueError for fewer than two values, repeated or non-finite ones, unmatched labels, or another hull.
     """
 
     values: Float[Array, " choices"]
@@ -232,7 +248,7 @@ class Discrete(AbstractInterval):
         self,
         values: Sequence[float],
         unit: str = "",
-        relaxed: Callable[..., AbstractInterval] = Bounded,
+        relaxed: type[AbstractRange] = Bounded,
         labels: Sequence[str] | None = None,
     ):
         array = host_numbers("Discrete: values", values, is_finite=False)
@@ -244,8 +260,10 @@ class Discrete(AbstractInterval):
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)
+        if not (isinstance(relaxed, type) and issubclass(relaxed, AbstractRange)):
+            raise ValueError(f"Discrete: relaxed: got {came(relaxed)}: give Bounded or Log, without calling it")
+        self.labels, self.unit = labels, _text("Discrete: unit", unit)
         self.hull = relaxed(array.min(), array.max(), unit)
-        self.labels, self.unit = labels, unit
 
     @property
     def shape(self) -> tuple[int, ...]:

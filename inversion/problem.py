@@ -1,21 +1,23 @@
 """An inversion: parameters with priors, a simulator, and data."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim.checks import CallError, instance, require_function, traceable
+from difsim.checks import CallError, instance, numbers, require_function, traceable
 from difsim.typing import Scalar, came
 
-from .coordinates import AbstractCoordinates, started, strip_weak_types
+from .coordinates import AbstractCoordinates, few, started, strip_weak_types
 from .observe import Observations
 from .unknowns import AbstractParameter
 
+Vector = Float[Array | np.ndarray, " n"] | Sequence[float]
 Predict = Callable[[dict[str, Array]], tuple[dict[str, Any], Array]]
 
 
@@ -95,9 +97,12 @@ class Problem(AbstractCoordinates, AbstractProblem):
         """The length of the residual: data, then priors."""
         return self.data.rows + sum(q.prior_residual(jnp.zeros(q.shape)).size for q in self.unknowns)
 
-    def evaluate(self, s: Float[Array, " n"]) -> Evaluation:
-        """One simulation at prior-scaled s; a failed or non-finite one is marked and has no finite misfit."""
-        p = self.physical(s)
+    def evaluate(self, s: Vector) -> Evaluation:
+        """One simulation at prior-scaled s; a failed or non-finite one is marked and has no finite misfit.
+
+        **Arguments:** `s` [n], also as a list. **Returns:** Evaluation. **Raises:** ValueError for another shape.
+        """
+        p = self.physical(self._vector(s))
         named = self.named(p)
         predictions, ok = _outcome(traceable("Problem: predict", self.predict)(named))
         compared, prior = self.data.compare(predictions, named), self.prior_residual(p)
@@ -108,22 +113,33 @@ class Problem(AbstractCoordinates, AbstractProblem):
         log_likelihood = jnp.where(ok, -0.5 * compared.misfit, -jnp.inf)
         return Evaluation(residual, misfit, log_likelihood, ok, predictions)
 
-    def log_likelihood(self, s: Float[Array, " n"]) -> Scalar:
+    def _vector(self, s: Any) -> Float[Array, " n"]:
+        """The scaled s as an array. **Raises:** ValueError unless it has one number for each coordinate."""
+        if isinstance(s, Mapping):
+            raise ValueError(
+                "Problem: s: got a dict: use problem.scaled(values) to make a vector of values by name"
+            )
+        s = numbers("Problem: s", s, is_finite=False)
+        if s.shape != (self.size,):
+            raise ValueError(f"Problem: s has shape {s.shape}: give one number for each of {few(self.labels)}")
+        return s
+
+    def log_likelihood(self, s: Vector) -> Scalar:
         """The logarithm of the likelihood of the data at prior-scaled s; -infinity if the simulation failed."""
         return self.evaluate(s).log_likelihood
 
-    def linearise(self, s: Float[Array, " n"]) -> Float[Array, "rows n"]:
+    def linearise(self, s: Vector) -> Float[Array, "rows n"]:
         """The derivative dr/ds by forward mode; NaN if the simulation failed."""
         return self.evaluate_and_linearise(s)[1]
 
-    def evaluate_and_linearise(self, s: Float[Array, " n"]) -> tuple[Evaluation, Float[Array, "rows n"]]:
+    def evaluate_and_linearise(self, s: Vector) -> tuple[Evaluation, Float[Array, "rows n"]]:
         """One simulation at the scaled s with its derivative dr/ds, for the cost of the derivative alone."""
 
         def residual(s):
             found = self.evaluate(s)
             return found.residual, found
 
-        jacobian, found = jax.jacfwd(residual, has_aux=True)(s)
+        jacobian, found = jax.jacfwd(residual, has_aux=True)(self._vector(s))
         return found, jacobian
 
     def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:

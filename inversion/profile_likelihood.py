@@ -95,7 +95,7 @@ def profiles(
     instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
     known = [problem.scaled(fit.values), *(problem.given("profiles: a candidate", v) for v in candidates)]
     x = [problem.unfold(s) for s in known]
-    stops = strip_weak_types(stops or Stops())
+    stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
     with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:

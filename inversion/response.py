@@ -1,5 +1,7 @@
 """Response surfaces: the mean of a noisy or chaotic model as a smooth, cheap function."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -28,11 +30,15 @@ class ResponseSurface(eqx.Module):
 
     def inside(self, x: Float[Array, " n"]) -> Bool[Array, ""]:
         """True if `x` is in the box of the points."""
+        x = self._point(x)
         return jnp.all((x >= self.low) & (x <= self.high))
 
     def scaled(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """The numbers scaled so that the box is ±1."""
-        return (2 * x - self.low - self.high) / (self.high - self.low)
+        return (2 * self._point(x) - self.low - self.high) / (self.high - self.low)
+
+    def _point(self, x: Any) -> Float[Array, " n"]:
+        return numbers("ResponseSurface: x", x, str(self.low.shape[0]), is_finite=False)
 
 
 def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -> ResponseSurface:

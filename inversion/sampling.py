@@ -53,6 +53,10 @@ def sample(
     if bound is not None:
         require_function("sample: bound", bound)
     effective_size, limit = integer("sample: effective_size", effective_size), integer("sample: limit", limit)
+    if batch_size is not None:
+        batch_size = integer("sample: batch_size", batch_size)
+    if checkpoint is not None:
+        instance("sample: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
     if effective_size < 2:
         raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
     cube = Cube(problem, batch_size)

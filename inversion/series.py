@@ -1,5 +1,6 @@
 """Time series as data: readings of a sensor at its own times, compared with a solution at times of its own."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, numbers
-from difsim.typing import as_float
+from difsim.typing import as_float, came
 
 from .noise.independent import Normal
 from .noise.law import AbstractNoise, Compared
@@ -86,8 +87,12 @@ class Series(AbstractObservation):
         **Returns:** Series.
         **Raises:** ValueError for a column that is missing, dates without an epoch, and as `Series`.
         """
+        columns = _names(columns, count=3 if sigma is None else 2)
+        known = set(inspect.signature(cls).parameters) - {"times", "values", "sigma"}
+        if unknown := sorted(options.keys() - known):
+            raise ValueError(f"Series.read: {unknown} are no arguments of Series: give those of {sorted(known)}")
         try:
-            found = read_columns(source, columns if sigma is None else columns[:2], epoch)
+            found = read_columns(source, columns, epoch)
             return cls(*found, *(() if sigma is None else (sigma,)), **options)
         except (ValueError, OverflowError) as error:
             where = f"{source}: " if isinstance(source, str | PathLike) else ""
@@ -129,6 +134,16 @@ class Series(AbstractObservation):
         if "bandwidth" in known:
             values = low_pass(times, values, known["bandwidth"])
         return known["bias"] + known["gain"] * interpolated(self.times - known["delay"], times, values)
+
+
+def _names(columns: Any, count: int) -> tuple[str, ...]:
+    """The names of so many columns of a table, the first of which are time and value."""
+    what = "time, value and sigma, or time and value with sigma=..."
+    if not isinstance(columns, tuple | list) or not all(isinstance(name, str) for name in columns):
+        raise ValueError(f"Series.read: columns: got {came(columns)}: give a tuple of texts, {what}")
+    if len(columns) < count:
+        raise ValueError(f"Series.read: columns: got {list(columns)}: give the names of {what}")
+    return tuple(columns[:count])
 
 
 def _known(name: str, given: Any) -> Array | str:

@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from difsim.checks import integer
 from difsim.saving.marks import digest
+from difsim.typing import came
 
 T = TypeVar("T")
 Share = tuple[int, int]  # which of how many processes, from 0
@@ -46,8 +48,10 @@ def share_of(text: str) -> Share:
 
 
 def checked(share: Share) -> Share:
-    """The share itself. **Raises:** ValueError for a rank that is not among the processes."""
-    rank, of = share
+    """The share itself. **Raises:** ValueError for no pair of integers, or a rank that is not among the processes."""
+    if not (isinstance(share, tuple | list) and len(share) == 2):
+        raise ValueError(f"share: got {came(share)}: give a pair, the rank of this process and how many there are")
+    rank, of = (integer("share", each, 0) for each in share)
     if not 0 <= rank < of:
         raise ValueError(f"share {rank}/{of}: ranks of {of} processes are 0 to {of - 1}")
     return rank, of

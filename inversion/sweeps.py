@@ -105,6 +105,11 @@ class _Case(eqx.Module):
         out = traceable("sweep: function", self.function)(case)
         if not isinstance(out, Mapping):
             raise CallError(f"sweep: function returned {came(out)}: return a dict of name -> array")
+        for name, value in out.items():
+            if not isinstance(value, jax.Array | np.ndarray | np.generic | float | int):
+                raise CallError(
+                    f"sweep: function returned {came(value)} as {name!r}: return one array for each name"
+                )
         return out
 
 
@@ -116,25 +121,31 @@ class Checkpoint:
     **Arguments:** `folder`; `fingerprint`: all inputs of the results (model, data, settings), as text, numbers,
     arrays, dicts, tuples, or Modules of such: each has its own subfolder, so a changed one starts afresh and
     deletes nothing. Do not use the `repr` of a Module, which does not show its numbers.
-    **Raises:** ValueError for an input that has no reproducible hash, such as a function.
+    **Raises:** ValueError for an input that has no reproducible hash, such as a function, and for a file as folder.
     """
 
     def __init__(self, folder: str | Path, fingerprint: Any):
         instance("Checkpoint: folder", folder, str | Path, "a path")
         self.mark = digest(fingerprint)
         self.folder = Path(folder) / self.mark[:16]
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise ValueError(f"Checkpoint: folder: {folder} is a file, or in one: give a folder") from None
 
     def get_or(self, key: str, compute: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The arrays stored under a key, computed and stored if they are not there yet.
 
         **Arguments:** `key`, part of a file's name; `compute`, returns the arrays by name. **Returns:** the arrays
         by name.
-        **Raises:** ValueError for a key that names no file, and for a file that is damaged or of another piece.
+        **Raises:** ValueError for a key that names no file, for a file that is damaged or of another piece, and unless
+        `compute` returns a dict.
         """
         path = self._path(key)
+        require_function("Checkpoint.get_or: compute", compute)
         if not path.exists():
-            arrays = {name: np.asarray(value) for name, value in compute().items()}
+            found = instance("Checkpoint.get_or: compute returned", compute(), Mapping, "a dict of name -> array")
+            arrays = {name: np.asarray(value) for name, value in found.items()}
             write_table(path, "piece", f"{self.mark} {key}", arrays)
         return read_table(path, "piece", f"{self.mark} {key}")[1]
 
@@ -142,6 +153,7 @@ class Checkpoint:
         return self._path(key).exists()
 
     def _path(self, key: str) -> Path:
+        instance("Checkpoint: key", key, str, "a text, which names a file")
         if not re.fullmatch(r"[\w.=,+-]+", key):
             raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
         return self.folder / f"{key}.arrays"
@@ -173,8 +185,8 @@ def sweep(
     see `inversion.shares`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
     are `y_0`, `y_1`, ...). Of several processes, only the one that finishes last returns it, the others None.
-    **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input, a checkpoint
-    with other outputs than `function` has, or a share without a checkpoint.
+    **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
+    dimension, a checkpoint with other outputs than `function` has, or a share without a checkpoint.
     """
     import xarray as xr
 
@@ -223,7 +235,10 @@ def sweep(
     if clash := sorted(outputs.keys() & inputs.keys()):
         raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")
     table = inputs | outputs
-    return xr.Dataset({k: (("case", *(f"{k}_{i}" for i in range(v.ndim - 1))), v) for k, v in table.items()})
+    dimensions = {k: [f"{k}_{i}" for i in range(v.ndim - 1)] for k, v in table.items()}
+    if clash := sorted({each for names in dimensions.values() for each in names} & table.keys()):
+        raise ValueError(f"sweep: {clash} are dimensions of other arrays (y_0 is the first of y): use other names")
+    return xr.Dataset({k: (("case", *dimensions[k]), v) for k, v in table.items()})
 
 
 def _check_outputs(function: Callable, part: Mapping, stored: Mapping, checkpoint: Checkpoint) -> None:

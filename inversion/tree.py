@@ -1,12 +1,36 @@
 """The result of branch and bound: its nodes with their bounds, what each bound is worth, and what that proves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from difsim.checks import host_numbers, require_function
 
 from .outcome import Calls
 
 PROVED, PROBABLE, HEURISTIC = "proved", "probable", "heuristic"
+
+
+def bounding(
+    name: str, function: Callable[[Mapping[str, float]], float]
+) -> Callable[[Mapping[str, float]], float]:
+    """A user's function of the discrete values to a bound of the misfit, whose result is checked.
+
+    **Arguments:** `name` of the argument; `function`. **Returns:** the same function.
+    **Raises:** ValueError for what is no function, and when it is called, for a result that is no misfit.
+    """
+    require_function(name, function)
+
+    def checked(assignment):
+        found = function(assignment)
+        bound = host_numbers(f"{name} returned", found, is_finite=False)
+        if bound.ndim or np.isnan(bound):
+            raise ValueError(f"{name} returned {found}: return one misfit, or -infinity where none is known")
+        return float(bound)
+
+    return checked
 
 
 def label(missed: float) -> str:

@@ -196,6 +196,7 @@ def test_json_files(tmp_path, lens):
     "change,complaint",
     [
         ({"fx": None}, "camera 'A': fx = None: give 1 finite numbers in px"),
+        ({"fx": "1011.6"}, "camera 'A': fx = '1011.6': give 1 finite numbers in px"),
         ({"radial": [0.1, 0.2]}, "give 3 finite numbers"),
         ({"focal": 3.0}, r"unknown \['focal'\]"),
         ({"rotation": [90.0, 0.0, 0.0]}, "in degrees?"),
@@ -205,6 +206,20 @@ def test_json_files(tmp_path, lens):
 def test_faulty_json_files(tmp_path, change, complaint):
     path = tmp_path / "cameras.json"
     path.write_text(json.dumps({"cameras": {"A": NUMBERS | change}}))
+    with pytest.raises(ValueError, match=complaint):
+        read_cameras(path)
+
+
+@pytest.mark.parametrize(
+    "text,complaint",
+    [
+        (json.dumps({"cameras": {"A": NUMBERS, "B": NUMBERS}}), "camera 'B': is the same as 'A'"),
+        ('{"cameras": {"A": {}, "A": {}}}', r"\['A'\] stand twice"),
+    ],
+)
+def test_json_files_with_a_camera_twice(tmp_path, text, complaint):
+    path = tmp_path / "cameras.json"
+    path.write_text(text)
     with pytest.raises(ValueError, match=complaint):
         read_cameras(path)
 

@@ -101,6 +101,7 @@ def test_wrong_columns_and_units_are_refused(read, text, complaint):
         (lambda c: c.update(arcs_s=[[0, 1], [2]]), "give .*start, end"),
         (lambda c: c["bodies"]["a"].pop("mass_kg"), "body 'a'"),
         (lambda c: c["bodies"]["a"].update(mass_kg=1157.1), "1157.1 kg .* give kg and m"),
+        (lambda c: c["bodies"]["a"].update(mass_kg="1.16"), "body 'a': give"),
         (lambda c: c["bodies"]["a"].update(mass_kg=-1.0), "body 'a': -1 kg"),
         (lambda c: c["bodies"]["a"].update(mass_kg=float("nan")), "body 'a': nan kg"),
         (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [0.0, 0.0, 0.09]}), "marker '1' is .* mm off"),
@@ -115,6 +116,11 @@ def test_faulty_calibrations_are_refused(tmp_path, change, complaint):
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match=complaint):
         read_experiment(path, MESHES)
+
+
+def test_tracks_of_no_experiment_are_refused():
+    with pytest.raises(ValueError, match="read_tracks: experiment: got 3"):
+        read_tracks(EXAMPLE / "tracks.csv", 3)
 
 
 def test_the_first_guess_is_right_to_the_size_of_the_body(experiment):

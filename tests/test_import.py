@@ -86,6 +86,9 @@ def test_faulty_descriptions_are_refused(tmp_path):
     (tmp_path / "light.xml").write_text("<mujoco><worldbody/></mujoco>")
     with pytest.raises(ValueError, match="no link has a mass"):
         read_description(tmp_path / "light.xml")
+    (tmp_path / "robot.toml").write_text("")
+    with pytest.raises(ValueError, match=r"robot\.toml: give a robot as URDF \(\.urdf\) or as MJCF \(\.xml\)"):
+        read_description(tmp_path / "robot.toml")
 
 
 CONSTANTS = r"""KPL/PCK

@@ -42,6 +42,8 @@ def read_description(path: str | PathLike) -> Description:
     path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
+    if path.suffix not in (".urdf", ".xml"):  # MuJoCo tells them apart by that
+        raise ValueError(f"{path}: give a robot as URDF (.urdf) or as MJCF (.xml)")
     if importlib.util.find_spec("mujoco") is None:
         raise ValueError('read_description needs MuJoCo: pip install "difsim[import]"')
     import mujoco

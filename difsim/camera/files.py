@@ -112,7 +112,7 @@ def _read_opencv(path: Path) -> Camera:
 def _read_json(path: Path) -> dict[str, Camera]:
     text = read_text(path)
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
     except RecursionError:
@@ -127,10 +127,21 @@ def _read_json(path: Path) -> dict[str, Camera]:
         try:
             if not isinstance(entry, dict):
                 raise ValueError(f"{entry!r} is not a table of {sorted(REQUIRED)}")
+            if twin := next((known for known in found if table[known] == entry), None):
+                raise ValueError(f"is the same as {twin!r}: leave one out, for its pixels would count twice")
             found[name] = _camera(entry)
         except ValueError as error:
             raise ValueError(f"{path}: camera {name!r}: {error}") from None
     return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of a JSON file. **Raises:** ValueError for a key that it has twice: the last would count alone."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = sorted({name for name, _ in pairs if [key for key, _ in pairs].count(name) > 1})
+        raise ValueError(f"{twice} stand twice in one table: give each a name of its own")
+    return table
 
 
 def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
@@ -153,10 +164,7 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
         raise ValueError(f"missing {missing}, unknown {unknown}: give {sorted(REQUIRED)}, perhaps rate")
     values = {}
     for name, value in entry.items():
-        try:
-            array = np.asarray(value, float)
-        except (TypeError, ValueError, OverflowError):
-            array = np.array(np.nan)
+        array = _numbers(value)
         shape = (REQUIRED | OPTIONAL)[name]
         if array.shape != ((shape,) if shape else ()) or not np.isfinite(array).all():
             raise ValueError(f"{name} = {value!r}: give {shape or 1} finite numbers in {UNIT.get(name, '1')}")
@@ -176,12 +184,21 @@ def _entry(content: Mapping[Any, Any], names: tuple[str, ...], sizes: tuple[int,
     value = content[found]
     value = value.get("data") if isinstance(value, dict) else value
     try:
-        array = np.asarray(value, float).ravel()
+        array = np.asarray(value, float).ravel()  # a text too: "1e-5" is one to YAML, which wants 1.e-5
     except (TypeError, ValueError, OverflowError):
         array = np.zeros(0)
     if array.size not in sizes or not np.isfinite(array).all():
         raise ValueError(f"{found} = {value!r}: give {' or '.join(map(str, sizes))} finite numbers")
     return array
+
+
+def _numbers(value: Any) -> np.ndarray:
+    """The array that a JSON file holds; NaN for what is no number, such as a text or a Boolean."""
+    try:
+        array = np.asarray(value)
+        return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(np.nan)
 
 
 def _vector(turn: np.ndarray) -> np.ndarray:

@@ -83,7 +83,7 @@ def _one_of(values: Any, unit: str, relaxed: type[Bounded] | type[Log] = Bounded
 def _scenarios(labels: list[str] | str) -> Fixed | Discrete:
     labels = [labels] if isinstance(labels, str) else labels
     if not set(labels) <= {"a", "b"}:
-        raise ValueError(f"[unknowns] scenario = {labels} may hold 'a' and 'b' only")
+        raise ValueError("give 'a' and 'b' only")
     values = [float("ab".index(s)) for s in labels]
     return Fixed(values[0]) if len(values) == 1 else Discrete(values, labels=labels)
 
@@ -151,9 +151,9 @@ OBSERVABLES = (  # docs/theory-agilkia.md says how each is defined; at the last 
     Observable("ground_energy", keys.ENERGY, lambda run: run.energy["ground"] + run.energy["friction"]),
     Observable("damper_energy", keys.ENERGY, lambda run: run.energy["damper"]),
     Observable("friction_energy", keys.ENERGY, lambda run: run.energy["friction"]),
-    Observable("kinetic_energy", keys.ENERGY, lambda run: _energy(run, run.last)),
-    Observable("initial_energy", keys.ENERGY, lambda run: _energy(run, run.first)),
-    Observable("damper_stroke", keys.DEPTH, lambda run: safe.greatest(_strokes(run)), LEGS),
+    Observable("kinetic_energy", keys.KINETIC, lambda run: _energy(run, run.last)),
+    Observable("initial_energy", keys.KINETIC, lambda run: _energy(run, run.first)),
+    Observable("damper_stroke", keys.STROKE, lambda run: safe.greatest(_strokes(run)), LEGS),
     Observable("penetration_deepest", keys.DEPTH, _depth(-1), LEGS),
     Observable("penetration_middle", keys.DEPTH, _depth(-2), LEGS),
     Observable("penetration_least", keys.DEPTH, _depth(0), LEGS),

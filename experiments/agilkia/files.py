@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from difsim.saving.texts import read_text
-from experiments.agilkia import keys
-from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue
+from experiments.agilkia import keys, parts
+from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue, Unknown
 from experiments.data_files import data_folder
 from inversion import Observation
 
@@ -80,7 +80,21 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
     if "obstacle" in tables:
         _check_edge(path, tables)
+    for row in catalogue.unknowns:
+        if has.get(row.needs, True):
+            _check_prior(path, row, tables["unknowns"][row.key])
+    try:
+        parts.check(tables, catalogue)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return tables
+
+
+def _check_prior(path: Path, row: Unknown, given: Any) -> None:
+    try:
+        row.prior(given)
+    except ValueError as error:
+        raise ValueError(f"{path}: [unknowns] {row.key} = {given!r}: {error}") from None
 
 
 def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:

@@ -44,6 +44,17 @@ class Numbers:
         return self.range.doubt(self.size(np.asarray(value)))
 
 
+@dataclass(frozen=True)
+class Headings(Numbers):
+    """A heading in degrees or a range of them; one that is a whole turn in radians is doubted."""
+
+    def doubt(self, value: Any) -> str:
+        """The reason to doubt a `value` that is possible, or nothing."""
+        if abs(np.ptp(value) - 2 * np.pi) < 0.01:
+            return "is a range of 6.28, a whole turn in radians: is it in rad?"
+        return super().doubt(value)
+
+
 def _matches(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return len(found) == len(wanted) and all(
         n == m or (m == ANY and n) for n, m in zip(found, wanted, strict=True)
@@ -166,14 +177,17 @@ UNKNOWNS = {  # of what may be known or not: one number, a range, a list
     "friction": Numbers(Range("", (1e-3, 10.0), (0.05, 2.0), "degrees"), (SCALAR, CHOICES)),
     "edge_offset_m": Numbers(Range("m", (-100.0, 100.0), (-5.0, 5.0), "cm"), (SCALAR, INTERVAL)),
     "tilt_sigma_deg": Numbers(Range("degrees", (0.0, 90.0), (0.0, 45.0))),
-    "heading_deg": Numbers(Range("degrees", (-360.0, 360.0), (-360.0, 360.0)), (SCALAR, INTERVAL)),
+    "heading_deg": Headings(Range("degrees", (-360.0, 360.0), (-360.0, 360.0)), (SCALAR, INTERVAL)),
 }
 # Of what an instrument would have read.
 SPEED = Numbers(_SPEED)
 VELOCITY = Numbers(_SPEED, (VECTOR,), lengths)
 SPIN = Numbers(_SPIN)
-ENERGY = Numbers(Range("J", (-1e9, 1e9), (-100.0, 1e5), "mJ"))
+# A lander of 100 kg at 1 m/s has 50 J, one of 10 kg or 1000 kg at that speed a tenth or ten times as much.
+ENERGY = Numbers(Range("J", (-1e9, 1e9), (-100.0, 1e3), "mJ"))
+KINETIC = Numbers(Range("J", (0.0, 1e9), (0.0, 1e3), "mJ"))
 DEPTH = Numbers(Range("m", (-100.0, 100.0), (-1.0, 5.0), "cm or mm"))
+STROKE = Numbers(Range("m", (0.0, 100.0), (0.0, 1.0), "cm or mm"))
 DURATION = Numbers(Range("s", (0.0, 1e6), (0.0, 1e3), "ms"))
 FORCE = Numbers(Range("N", (-1e9, 1e9), (-1e5, 1e5), "mN"))
 FLIGHT = Numbers(Range("s", (0.0, 1e9), (10.0, 1e6), "minutes or hours"))

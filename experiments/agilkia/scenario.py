@@ -10,16 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim import Adaptive, Forward, Solution, rotation, safe, simulate, units
-from difsim.body import Flywheel, Hull, Lander, RigidBody, RigidState
-from difsim.contact import Boulder, Hooke, NormalForce, Regolith
+from difsim import Adaptive, Forward, Solution, rotation, safe, simulate
+from difsim.body import Flywheel, Lander, RigidState
+from difsim.contact import Boulder, Regolith
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
 from difsim.fields import number
-from difsim.gravity import AbstractField, Rotating, Uniform, lobes_67p
+from difsim.gravity import AbstractField
 from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
 from difsim.typing import Scalar, Vec3
+from experiments.agilkia import parts
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet
@@ -27,7 +28,6 @@ from experiments.agilkia.worlds import World
 from experiments.foot.calibration import Calibration
 from inversion import Gaussian, Observations, Problem
 
-HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
 # m between the lowest point and the boulder's top at the start: tilts of 10 degrees, five standard deviations of their
 # prior, lower a foot at 1.2 m by 0.21 m. A foot that starts in the ground would bring the energy of its leg spring.
 CLEARANCE = 0.22
@@ -172,37 +172,18 @@ class Run(NamedTuple):
 def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Catalogue = STANDARD) -> Experiment:
     """The known part of the touchdown from the tables of a lander file and a data set.
 
-    **Raises** `ValueError` for values that no lander or ground can have.
+    **Raises** `ValueError` for values that no lander or ground can have: of the lander's file alone, `read_lander`
+    has raised it before, but not of what the data set has in place of its keys.
     """
-    body = lander["lander"] | data.lander
-    inertia = np.asarray(body["inertia_kg_m2"], float)
-    if inertia.shape not in ((3,), (3, 3)):
-        raise ValueError(
-            f"inertia_kg_m2 has shape {inertia.shape}: give three principal moments or a 3 x 3 tensor"
-        )
     site, initial, obstacle = lander["site"], data.initial, lander.get("obstacle", {})
-    velocity, normal = np.asarray(site["velocity_m_per_s"], float), np.asarray(site["normal"], float)
-    normal = normal / np.linalg.norm(normal)
-    if velocity @ normal >= 0:
-        raise ValueError(
-            f"[site] velocity_m_per_s {velocity.tolist()} moves away from the ground: its component along the "
-            f"normal is {velocity @ normal:.3g} m/s and must be negative"
-        )
-    tangential = velocity - velocity @ normal * normal
-    heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
-    frame = SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
+    frame = parts.frame_of(site)
     axis = rotation.axis_from_projections(np.radians(site["alpha_s_deg"]), np.radians(site["beta_s_deg"]))
+    wheel = Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"])
     return Experiment(
-        lander=_lander(
-            RigidBody(body["mass_kg"], inertia if inertia.ndim == 2 else np.diag(inertia)),
-            Flywheel(initial["flywheel_N_m_s"], initial["rundown_s"]),
-            body,
-            lander.get("gear"),
-            catalogue,
-        ),
+        lander=parts.lander_of(lander["lander"] | data.lander, lander.get("gear"), wheel, catalogue),
         frame=frame,
-        gravity=local_gravity(site, frame),
-        velocity=frame.velocity(jnp.asarray(velocity)),
+        gravity=parts.local_gravity(site, frame),
+        velocity=frame.velocity(jnp.asarray(site["velocity_m_per_s"], float)),
         attitude=upright_to(axis),
         spin=initial["spin_rad_per_s"],
         horizon=initial["horizon_s"],
@@ -216,46 +197,6 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
         leg=obstacle.get("leg"),
         catalogue=catalogue,
     )
-
-
-def _lander(
-    rigid: RigidBody,
-    wheel: Flywheel,
-    table: Mapping[str, Any],
-    gear: Mapping[str, Any] | None,
-    catalogue: Catalogue,
-) -> Lander:
-    """The lander of the tables [lander] and [gear]; the hull alone, where the file gives no legs."""
-    hull = hull_of(table)
-    if "feet_m" not in table:
-        return Lander.without_legs(rigid, wheel, hull)
-    feet, hips = (np.asarray(table[key], float) for key in ("feet_m", "hips_m"))
-    radius, stiffness = table["footpad_radius_m"], table["leg_stiffness_N_per_m"]
-    return Lander(rigid, feet, hips, radius, stiffness, catalogue.gears[gear["kind"]].make(gear), wheel, hull)
-
-
-def hull_of(body: dict[str, Any]) -> Hull:
-    """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
-    restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
-    law = NormalForce.from_restitution(restitution, Hooke(stiffness), HULL_SMOOTHING, mass=body["mass_kg"])
-    return Hull(np.asarray(body["hull_m"], float), law)
-
-
-def local_gravity(site: dict[str, Any], frame: SurfaceFrame) -> Uniform:
-    """The gravity at the site as a uniform field in the surface frame: given, or that of the rotating 67P.
-
-    **Raises** `ValueError` for one that pulls away from the ground.
-    """
-    if "gravity_m_per_s2" in site:
-        given = site["gravity_m_per_s2"]
-        if given[2] > 0:
-            raise ValueError(
-                f"[site] gravity_m_per_s2 {given} pulls away from the ground: its third component is along the "
-                "normal, upwards, and must not be positive"
-            )
-        return Uniform(jnp.asarray(site["gravity_m_per_s2"], float))
-    comet = Rotating(lobes_67p(), jnp.asarray([0.0, 0.0, units.SPIN_67P]))
-    return Uniform(frame.direction(comet.acceleration(frame.origin)))
 
 
 def upright_to(axis: Vec3) -> Float[Array, "4"]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from difsim.body import RigidBody
 from difsim.camera import Camera, read_cameras
+from difsim.checks import instance
 from difsim.mesh import TriMesh, load
 from difsim.mesh.distance import signed_distance
 from difsim.saving.texts import read_text
@@ -69,8 +70,11 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
     bodies, names = {}, {}
     for (name, entry), path in zip(table.items(), meshes, strict=True):
         try:
-            mass, places = float(entry["mass_kg"]), entry["markers_m"]
-            markers = np.array(list(places.values()), float)
+            mass, places = entry["mass_kg"], entry["markers_m"]
+            markers = np.array(list(places.values()))
+            if markers.dtype.kind not in "iuf" or type(mass) not in (int, float):
+                raise ValueError("a text or a Boolean")
+            mass, markers = float(mass), markers.astype(float)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise ValueError(
                 f'{calibration}: body {name!r}: give "mass_kg" and "markers_m": {{NAME: [3]}}'
@@ -107,6 +111,7 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     cameras, bodies and markers, pixels outside the image, a marker twice in one image; and for an arc without
     rows.
     """
+    instance("read_tracks: experiment", experiment, Experiment, "the result of read_experiment")
     rows, faults, lines = [], [], {}
     # Spreadsheets begin a file with a mark of its encoding.
     with io.StringIO(read_text(path, encoding="utf-8-sig"), newline="") as file:
