@@ -28,6 +28,7 @@ from difsim import (
     sph,
     transition,
 )
+from difsim.sph.tools import AbstractPath, Carried, Sliding, Stopping
 from tests.public import refused, right_arguments
 
 TIMES = [0.0, 1.0]
@@ -70,12 +71,27 @@ def still():
     return grains().at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
 
 
+AT = np.zeros((2, 1))  # the reference of a tool of one particle in the plane
+
+
+class Doubled(AbstractPath):
+    """A user's path, that makes two places of each."""
+
+    def place(self, reference, time):
+        return jnp.concatenate([reference, reference], axis=1)
+
+
 def law():
     return some(dem.HertzMindlin)
 
 
 def soil():
     return some(sph.Continuum)
+
+
+def soil_with(*tool, **change):
+    flat = {"gravity": (0.0, 0.0), "tools": (sph.Tool(*tool),) if tool else ()}
+    return sph.Continuum(**right_arguments()[sph.Continuum] | flat | change)
 
 
 def sizes():
@@ -205,6 +221,34 @@ FUNCTIONS = {
     "HertzMindlin: rolling": (lambda: dem.HertzMindlin(1e7, 0.3, 0.5, 0.5, rolling=3), "rolling"),
     "Continuum.at_rest": (lambda: soil().at_rest("x"), "position"),
     "Continuum.at_rest: shape": (lambda: soil().at_rest(np.zeros(3)), "position"),
+    "Continuum.at_rest: of a plane's": (lambda: soil_with().at_rest(np.zeros((3, 2))), "position"),
+    "Continuum.at_rest: three of two": (lambda: soil().at_rest(np.eye(3)), "position"),
+    "Continuum.at_rest: one place": (lambda: soil_with().at_rest(np.ones((2, 2))), "particles 0 and 1"),
+    "at_rest_under_weight": (lambda: soil_with().at_rest_under_weight(np.eye(2), "x"), "depth"),
+    "at_rest_under_weight: five": (lambda: soil_with().at_rest_under_weight(np.eye(2), np.ones(5)), "depth"),
+    "at_rest_under_weight: NaN": (lambda: soil_with().at_rest_under_weight(np.eye(2), [np.nan, 1.0]), "depth"),
+    "Continuum: mass of two axes": (lambda: soil_with(mass=[[1.0], [1.0]]), "mass"),
+    "Continuum: damping of three": (lambda: soil_with(damping=[1.0, 1.0, 1.0]), "damping"),
+    "Tool: a text": (lambda: sph.Tool("x", AT), "members"),
+    "Tool: None": (lambda: sph.Tool(None, AT), "members"),
+    "Tool: a mask": (lambda: sph.Tool([True], AT), "members"),
+    "Tool: not whole": (lambda: sph.Tool([0.0], AT), "members"),
+    "Tool: two axes": (lambda: sph.Tool([[0]], AT), "members"),
+    "Tool: a number": (lambda: sph.Tool(0, AT), "members"),
+    "Tool: ragged": (lambda: sph.Tool([[0], [0, 1]], AT), "members"),
+    "Tool: normal": (lambda: sph.Tool([0], AT, normal="x"), "normal"),
+    "Tool: normal NaN": (lambda: sph.Tool([0], AT, normal=[[np.nan], [0.0]]), "normal"),
+    "Tool: normal of space": (lambda: sph.Tool([0], AT, normal=np.ones((3, 1))), "normal"),
+    "Tool: normal of one axis": (lambda: sph.Tool([0], AT, normal=np.ones(2)), "normal"),
+    "Tool: slides along one axis": (lambda: sph.Tool([0], AT, Sliding([1.0])), "path: Sliding"),
+    "Tool: slides in space": (lambda: sph.Tool([0], AT, Sliding([1.0, 0.0, 0.0])), "path: Sliding"),
+    "Tool: stops in space": (lambda: sph.Tool([0], AT, Stopping([1.0, 0.0, 0.0], 1.0)), "path: Stopping"),
+    "Tool: carried along one axis": (
+        lambda: sph.Tool([0], AT, Carried(Sliding([1.0, 0.0]), Sliding([1.0]))),
+        "path: Carried",
+    ),
+    "Tool: a path to elsewhere": (lambda: sph.Tool([0], AT, Doubled()), "path"),
+    "Stopping: until": (lambda: Stopping([1.0, 0.0], -5.0), "until"),
     "looking_at": (lambda: camera.looking_at("x", (0, 0, 0), (0, 0, 1)), "position"),
     "looking_at: shape": (lambda: camera.looking_at((1.0, 2.0), (0, 0, 0), (0, 0, 1)), "position"),
     "project": (lambda: pinhole().project("x"), "points"),
