@@ -71,6 +71,19 @@ def still():
     return grains().at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
 
 
+def three():
+    return dem.Grains(law(), [0.1] * 3, 2e3)
+
+
+def walled():
+    return dem.Grains(**right_arguments()[dem.Grains] | {"walls": (shape.Plane((0, 0, 0), (0, 0, 1)),)})
+
+
+@functools.cache
+def begun():
+    return initialise(grains(), still())
+
+
 AT = np.zeros((2, 1))  # the reference of a tool of one particle in the plane
 
 
@@ -171,6 +184,18 @@ FUNCTIONS = {
     "initialise: time": (lambda: initialise(grains(), still(), "now"), "time"),
     "initialise: skin": (lambda: initialise(grains(), still(), 0.0, "x"), "skin"),
     "initialise: slack": (lambda: initialise(grains(), still(), 0.0, 0.2, None), "slack"),
+    "initialise: other grains": (lambda: initialise(three(), still()), "position of these grains"),
+    "initialise: no wall": (lambda: initialise(walled(), still()), "0 walls"),
+    "initialise: far apart": (lambda: initialise(grains(), grains().at_rest(1e12 * np.eye(3)[:, :2])), "apart"),
+    "simulate: progress of other grains": (lambda: simulate(three(), begun(), TIMES), "position of these grains"),
+    "restarted: no model": (lambda: begun().restarted(flight(), still()), "model"),
+    "restarted: of other grains": (lambda: begun().restarted(three(), still()), "this run's"),
+    "restarted: other grains": (
+        lambda: begun().restarted(grains(), three().at_rest(np.eye(3))),
+        "state: position",
+    ),
+    "restarted: no state": (lambda: begun().restarted(grains(), 3), "state"),
+    "restarted: time": (lambda: begun().restarted(grains(), still(), "x"), "time"),
     "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
     "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
     "Adaptive: rtol above 1": (lambda: Adaptive(5.0, 1.0), "rtol"),

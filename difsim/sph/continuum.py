@@ -170,6 +170,9 @@ class Continuum(AbstractEstimating):
         shares = jnp.full(3, across).at[len(self.gravity) - 1].set(1.0)
         return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
 
+    def check_sizes(self, name, state):
+        require_last(f"{name}: position of this Continuum", state.position, self.gravity.size, self.mass.size)
+
     def allocate(self, state: ContinuumState, skin: float, slack: float, devices: int = 1) -> Neighbours:
         reach = float(self.reach)
         return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid, devices)
