@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.fields import number
 from difsim.gravity.elementary import arctan2, log_ratio
-from difsim.gravity.field import AbstractField, require_points
+from difsim.gravity.field import AbstractField, as_points
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
 from difsim.session import MATRIX_LIBRARY
@@ -90,9 +90,9 @@ class Polyhedron(AbstractField):
         One point at a time costs eight to twenty times as much per facet, in a loop or in `lax.map`; and U, g and ∇g
         asked for one after the other cost three times as much as all of them.
 
-        **Raises:** `ValueError` for points of another shape, or none.
+        **Raises:** `ValueError` for points of another shape, none, or not finite.
         """
-        require_points(points)
+        points = as_points(points)
         return (_compiled if is_known((self, points)) else _evaluated)(self, points)
 
 
