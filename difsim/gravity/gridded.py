@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -73,7 +74,7 @@ class Gridded(AbstractField):
         share = _rise((jnp.sum(d * d) - self.inner**2) / (self.outer**2 - self.inner**2))
         return near + share * (kelvin(self.far, self.inner, d) - near)
 
-    def evaluate(self, points: Float[Array, "P 3"]) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
+    def evaluate(self, points: Any) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
         """U [P] m²/s² and g [P,3] m/s² at many points [P,3] m, in blocks that stay in the cache.
 
         A block that is entirely near or far reads one table only, so sort points by distance, or keep neighbours

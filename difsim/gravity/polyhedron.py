@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -84,7 +85,7 @@ class Polyhedron(AbstractField):
         """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, in proportion to the solid angle on the surface."""
         return jnp.trace(self.gradient(x))
 
-    def evaluate(self, points: Float[Array, "P 3"]) -> Field:
+    def evaluate(self, points: Any) -> Field:
         """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m, in bounded memory and faster than `vmap`.
 
         One point at a time costs eight to twenty times as much per facet, in a loop or in `lax.map`; and U, g and ∇g
