@@ -116,6 +116,8 @@ def state_of(door: str, model: Any, state: Any) -> None:
         if not isinstance(leaf, jax.Array | np.ndarray | float | int):
             where = jax.tree_util.keystr(path)
             raise ValueError(f"{door}: state{where}: got {came(leaf)}: give numbers alone, such as arrays of JAX")
+    if hasattr(model, "check_sizes"):
+        model.check_sizes(f"{door}: state", state)
 
 
 def at_one_point(method: Callable) -> Callable:

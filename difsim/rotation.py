@@ -14,7 +14,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, as_float, is_known
+from difsim.checks import numbers
+from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, is_known
 
 
 @jax.jit
@@ -178,10 +179,11 @@ def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
     **Arguments:** `alpha` α, rad, of the projection on the xy plane, from +x towards +y, over all four quadrants,
     so that it determines the end of the axis; `beta` β, rad, of the projection on the yz plane, from +y towards
     +z, modulo π, since α determines the sign of y. At β = ±π/2 the axis is ±z.
-    **Returns:** the axis [3]. **Raises:** ValueError, outside `jit`, for a pair that does not determine an axis.
+    **Returns:** the axis [3]. **Raises:** ValueError, outside `jit`, for a pair that does not determine an axis,
+    and for angles that are not finite.
     **Source:** the Agilkia reconstruction, sec. 2.1 (α, β in the comet-fixed, αₛ, βₛ in the surface frame).
     """
-    alpha, beta = as_float(alpha), as_float(beta)
+    alpha, beta = (numbers(f"axis_from_projections: {name}", x) for name, x in (("alpha", alpha), ("beta", beta)))
     ca, sa, cb, sb = jnp.cos(alpha), jnp.sin(alpha), jnp.cos(beta), jnp.sin(beta)
     eps = 4 * jnp.finfo(ca.dtype).eps
     if is_known(sa) and is_known(cb) and abs(sa) < eps and abs(cb) < eps:

@@ -36,7 +36,7 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
     **Raises:** ValueError for a number of devices that is none.
     **Warns:** where JAX has started, so that flags come too late.
     """
-    if devices is not None and not (isinstance(devices, int) and devices >= 1):
+    if devices is not None and not (type(devices) is int and devices >= 1):
         raise ValueError(f"configure: devices = {devices!r}: give an integer, 1 or more")
     jax.config.update("jax_enable_x64", True)
     if cache is not None and jax.config.jax_compilation_cache_dir is None:

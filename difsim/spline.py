@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import host_numbers, numbers
 from difsim.fields import number
 from difsim.typing import Scalar, Vec3, require
 
@@ -92,7 +93,7 @@ def interpolate(values: Float[AnyArray, "nx ny nz"], origin: object, spacing: ob
     import scipy.sparse
     import scipy.sparse.linalg
 
-    values = np.asarray(values, float)
+    values = host_numbers("interpolate: values", values, is_finite=False)
     if values.ndim != 3 or min(values.shape) < degree + 1:
         raise ValueError(f"values {values.shape}: a spline of degree {degree} needs {degree + 1} along each axis")
     if not np.isfinite(values).all():
@@ -193,4 +194,4 @@ def _check_grid(spacing: object, shape: Sequence[int], degree: int) -> None:
         raise ValueError(f"degree {degree}: give 2 (C1) or 3 (C2)")
     if len(shape) != 3 or min(shape) < 4:
         raise ValueError(f"a grid of {tuple(shape)}: give at least 4 points along each of three axes")
-    require(jnp.asarray(spacing) > 0, f"spacing {spacing} m: give positive numbers")
+    require(numbers("GridSpline: spacing", spacing) > 0, f"spacing {spacing} m: give positive numbers")

@@ -13,6 +13,8 @@ from difsim import (
     AtSample,
     FixedSteps,
     MaxImpacts,
+    Reverse,
+    Unrolled,
     beds,
     body,
     camera,
@@ -28,6 +30,9 @@ from difsim import (
     sph,
     transition,
 )
+from difsim.rotation import axis_from_projections
+from difsim.sph.tools import AbstractPath, Carried, Sliding, Stopping
+from difsim.spline import interpolate
 from tests.public import refused, right_arguments
 
 TIMES = [0.0, 1.0]
@@ -35,6 +40,10 @@ TIMES = [0.0, 1.0]
 
 def some(kind: type):
     return kind(**right_arguments()[kind])
+
+
+def changed(kind: type, **change):
+    return kind(**right_arguments()[kind] | change)
 
 
 def flight():
@@ -70,12 +79,44 @@ def still():
     return grains().at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
 
 
+def three():
+    return dem.Grains(law(), [0.1] * 3, 2e3)
+
+
+def walled():
+    return changed(dem.Grains, walls=(shape.Plane((0, 0, 0), (0, 0, 1)),))
+
+
+@functools.cache
+def begun():
+    return initialise(grains(), still())
+
+
+def saved(save):
+    return simulate(grains(), begun(), TIMES, solver=FixedSteps(1), derivative=Unrolled(), save=save)
+
+
+AT = np.zeros((2, 1))  # the reference of a tool of one particle in the plane
+
+
+class Doubled(AbstractPath):
+    """A user's path, that makes two places of each."""
+
+    def place(self, reference, time):
+        return jnp.concatenate([reference, reference], axis=1)
+
+
 def law():
     return some(dem.HertzMindlin)
 
 
 def soil():
     return some(sph.Continuum)
+
+
+def soil_with(*tool, **change):
+    flat = {"gravity": (0.0, 0.0), "tools": (sph.Tool(*tool),) if tool else ()}
+    return changed(sph.Continuum, **flat | change)
 
 
 def sizes():
@@ -93,6 +134,11 @@ def ball():
 @functools.cache
 def cube():
     return mesh.box((1.0, 1.0, 1.0))
+
+
+@functools.cache
+def solid():
+    return gravity.Polyhedron(cube(), 1e3)
 
 
 def crossed():
@@ -142,6 +188,9 @@ FUNCTIONS = {
     ),
     "simulate: save": (lambda: simulate(flight(), at(), TIMES, save=3), "save"),
     "simulate: save of particles": (lambda: simulate(grains(), still(), TIMES, save=3), "save"),
+    "simulate: save returns a text": (lambda: saved(lambda state: "x"), "save"),
+    "simulate: save returns nothing": (lambda: saved(lambda state: None), "save"),
+    "simulate: save raises": (lambda: saved(lambda state: state.speed), "save"),
     "simulate: watch of particles": (lambda: simulate(grains(), still(), TIMES, watch=3), "watch"),
     "simulate: checkpoint": (lambda: simulate(grains(), still(), TIMES, checkpoint=3), "checkpoint"),
     "simulate: text in a state": (lambda: simulate(hopper(), hopper_state(memory="x"), TIMES), "memory"),
@@ -155,6 +204,18 @@ FUNCTIONS = {
     "initialise: time": (lambda: initialise(grains(), still(), "now"), "time"),
     "initialise: skin": (lambda: initialise(grains(), still(), 0.0, "x"), "skin"),
     "initialise: slack": (lambda: initialise(grains(), still(), 0.0, 0.2, None), "slack"),
+    "initialise: other grains": (lambda: initialise(three(), still()), "position of these grains"),
+    "initialise: no wall": (lambda: initialise(walled(), still()), "0 walls"),
+    "initialise: far apart": (lambda: initialise(grains(), grains().at_rest(1e12 * np.eye(3)[:, :2])), "apart"),
+    "simulate: progress of other grains": (lambda: simulate(three(), begun(), TIMES), "position of these grains"),
+    "restarted: no model": (lambda: begun().restarted(flight(), still()), "model"),
+    "restarted: of other grains": (lambda: begun().restarted(three(), still()), "this run's"),
+    "restarted: other grains": (
+        lambda: begun().restarted(grains(), three().at_rest(np.eye(3))),
+        "state: position",
+    ),
+    "restarted: no state": (lambda: begun().restarted(grains(), 3), "state"),
+    "restarted: time": (lambda: begun().restarted(grains(), still(), "x"), "time"),
     "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
     "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
     "Adaptive: rtol above 1": (lambda: Adaptive(5.0, 1.0), "rtol"),
@@ -162,6 +223,13 @@ FUNCTIONS = {
     "Adaptive: resolve negative": (lambda: Adaptive(resolve=-1.0), "resolve"),
     "FixedSteps: resolve not a number": (lambda: FixedSteps(3, resolve=np.nan), "resolve"),
     "AtSample": (lambda: AtSample(3), "condition"),
+    "AtSample: of several": (lambda: AtSample(lambda s: s.position[0] > 0).holds(still()), "one truth"),
+    "AtSample: of nothing": (lambda: AtSample(lambda s: None).holds(still()), "condition"),
+    "AtSample: a number": (lambda: AtSample(lambda s: 0.5).holds(still()), "one truth"),
+    "AtSample: raises": (lambda: AtSample(lambda s: s.speed > 0).holds(still()), "condition"),
+    "Reverse: a text": (lambda: Reverse("x"), "checkpoints"),
+    "Reverse: not whole": (lambda: Reverse(checkpoints=2.5), "checkpoints"),
+    "configure: a Boolean": (lambda: configure(devices=True), "devices"),
     "configure": (lambda: configure(devices="all"), "devices"),
     "configure: negative": (lambda: configure(devices=-1), "devices"),
     "acceleration: a text": (lambda: gravity.Uniform((0, 0, -1)).acceleration("x"), "x"),
@@ -176,6 +244,21 @@ FUNCTIONS = {
     "normal: a text": (lambda: shape.Plane((0, 0, 0), (0, 0, 1)).normal("x"), "x"),
     "normal: several": (lambda: shape.Plane((0, 0, 0), (0, 0, 1)).normal(np.ones((4, 3))), "vmap"),
     "a field plus a number": (lambda: gravity.Uniform((0, 0, -1)) + 3.0, "fields"),
+    "a field times two": (lambda: gravity.Uniform((0, 0, -1)) * np.ones(2), "factor"),
+    "Polyhedron.evaluate: NaN": (lambda: solid().evaluate(np.full((1, 3), np.nan)), "points"),
+    "Polyhedron.evaluate: a text": (lambda: solid().evaluate("x"), "points"),
+    "Gridded.evaluate: NaN": (lambda: some(gravity.Gridded).evaluate([[np.nan, 0.0, 0.0]]), "points"),
+    "Gridded.evaluate: a text": (lambda: some(gravity.Gridded).evaluate("x"), "points"),
+    "Gridded.load": (lambda: gravity.Gridded.load(3), "path"),
+    "Gridded.load: None": (lambda: gravity.Gridded.load(None), "path"),
+    "Gridded.save": (lambda: some(gravity.Gridded).save(3.5), "path"),
+    "Gridded.fit: field": (lambda: gravity.Gridded.fit(3, cube(), 0.1), "field"),
+    "Gridded.fit: mesh": (lambda: gravity.Gridded.fit(solid(), 3, 0.1), "mesh"),
+    "Gridded.fit: spacing": (lambda: gravity.Gridded.fit(solid(), cube(), "x"), "spacing"),
+    "axis_from_projections: NaN": (lambda: axis_from_projections(np.nan, 1.0), "alpha"),
+    "axis_from_projections: a text": (lambda: axis_from_projections(1.0, "x"), "beta"),
+    "interpolate: spacing": (lambda: interpolate(np.zeros((5, 5, 5)), (0, 0, 0), "x", 3), "spacing"),
+    "interpolate: values": (lambda: interpolate("x", (0, 0, 0), 1.0, 3), "values"),
     "a field times a text": (lambda: gravity.Uniform((0, 0, -1)) * "x", "factor"),
     "swapped arguments": (lambda: gravity.PointMass((0.0, 0.0, 0.0), 5.0), "position"),
     "a negative point mass": (lambda: gravity.PointMass(-1.0, (0.0, 0.0, 0.0)), "GM"),
@@ -195,9 +278,22 @@ FUNCTIONS = {
         "elastic",
     ),
     "Vertices.box": (lambda: contact.Vertices.box("x"), "edges"),
+    "Vertices.box: negative": (lambda: contact.Vertices.box((-1.0, 1.0, 1.0)), "edges"),
     "Vertices.box: two": (lambda: contact.Vertices.box((1.0, 2.0)), "edges"),
     "Hertz.from_materials": (lambda: contact.Hertz.from_materials("x", 0.3, 1.0), "modulus"),
     "HertzMindlin.between": (lambda: dem.HertzMindlin.between(None, [0.3, 0.3], 0.5, 0.5), "modulus"),
+    "HertzMindlin.between: three and two": (
+        lambda: dem.HertzMindlin.between([1e7] * 3, [0.3, 0.3], 0.5, 0.5),
+        "two of each",
+    ),
+    "Clump.from_mesh": (lambda: dem.Clump.from_mesh(3, 1.0, 0.1), "mesh"),
+    "Clump.from_mesh: mass": (lambda: dem.Clump.from_mesh(cube(), "x", 0.3), "mass"),
+    "Clump.from_mesh: negative mass": (lambda: dem.Clump.from_mesh(cube(), -1.0, 0.3), "mass"),
+    "Clump.from_mesh: vacancy": (lambda: dem.Clump.from_mesh(cube(), 1.0, "x"), "vacancy"),
+    "LeggedClump: no legs": (
+        lambda: changed(dem.LeggedClump, legs=(), seat=np.zeros((0, 3)), held=np.zeros((0, 3))),
+        "legs: got none",
+    ),
     "Grains.at_rest": (lambda: grains().at_rest("x"), "position"),
     "Grains.at_rest: shape": (lambda: grains().at_rest(np.zeros((3, 5))), "position"),
     "Grains: walls": (lambda: dem.Grains(law(), [0.1], 2e3, walls=ball()), "walls"),
@@ -205,6 +301,34 @@ FUNCTIONS = {
     "HertzMindlin: rolling": (lambda: dem.HertzMindlin(1e7, 0.3, 0.5, 0.5, rolling=3), "rolling"),
     "Continuum.at_rest": (lambda: soil().at_rest("x"), "position"),
     "Continuum.at_rest: shape": (lambda: soil().at_rest(np.zeros(3)), "position"),
+    "Continuum.at_rest: of a plane's": (lambda: soil_with().at_rest(np.zeros((3, 2))), "position"),
+    "Continuum.at_rest: three of two": (lambda: soil().at_rest(np.eye(3)), "position"),
+    "Continuum.at_rest: one place": (lambda: soil_with().at_rest(np.ones((2, 2))), "particles 0 and 1"),
+    "at_rest_under_weight": (lambda: soil_with().at_rest_under_weight(np.eye(2), "x"), "depth"),
+    "at_rest_under_weight: five": (lambda: soil_with().at_rest_under_weight(np.eye(2), np.ones(5)), "depth"),
+    "at_rest_under_weight: NaN": (lambda: soil_with().at_rest_under_weight(np.eye(2), [np.nan, 1.0]), "depth"),
+    "Continuum: mass of two axes": (lambda: soil_with(mass=[[1.0], [1.0]]), "mass"),
+    "Continuum: damping of three": (lambda: soil_with(damping=[1.0, 1.0, 1.0]), "damping"),
+    "Tool: a text": (lambda: sph.Tool("x", AT), "members"),
+    "Tool: None": (lambda: sph.Tool(None, AT), "members"),
+    "Tool: a mask": (lambda: sph.Tool([True], AT), "members"),
+    "Tool: not whole": (lambda: sph.Tool([0.0], AT), "members"),
+    "Tool: two axes": (lambda: sph.Tool([[0]], AT), "members"),
+    "Tool: a number": (lambda: sph.Tool(0, AT), "members"),
+    "Tool: ragged": (lambda: sph.Tool([[0], [0, 1]], AT), "members"),
+    "Tool: normal": (lambda: sph.Tool([0], AT, normal="x"), "normal"),
+    "Tool: normal NaN": (lambda: sph.Tool([0], AT, normal=[[np.nan], [0.0]]), "normal"),
+    "Tool: normal of space": (lambda: sph.Tool([0], AT, normal=np.ones((3, 1))), "normal"),
+    "Tool: normal of one axis": (lambda: sph.Tool([0], AT, normal=np.ones(2)), "normal"),
+    "Tool: slides along one axis": (lambda: sph.Tool([0], AT, Sliding([1.0])), "path: Sliding"),
+    "Tool: slides in space": (lambda: sph.Tool([0], AT, Sliding([1.0, 0.0, 0.0])), "path: Sliding"),
+    "Tool: stops in space": (lambda: sph.Tool([0], AT, Stopping([1.0, 0.0, 0.0], 1.0)), "path: Stopping"),
+    "Tool: carried along one axis": (
+        lambda: sph.Tool([0], AT, Carried(Sliding([1.0, 0.0]), Sliding([1.0]))),
+        "path: Carried",
+    ),
+    "Tool: a path to elsewhere": (lambda: sph.Tool([0], AT, Doubled()), "path"),
+    "Stopping: until": (lambda: Stopping([1.0, 0.0], -5.0), "until"),
     "looking_at": (lambda: camera.looking_at("x", (0, 0, 0), (0, 0, 1)), "position"),
     "looking_at: shape": (lambda: camera.looking_at((1.0, 2.0), (0, 0, 0), (0, 0, 1)), "position"),
     "project": (lambda: pinhole().project("x"), "points"),
@@ -235,10 +359,22 @@ FUNCTIONS = {
     "clustered_lumps": (lambda: gravity.clustered_lumps(3, []), "mesh"),
     "error_map": (lambda: gravity.error_map(3, gravity.Uniform((0, 0, 1)), np.ones((2, 3))), "fast"),
     "error_map: points": (lambda: gravity.error_map(*2 * [gravity.Uniform((0, 0, 1))], "x"), "points"),
+    "error_map: no points": (
+        lambda: gravity.error_map(*2 * [gravity.Uniform((0, 0, 1))], np.zeros((0, 3))),
+        "points",
+    ),
+    "inertia": (lambda: cube().inertia("x"), "density"),
     "Polyhedron: no mesh": (lambda: gravity.Polyhedron(3, 1e3), "mesh"),
     "Stone: no body": (lambda: body.Stone(3, np.eye(3), ball()), "body"),
     "Stone: no shape": (lambda: body.Stone(body.RigidBody(1.0, np.eye(3)), np.eye(3), 3), "shape"),
     "Stone.from_mesh: mass": (lambda: body.Stone.from_mesh(cube(), "x"), "mass"),
+    "Stone.from_mesh: spacing": (lambda: body.Stone.from_mesh(cube(), 1.0, spacing="x"), "spacing"),
+    "a grid with a text for a margin": (lambda: shape.GridSDF.from_mesh(cube(), 0.1, margin="x"), "margin"),
+    "a grid of a text of nodes": (lambda: shape.GridSDF.from_mesh(cube(), 0.1, max_nodes="x"), "max_nodes"),
+    "a grid of a box inside out": (
+        lambda: shape.GridSDF.from_sdf(ball(), (2, 2, 2), (-2, -2, -2), 0.2),
+        "low below high",
+    ),
     "a grid coarser than its solid": (lambda: shape.GridSDF.from_mesh(cube(), 3.0), "spacing"),
     "a grid of a text": (lambda: shape.GridSDF.from_mesh(cube(), "x"), "spacing"),
     "a grid of no mesh": (lambda: shape.GridSDF.from_mesh(3, 0.1), "mesh"),

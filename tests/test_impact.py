@@ -198,5 +198,5 @@ def test_wrong_laws_are_refused():
             Law(1.1)
         with pytest.raises(ValueError, match="friction = -0"):
             Law(0.5, -0.1)
-        with pytest.raises(ValueError, match="turns = -1"):
+        with pytest.raises(ValueError, match="turns: -1"):
             Law(0.5, turns=-1)

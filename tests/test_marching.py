@@ -9,6 +9,7 @@ import pytest
 from difsim import (
     Adaptive,
     AtRest,
+    AtSample,
     Courant,
     FixedSteps,
     Forward,
@@ -66,6 +67,12 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
     np.testing.assert_array_equal(part.states[0], whole.states.position[:2, :, 0])
     np.testing.assert_array_equal(part.states[1], whole.states.density[:2, 3])
     assert part.times.tolist() == times[:2] and part.stats.steps.tolist() == [0, 50]
+    with pytest.raises(ValueError, match="simulate: save returned 'x'"):
+        simulate(model, state, times[:2], solver=fifty, save=lambda s: "x")
+    with pytest.raises(ValueError, match=r"AtSample: condition returned an array .*: return one truth"):
+        simulate(model, state, times[:2], solver=fifty, until=AtSample(lambda s: s.density > 0))
+    early = simulate(model, state, times, solver=fifty, until=AtSample(lambda s: (s.density > 0).all()))
+    assert early.times.tolist() == times[:1]
     on = simulate(model, part.progress, times[1:], solver=fifty)
     jax.tree.map(np.testing.assert_array_equal, on.last, whole.last)
     assert on.stats.steps.tolist() == [50, 100, 150]

@@ -124,6 +124,11 @@ def test_fine_mesh_of_an_ellipsoid_is_the_ellipsoid():
     np.testing.assert_allclose(g, exact_g, atol=5e-3 * np.linalg.norm(exact_g, axis=1).max())
 
 
+def test_points_may_be_lists():
+    U, g, gradient = jax.eval_shape(lambda: CUBE.evaluate([[2, 0, 0], [0, 3, 0]]))
+    assert (U.shape, g.shape, gradient.shape) == ((2,), (2, 3), (2, 3, 3))
+
+
 def test_many_points_equal_single_points():
     """More points than a chunk holds, and not a multiple of it."""
     body = Polyhedron(icosphere(3), 1 / G)

@@ -123,7 +123,6 @@ def test_a_tool_of_no_particles_is_refused():
     for members, reference, message in (
         ([n], np.zeros((2, 1)), r"tools\[1\]: members \[81\] are not all particles: give integers from 0 to 80"),
         ([-1], np.zeros((2, 1)), "not all particles"),
-        ([0.0], np.zeros((2, 1)), "not all particles"),
         ([3, 3], np.zeros((2, 2)), "a member twice"),
         ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\): give \[2, 3\]"),
         ([0], np.zeros((3, 1)), r"give \[2, 1\]"),

@@ -106,6 +106,7 @@ class Stone(eqx.Module):
         edges, marks = _edges(centred, len(points), longest=size / 10)
         if shape is None:
             spacing = size / 80 if spacing is None else spacing
+            spacing = float(host_numbers("Stone: spacing", spacing, "", is_finite=False))
             if spacing > size / 10:
                 raise ValueError(
                     f"Stone: spacing = {spacing} m is above a tenth of the longest side, {size:.3g} m: too few "

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.fields import scalar
+from difsim.fields import scalar, whole
 from difsim.rotation import cofactors3, solve3
 from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Mat3, Scalar, Vec3, require
@@ -66,7 +66,7 @@ class Newton(AbstractImpact):
 
     restitution: Scalar = scalar()
     friction: Scalar = scalar(default=0.0)
-    turns: int = eqx.field(static=True, default=256)
+    turns: int = whole(least=0, default=256)
 
     def __check_init__(self):
         _check(self)
@@ -89,7 +89,7 @@ class Stronge(AbstractImpact):
 
     restitution: Scalar = scalar()
     friction: Scalar = scalar(default=0.0)
-    turns: int = eqx.field(static=True, default=256)
+    turns: int = whole(least=0, default=256)
 
     def __check_init__(self):
         _check(self)
@@ -113,8 +113,6 @@ def _check(law: AbstractImpact) -> None:
     name, e, μ = type(law).__name__, law.restitution, law.friction
     require((e >= 0) & (e <= 1), f"{name}: restitution = {e} must lie between 0 and 1.")
     require(μ >= 0, f"{name}: friction = {μ} must not be negative.")
-    if law.turns < 0:
-        raise ValueError(f"{name}: turns = {law.turns} must not be negative.")
 
 
 def _quotient(a: Scalar, b: Scalar) -> Scalar:

@@ -53,8 +53,10 @@ class Vertices(AbstractOutline):
     @classmethod
     def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":
         """The eight corners of a box about its centre, from the lengths of its edges [3], m."""
+        edges = numbers("Vertices.box: edges", edges, "3")
+        require(edges > 0, f"Vertices.box: edges = {edges} m must be positive")
         signs = jnp.stack(jnp.meshgrid(*[jnp.array([-0.5, 0.5])] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-        return cls(signs * numbers("Vertices.box: edges", edges, "3")[None])
+        return cls(signs * edges[None])
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return product3(self.points, rotation.T)

@@ -11,9 +11,11 @@ from jaxtyping import Array, Float
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.free_motion import free_step
+from difsim.checks import host_numbers
 from difsim.dem.touching import Grain
 from difsim.fields import number, part
 from difsim.mesh import TriMesh
+from difsim.mesh.surface import require_mesh
 from difsim.rotation import solve3
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, require
@@ -118,6 +120,10 @@ class Clump(AbstractClump):
         **Arguments:** `mesh`; `mass`, kg; `vacancy`, as of `fill_with_spheres`. **Returns:** the clump.
         **Raises:** ValueError as `RigidBody` and `fill_with_spheres`.
         """
+        # The filling takes seconds: all is checked before it.
+        require_mesh("Clump.from_mesh", mesh)
+        mass = float(host_numbers("Clump.from_mesh: mass", mass, ""))
+        require(mass > 0, f"Clump.from_mesh: mass = {mass} kg must be positive")
         filling = fill_with_spheres(mesh, vacancy)
         body = RigidBody(mass, mesh.inertia(mass / mesh.volume))
         return cls(body, filling.centre - mesh.centroid, filling.radius)

@@ -162,6 +162,16 @@ class Grains(AbstractParticles):
             check_state(clump, at)
         return eqx.tree_at(lambda s: s.clumps, state, tuple(clumps))
 
+    def check_sizes(self, name, state):
+        require_last(f"{name}: position of these grains", state.position, 3, self.radius.size)
+        for parts in ("walls", "clumps"):
+            found, needed = len(getattr(state, parts)), len(getattr(self, parts))
+            if found != needed:
+                raise ValueError(
+                    f"{name}: it has {found} {parts}, and these Grains have {needed}: give Grains.at_rest(...) of "
+                    "these, or Grains.joined(...) of a state without clumps"
+                )
+
     def spheres(self, state: GrainsState) -> Grain:
         """Grains, and after them the sub-spheres of the clumps."""
         grains = Grain(state.position, state.velocity, state.spin, self.radius, self.mass)

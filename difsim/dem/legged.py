@@ -51,7 +51,7 @@ class LeggedClump(AbstractClump):
     ground pushes, in the footpad, or the guide gives way beside the spring; `gear`; `stiffness` k N/m of one leg
     along the axis; `across` N/m, `turning` N m/rad of its guide; `damping`: the ratio of the guide's dampers to
     critical ones of a leg on a fixed body.
-    **Raises:** ValueError for seats that do not match, or numbers that are not positive.
+    **Raises:** ValueError for no legs, seats that do not match, or numbers that are not positive.
     """
 
     tag = "legged-clump"
@@ -66,6 +66,7 @@ class LeggedClump(AbstractClump):
     damping: Scalar = number(default=0.1)
 
     def __check_init__(self):
+        require(len(self.legs) > 0, "LeggedClump: legs: got none: give one at least, or a Clump")
         for name in ("seat", "held"):
             points = getattr(self, name)
             same = points.shape[0] == len(self.legs)

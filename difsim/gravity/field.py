@@ -5,15 +5,16 @@ callers use `vmap`. Fields can be added and multiplied by a number: `3 * (field 
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.checks import at_one_point, check_points
-from difsim.fields import number, part
+from difsim.checks import at_one_point, check_points, numbers
+from difsim.fields import number, part, scalar
 from difsim.typing import Mat3, Scalar, Vec3, require
 
 
@@ -70,7 +71,7 @@ class Scaled(AbstractField):
 
     tag = "scaled"
     field: AbstractField = part()
-    factor: Scalar = number()
+    factor: Scalar = scalar()
 
     def potential(self, x: Vec3) -> Scalar:
         return self.factor * self.field.potential(x)
@@ -128,13 +129,16 @@ class PointMass(AbstractField):
         return safe.divide(self.GM, safe.norm(x - self.position))
 
 
-def require_points(points: Array) -> None:
-    """Check the shape of points.
+def as_points(points: Any) -> Float[Array, "P 3"]:
+    """The points of `evaluate` as an array.
 
-    **Raises:** `ValueError` unless `points` is an array [P,3], P > 0.
+    **Arguments:** `points` [P,3], m. **Returns:** the array. **Raises:** `ValueError` for another shape, none, and
+    known values that are not finite.
     """
+    points = numbers("evaluate: points", points)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise ValueError(
             f"evaluate: points of shape {points.shape}: give [P,3], in m, P > 0; for one point there are "
             "potential, acceleration and gradient"
         )
+    return points

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,10 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim.checks import host_numbers, instance
 from difsim.fields import number, part
-from difsim.gravity.field import AbstractField, require_points
+from difsim.gravity.field import AbstractField, as_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
+from difsim.mesh.surface import require_mesh
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.spline import GridSpline
@@ -71,15 +74,15 @@ class Gridded(AbstractField):
         share = _rise((jnp.sum(d * d) - self.inner**2) / (self.outer**2 - self.inner**2))
         return near + share * (kelvin(self.far, self.inner, d) - near)
 
-    def evaluate(self, points: Float[Array, "P 3"]) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
+    def evaluate(self, points: Any) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
         """U [P] m²/s² and g [P,3] m/s² at many points [P,3] m, in blocks that stay in the cache.
 
         A block that is entirely near or far reads one table only, so sort points by distance, or keep neighbours
         in space next to each other in the array.
 
-        **Raises:** `ValueError` for points of another shape, or none.
+        **Raises:** `ValueError` for points of another shape, none, or not finite.
         """
-        require_points(points)
+        points = as_points(points)
         laws = (
             lambda x: self.near(x - self.centre),
             lambda x: kelvin(self.far, self.inner, x - self.centre),
@@ -112,6 +115,9 @@ class Gridded(AbstractField):
         **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or not positive, and for
         a field that does not fall off as GM/r.
         """
+        instance("Gridded.fit: field", field, AbstractField, "a field of difsim.gravity")
+        require_mesh("Gridded.fit", mesh)
+        spacing = float(host_numbers("Gridded.fit: spacing", spacing, "", is_finite=False))
         centre = np.asarray(mesh.centroid)
         radius = np.linalg.norm(mesh.vertices - centre, axis=1).max()
         if not 0 < spacing <= radius / 6:
@@ -128,6 +134,7 @@ class Gridded(AbstractField):
 
     def save(self, path: str | PathLike) -> None:
         """Write the tables to a file of arrays (`difsim.saving`), with `made_of`."""
+        instance("Gridded.save: path", path, str | PathLike, "the path of a file")
         tables = {
             f"{name}_{part}": getattr(table, part)
             for name, table in (("near", self.near), ("far", self.far))
@@ -144,6 +151,7 @@ class Gridded(AbstractField):
         field.
         **Raises:** `ValueError` for a file that is damaged, of another kind, or made of something else.
         """
+        instance("Gridded.load: path", path, str | PathLike, "the path of a file")
         parts = [f"{name}_{part}" for name in ("near", "far") for part in ("origin", "spacing", "coefficients")]
         made_of, file = read_table(path, "gravity field", made_of, (*parts, "centre", "inner", "outer"))
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.fields import number
 from difsim.gravity.elementary import arctan2, log_ratio
-from difsim.gravity.field import AbstractField, require_points
+from difsim.gravity.field import AbstractField, as_points
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
 from difsim.session import MATRIX_LIBRARY
@@ -84,15 +85,15 @@ class Polyhedron(AbstractField):
         """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, in proportion to the solid angle on the surface."""
         return jnp.trace(self.gradient(x))
 
-    def evaluate(self, points: Float[Array, "P 3"]) -> Field:
+    def evaluate(self, points: Any) -> Field:
         """U [P], g [P,3] and ∇g [P,3,3] at many points [P,3] in m, in bounded memory and faster than `vmap`.
 
         One point at a time costs eight to twenty times as much per facet, in a loop or in `lax.map`; and U, g and ∇g
         asked for one after the other cost three times as much as all of them.
 
-        **Raises:** `ValueError` for points of another shape, or none.
+        **Raises:** `ValueError` for points of another shape, none, or not finite.
         """
-        require_points(points)
+        points = as_points(points)
         return (_compiled if is_known((self, points)) else _evaluated)(self, points)
 
 

@@ -29,10 +29,13 @@ def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict
 
     **Arguments:** `fast`, the field to judge; `exact`, the reference; `points` [P,3], m.
     **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration.
+    **Raises:** ValueError for what is no field, and for points that are not finite, not [P,3], or none.
     """
     for name, field in (("fast", fast), ("exact", exact)):
         instance(f"error_map: {name}", field, AbstractField, "a field of difsim.gravity")
     points = host_numbers("error_map: points", points, "P 3")
+    if len(points) == 0:
+        raise ValueError("error_map: points has shape (0, 3): give one point at least")
     (U, g), (U0, g0) = field_at(fast, points), field_at(exact, points)
     error = np.linalg.norm(g - g0, axis=1) / np.linalg.norm(g0, axis=1)
     return {

@@ -143,6 +143,7 @@ class TriMesh:
 
         **Raises:** `ValueError` unless the density is positive and finite.
         """
+        density = float(host_numbers("TriMesh.inertia: density", density, "", is_finite=False))
         if not 0 < density < np.inf:
             raise ValueError(f"density is {density} kg/m3: give a positive finite number")
         return density * np.asarray(self._trimesh.moment_inertia)

@@ -31,6 +31,12 @@ class AbstractParticles(eqx.Module):
         capacity over the present need; `devices`, over how many its rows are shared out. **Returns:** the list.
         """
 
+    def check_sizes(self, name: str, state: Any) -> None:
+        """Refuse a state of other particles than the model's.
+
+        **Arguments:** `name` of the state in the message; `state`. **Raises:** ValueError.
+        """
+
     def positions(self, state: Any) -> Float[Array, "d n"]:
         """The positions of the particles of the list, m."""
         return state.position

@@ -8,6 +8,7 @@ small.
 
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import equinox as eqx
 import jax
@@ -20,6 +21,7 @@ from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.typing import Scalar, as_float
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
+MOST_CELLS = 2**31  # they are counted in int32
 CHUNK = 4096  # particles whose candidates are tested together: bounds the memory, with little overhead
 
 
@@ -56,8 +58,8 @@ class Neighbours(eqx.Module):
         extra distance, so that the list stays valid for longer; `slack`; `rigid` [n]: particles that do not
         interact with each other; `devices`, over how many the rows are shared out.
         **Returns:** the list.
-        **Raises:** ValueError for positions that are not finite or not [2 or 3, n], for cutoff ≤ 0, skin < 0 or
-        slack < 1.
+        **Raises:** ValueError for positions that are not finite, not [2 or 3, n], or too far apart, for cutoff ≤ 0,
+        skin < 0 or slack < 1.
         """
         x = np.asarray(position, float)
         if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():
@@ -72,6 +74,11 @@ class Neighbours(eqx.Module):
         width = cutoff + skin
         corner = x.min(axis=1)
         cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
+        if prod(cells) >= MOST_CELLS:
+            raise ValueError(
+                f"Neighbours: particles up to {np.ptp(x, axis=1).max():.3g} m apart make {prod(cells):.3g} cells of "
+                f"{width:.3g} m, more than {MOST_CELLS:.3g}: leave out the particles that are far from the others"
+            )
         x = as_float(position)  # in its own precision, as in `made`, and all that is compared with it
         empty = cls(
             jnp.zeros((1, x.shape[1]), jnp.int32),

@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from difsim import safe
-from difsim.checks import host_numbers, instance
+from difsim.checks import host_numbers, instance, integer
 from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
@@ -97,6 +97,10 @@ class GridSDF(AbstractSDF):
         instance("GridSDF: sdf", sdf, AbstractSDF, "a solid of difsim.shape")
         distance = jax.jit(jax.vmap(sdf.distance))
         low, high = host_numbers("GridSDF: low", low, "3"), host_numbers("GridSDF: high", high, "3")
+        if not (low < high).all():
+            raise ValueError(
+                f"GridSDF: low = {low} and high = {high}: give corners with low below high on each axis"
+            )
         sample = lambda points: distance(jnp.asarray(points))  # noqa: E731
         return GridSDF(_tabulate(sample, low, high, spacing, margin, max_nodes))
 
@@ -117,6 +121,10 @@ def sampled(
     **Arguments:** `function` of points [N,3], m; the others as `GridSDF.from_sdf`.
     **Returns:** the samples, and the first node [3], m. **Raises:** ValueError as `GridSDF.from_mesh`.
     """
+    spacing = float(host_numbers("GridSDF: spacing", spacing, "", is_finite=False))
+    if margin is not None:
+        margin = float(host_numbers("GridSDF: margin", margin, "", is_finite=False))
+    max_nodes = integer("GridSDF: max_nodes", max_nodes)
     if not (0 < spacing < np.inf and (margin is None or 0 < margin < np.inf)):
         raise ValueError(f"spacing {spacing} m and margin {margin} m: give positive numbers")
     if spacing > (extent := np.min(np.asarray(high) - low)):

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from difsim.checks import host_numbers
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
+from difsim.mesh.surface import require_mesh
 
 RUNG = 0.8  # ratio of the radii of consecutive spheres on a bisector
 FLAT = 1e-6  # sine of half the angle of an edge below which no sphere fits into it
@@ -48,6 +50,8 @@ def fill_with_spheres(
     more, with the vacancy reached.
     **Source:** paper 000 sec. 2.3.
     """
+    require_mesh("fill_with_spheres", mesh)
+    vacancy = float(host_numbers("fill_with_spheres: vacancy", vacancy, "", is_finite=False))
     if not 0 < vacancy < 1:
         raise ValueError(f"fill_with_spheres: vacancy = {vacancy} must be between 0 and 1, such as 0.1")
     if points < 1 or samples < 1:

@@ -22,7 +22,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
-from difsim.typing import Scalar, is_known, require
+from difsim.typing import Scalar, is_known, require, require_last
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 
@@ -54,9 +54,10 @@ class Continuum(AbstractEstimating):
     **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
     `tools`; `damping` [n], 1/s, the relative loss of velocity per second, for layers that absorb waves;
     `corrections` of the sums over pairs; `balance`, the equation of the density.
-    **Raises:** ValueError for masses that are not positive, negative damping, gravity that is not [2] or [3], and
-    a kernel with a support below 2 spacings Δ = (m/ρ₀)^(1/d), whose sums over neighbours are wrong; for tools
-    whose members are no particles, occur twice, or do not have one reference [d] each.
+    **Raises:** ValueError for masses that are not [n] or not positive, negative damping or one of other particles,
+    gravity that is not [2] or [3], and a kernel with a support below 2 spacings Δ = (m/ρ₀)^(1/d), whose sums over
+    neighbours are wrong; for tools whose members are no particles, occur twice, or do not have one reference [d]
+    each.
     """
 
     tag = "continuum"
@@ -72,7 +73,11 @@ class Continuum(AbstractEstimating):
     balance: AbstractDensity = part(default=Continuity())
 
     def __check_init__(self):
+        found = self.mass.shape
+        require(self.mass.ndim == 1, f"Continuum: mass has shape {found}: give [n], one for each particle")
         require(self.mass > 0, "Continuum: every mass must be positive")
+        damped = self.damping.shape
+        require(damped in ((), found), f"Continuum: damping has shape {damped}: give one number, or {list(found)}")
         require(self.damping >= 0, "Continuum: damping must not be negative")
         found = self.gravity.shape
         require(found in ((2,), (3,)), f"Continuum: gravity has shape {found}: give [2] or [3]")
@@ -126,12 +131,31 @@ class Continuum(AbstractEstimating):
         Positions may be float64 where all else is float32, as for `Grains.at_rest`.
 
         **Arguments:** `position` [d, n], m. **Returns:** the state.
+        **Raises:** ValueError for positions of other particles, or where a free one is at another's place.
         """
         position = numbers("Continuum.at_rest: position", position, "d n")
-        d, n = position.shape
+        d, n = self.gravity.size, self.mass.size
+        require_last("Continuum.at_rest: position", position, d, n)
+        self._check_apart(position)
         position = position.astype(jnp.result_type(position, self.mass))
         zero = jnp.zeros((3, 3, n), self.mass.dtype)
         return ContinuumState(position, zero[0, :d], zero, jnp.full(n, self.material.density, zero.dtype))
+
+    def _check_apart(self, position: Float[Array, "d n"]) -> None:
+        """Refuse two particles at one place, of which one is free: no force would ever part them."""
+        rigid = self.rigid
+        if not is_known((position, rigid)):
+            return
+        x, rigid = np.asarray(position), np.asarray(rigid)
+        order = np.lexsort((rigid, *x))  # of those at one place the free ones come first
+        first, second = order[:-1], order[1:]
+        same = (x[:, first] == x[:, second]).all(axis=0) & ~rigid[first]
+        if same.any():
+            one, other = first[same][0], second[same][0]
+            raise ValueError(
+                f"Continuum.at_rest: position: particles {one} and {other} are both at {x[:, one]} m: give each a "
+                "place of its own"
+            )
 
     def at_rest_under_weight(self, position: Float[Array, "d n"], depth: Float[Array, " n"]) -> ContinuumState:
         """The state of a bed at rest: σ = -ρ₀ g depth along the last axis, ν/(1-ν) of that along the others.
@@ -139,10 +163,15 @@ class Continuum(AbstractEstimating):
         **Arguments:** `position` [d, n], m; `depth` [n], m, of each particle. **Returns:** the state.
         """
         state = self.at_rest(position)
+        depth = numbers("Continuum.at_rest_under_weight: depth", depth, "n")
+        require_last("Continuum.at_rest_under_weight: depth", depth, self.mass.size)
         across = self.material.poisson / (1 - self.material.poisson)
         weight = self.material.density * self.gravity[-1] * depth
         shares = jnp.full(3, across).at[len(self.gravity) - 1].set(1.0)
         return eqx.tree_at(lambda s: s.stress, state, jnp.diag(shares)[:, :, None] * weight[None, None])
+
+    def check_sizes(self, name, state):
+        require_last(f"{name}: position of this Continuum", state.position, self.gravity.size, self.mass.size)
 
     def allocate(self, state: ContinuumState, skin: float, slack: float, devices: int = 1) -> Neighbours:
         reach = float(self.reach)

@@ -1,7 +1,10 @@
 """Rules for the derivatives of a motion."""
 
+from typing import Any
+
 import equinox as eqx
 
+from difsim.checks import integer
 from difsim.stepping.precision import Tolerance, tolerance
 from difsim.typing import require
 
@@ -27,6 +30,10 @@ class Forward(AbstractDerivative):
         require(self.weight >= 0, f"Forward: weight = {self.weight} must not be negative")
 
 
+def _count(given: Any) -> int | None:
+    return None if given is None else integer("Reverse: checkpoints", given)
+
+
 class Reverse(AbstractDerivative):
     """Reverse derivatives (`jax.grad`, `jax.vjp`) through the steps that were taken, with binomial checkpoints.
 
@@ -34,14 +41,10 @@ class Reverse(AbstractDerivative):
     wrong while the value converges. Best for many parameters.
 
     **Arguments:** `checkpoints`, how many states are kept; by default some √(2 max_steps).
-    **Raises:** ValueError for less than one.
+    **Raises:** ValueError for less than one, or what is no integer.
     """
 
-    checkpoints: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self):
-        if self.checkpoints is not None and self.checkpoints < 1:
-            raise ValueError(f"Reverse: checkpoints = {self.checkpoints} must be at least 1")
+    checkpoints: int | None = eqx.field(static=True, converter=_count, default=None)
 
 
 class Unrolled(AbstractDerivative):

@@ -56,7 +56,13 @@ class Progress(eqx.Module):
 
         **Arguments:** `model`; `state` of it at `time` s.
         **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
+        **Raises:** ValueError for a model or a state of other particles than this one's.
         """
+        door = "Progress.restarted"
+        instance(f"{door}: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
+        state_of(f"{door}: this run's", model, self.motion.state)
+        state_of(door, model, state)
+        numbers(f"{door}: time", time, "")
         near = tied(self.neighbours, self.devices).made(model.positions(state))
         return begun(model, state, time, near, self.skin, self.lists, self.devices)
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import host_numbers, instance, require_function
+from difsim.checks import host_numbers, instance, require_function, traceable
 from difsim.fields import is_valid
 from difsim.particles.devices import chosen, everywhere, spread, tied, where
 from difsim.particles.model import AbstractParticles
@@ -42,6 +42,7 @@ from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
 from difsim.stepping.stops import AtRest, AtSample
 from difsim.typing import Scalar, as_float, is_known, require
 
+SAVE = "simulate: save"  # the argument, in messages
 CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
 
 
@@ -74,9 +75,9 @@ def run_particles(
     checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
     and for devices inside `jit`, or not of this process.
     """
-    for name, given in (("save", save), ("watch", watch)):
+    for name, given in ((SAVE, save), ("simulate: watch", watch)):
         if given is not None:
-            require_function(f"simulate: {name}", given)
+            require_function(name, given)
     if checkpoint is not None:
         instance("simulate: checkpoint", checkpoint, str | Path, "the path of a folder")
     on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
@@ -154,7 +155,7 @@ def _on_host(
 ) -> Solution:
     def saved(progress):
         state = progress.motion.state
-        return jax.tree.map(np.asarray, state if save is None else save(state))
+        return jax.tree.map(np.asarray, state if save is None else traceable(SAVE, save)(state))
 
     at_rest = until if isinstance(until, AtRest) else None
     store, found = None, None
@@ -172,9 +173,7 @@ def _on_host(
     earlier = int(state.steps) if isinstance(state, Progress) else 0
     status = Status.OK
     for i in range(len(states), len(times)):
-        if has_rested(progress, at_rest) or (
-            isinstance(until, AtSample) and states and until.condition(states[-1])
-        ):
+        if has_rested(progress, at_rest) or (isinstance(until, AtSample) and states and until.holds(states[-1])):
             break
         progress, status = _onward(model, progress, times[max(i - 1, 0) : i + 1], solver, at_rest, earlier)
         # A run that comes to rest between two times has no state at the later one.
@@ -252,7 +251,7 @@ def _in_jit(
 
     def seen(progress):
         state = progress.motion.state
-        return state if save is None else save(state), progress.motion.time, progress.steps
+        return state if save is None else traceable(SAVE, save)(state), progress.motion.time, progress.steps
 
     # With equal steps the run is at the first of the times already.
     begins = jnp.append(progress.motion.time, times[:-1])
