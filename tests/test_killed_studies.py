@@ -29,8 +29,11 @@ EACH = int(os.environ.get("DIFSIM_KILLS", "1"))
 SOONEST = 0.5  # s after the start: before that Python itself starts
 WARM = 40.0  # s that a start may run at most: the next one goes on from there
 AT_ONCE = 2.0  # s from a signal to the end
-# What differs between equal runs.
-OF_THE_RUN = {"created", "wall_seconds", "command", "options", "commit", "inputs", "search_seconds"}
+# What differs between equal runs; the last three are seconds, or were measured by the clock.
+OF_THE_RUN = {
+    "created", "wall_seconds", "command", "options", "commit", "inputs",
+    "search_seconds", "jacobian_cost", "forward_equivalents",
+}  # fmt: skip
 
 
 class Victim:
