@@ -52,7 +52,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"out is a file, .* give another --out"):
         Toy(out=tmp_path / "out").run()
     (tmp_path / "toy_checkpoint").touch()
-    with pytest.raises(OSError, match="toy_checkpoint"):
+    with pytest.raises(ValueError, match="toy_checkpoint is a file"):
         Toy(out=tmp_path).run()
 
 
