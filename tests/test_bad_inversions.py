@@ -60,7 +60,7 @@ LINE = np.linspace(0.0, 1.0, 30)[:, None]
 
 
 def of(values):
-    """What a solver of one node returns."""
+    """The outcome of a solver of one node."""
     return SimpleNamespace(misfit=1.0, values=values, calls=Calls(), minima=(1.0,))
 
 

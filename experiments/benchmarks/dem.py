@@ -27,7 +27,7 @@ from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.stepping.marching import Progress
-from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, row
+from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, in_float32_but, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
 MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5
@@ -69,8 +69,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
 
 def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
     """Grains in single precision, but for their places and walls."""
-    places = lambda case: (case[0].walls, case[1])  # noqa: E731
-    return eqx.tree_at(places, in_float32(case), places(case))
+    return in_float32_but(lambda case: (case[0].walls, case[1]), case)
 
 
 def bed(count: int) -> tuple[Grains, jax.Array]:

@@ -21,7 +21,7 @@ from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress
-from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, row
+from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, in_float32_but, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"
@@ -210,5 +210,4 @@ def _rms(x: jax.Array) -> float:
 
 def all_but_positions(case: tuple[Continuum, ContinuumState]) -> tuple[Continuum, ContinuumState]:
     """A soil and its state in single precision, but for the places of particles and tools."""
-    places = lambda case: (case[0].tools, case[1].position)  # noqa: E731
-    return eqx.tree_at(places, in_float32(case), places(case))
+    return in_float32_but(lambda case: (case[0].tools, case[1].position), case)

@@ -56,3 +56,8 @@ def by_devices(
 def in_float32(tree: Any) -> Any:
     """The same Module or state in single precision."""
     return jax.tree.map(lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree)
+
+
+def in_float32_but(places: Callable[[Any], Any], tree: Any) -> Any:
+    """The same in single precision, but for what `places(tree)` gives."""
+    return eqx.tree_at(places, in_float32(tree), places(tree))
