@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim import Adaptive, MaxImpacts, Reverse, Status, simulate
+from difsim import Adaptive, MaxImpacts, Reverse, Status, rotation, safe, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, PointState
 from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
+from difsim.stepping.variational import plain, scales_of
 from tests.helpers import approx
 from tests.ways import impacts
 
@@ -128,6 +129,39 @@ def test_reverse_mode_through_a_slide():
     time = jnp.asarray(1.5 * stopped(np.asarray(p))[2])
     found = jax.jit(jax.jacrev(lambda p: slid(p, time, Reverse(), 2000)[0]))(p)
     np.testing.assert_allclose(found, slid_by(p, time)[0], atol=1e-5 * np.abs(found).max())
+
+
+def test_a_slide_that_does_not_end_has_a_derivative():
+    """The pull to a slope is constant, so the root of what ends this slide is at 1e20 s: there it was NaN."""
+    normal, fall = slope_axes(jnp.array(0.3))
+    model = HardBody(
+        RigidBody(2.0, np.diag([8e-3, 9e-3, 1e-2])),
+        Ball(0.1),
+        Newton(0.3, 0.05),
+        Plane(jnp.zeros(3), normal),
+        Uniform((0.0, 0.0, -1.0)),
+    )
+    body = RigidState(0.1 * normal, fall + 0.3 * EAST, (0.9, 0.1, -0.3, 0.3), (0.2, -0.5, 0.1))
+    slip = body.velocity + jnp.cross(rotation.rotate(body.attitude, body.spin), -0.1 * normal)
+    state = HardState(body, jnp.array(float(Phase.SLIDING)), safe.unit(slip))
+    model, state = jax.tree.map(jnp.asarray, (model, state))
+    scales = scales_of(model, jnp.array(0.0), state)
+
+    @jax.jit
+    def pulled(model, z, there):
+        def end(model, z):
+            t = jnp.array(3.0)
+            return plain(model, scales).landed(t, z, lambda model, t, state: model.boundary(t, state), there)[:2]
+
+        (t, z), pull = jax.vjp(end, model, z)
+        return t, z, pull((jnp.ones_like(t), jnp.ones_like(z)))
+
+    z = scales.numbers(state)[None]
+    far, _, _ = pulled(model, z, True)
+    t, same, (by_model, by_z) = pulled(model, z, False)
+    assert abs(far) > 1e12
+    assert t == 3.0 and (same == z).all() and (by_z == 1).all()
+    assert all((x == 0).all() for x in jax.tree.leaves(by_model))
 
 
 def thrown_points(p):

@@ -154,8 +154,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     ending, stats = solution.controller_state, {}
     if rules.contact is not None:
         hit, ending = ending.landed, ending.inner
-        touch, touched, moves = system.landed(end, last, _gap)
-        end, last, shift = jnp.where(hit, touch, end), jnp.where(hit, touched, last), jnp.where(hit, moves, shift)
+        end, last, shift = system.landed(end, last, _gap, hit)
         ended = ended | hit
     if stops:
         rest, left, guard = ending.rest, ending.left, ending.guard

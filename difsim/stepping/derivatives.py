@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 
 from difsim.checks import integer
 from difsim.stepping.precision import Tolerance, tolerance
@@ -49,3 +50,9 @@ class Reverse(AbstractDerivative):
 
 class Unrolled(AbstractDerivative):
     """Forward and reverse derivatives of a fixed number of steps, exact for these steps."""
+
+
+def without_derivative(given: Any) -> Any:
+    """`given`, any structure, with its numbers as constants: what is computed from them has no derivative."""
+    arrays, rest = eqx.partition(given, eqx.is_inexact_array)
+    return eqx.combine(jax.lax.stop_gradient(arrays), rest)

@@ -51,7 +51,7 @@ def _moves(system: Variational, t: Scalar, z: Array, lies: Array, speed: Scalar)
     if len(z) == 1:
         return jnp.zeros(0, t.dtype)
     comes = lies & (system.slope(t, z, _boundary) < -COMES * speed)
-    return jnp.where(comes, system.landed(t, z, _boundary)[2], 0.0)
+    return system.landed(t, z, _boundary, comes)[2]
 
 
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
@@ -71,8 +71,7 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
         solution = stepped(system, choice, z, t, ahead, Landing(guarded(choice, ahead, approach), boundary))
         reached, (last,) = solution.ys
         hit = solution.controller_state.landed
-        t_hit, z_hit, shift = system.landed(solution.ts[1][0], last, _boundary)
-        end, last = jnp.where(hit, t_hit, solution.ts[1][0]), jnp.where(hit, z_hit, last)
+        end, last, shift = system.landed(solution.ts[1][0], last, _boundary, hit)
         inside = (times >= t) & (times <= end)
         states = jnp.where(inside[:, None, None], reached, states)
         sunk = system.model.approach(end, system.state(last)).gap < -slack

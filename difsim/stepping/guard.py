@@ -4,7 +4,7 @@ An adaptive step after a long flight passes through the ground with zero reporte
 advancement cures it: nothing closes the gap d sooner than speed v and acceleration a allow, v t + a t²/2 = d
 (without a, a step from the top of a flight, where v is small, would pass the landing). The next step is not
 longer than that t, or than the resolution that a contact needs, whichever is more. Nor is it longer than the model
-says that a step can be (a slide turns and stops the sooner the slower it is).
+says that a step can be (a slide turns and stops the sooner the slower it is). The lengths of steps have no derivative.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim import safe
 from difsim.dynamics import Approach
 from difsim.fields import number
+from difsim.stepping.derivatives import without_derivative
 from difsim.typing import Scalar
 
 
@@ -114,7 +115,7 @@ class ContactGuard(AbstractWrapper):
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
-        near = self.approach(t0, y0, args)
+        near = self.approach(*without_derivative((t0, y0, args)))
         touching = near.gap <= 0
         state = GuardState(inner, touching, jnp.zeros_like(touching, int), touching.astype(int))
         return jnp.minimum(next_t1, t0 + self._cap(near)), state
@@ -124,7 +125,7 @@ class ContactGuard(AbstractWrapper):
             t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state.inner
         )
         y = jnp.where(keep, y1_candidate, y0)
-        near = self.approach(next_t0, y, args)
+        near = self.approach(*without_derivative((next_t0, y, args)))
         touching = near.gap <= 0
         state = GuardState(
             inner,
@@ -170,7 +171,7 @@ class Landing(AbstractWrapper):
         )
 
     def _at(self, t, y, args):
-        return jax.lax.stop_gradient(self.clearance(t, y, args))
+        return self.clearance(*without_derivative((t, y, args)))
 
     def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
         old = controller_state

@@ -13,10 +13,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from difsim import safe
 from difsim.dynamics import AbstractModel
+from difsim.stepping.derivatives import without_derivative
 from difsim.stepping.tangents import together
 from difsim.typing import Scalar
 
@@ -44,8 +45,7 @@ def scales_of(model: AbstractModel, t: Scalar, state: Any) -> Scales:
     """The scales of a motion that starts at `t` s with `state`; they have no derivative."""
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # the state PointState((0, 0, 1)) would be weakly typed
-    arrays, rest = eqx.partition((model, state), eqx.is_inexact_array)
-    model, state = eqx.combine(jax.lax.stop_gradient(arrays), rest)
+    model, state = without_derivative((model, state))
     origin, unit = (ravel_pytree(x)[0].astype(flat.dtype) for x in model.scales(t, state))
     return Scales(origin, unit, unravel)
 
@@ -82,14 +82,18 @@ class Variational(eqx.Module):
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), (z[1:], self.t_moved))
         return jnp.concatenate([dy[None], jax.vmap(linear, in_axes=-1, out_axes=0)(*last)])
 
-    def landed(self, t: Scalar, z: Array, function: Callable) -> tuple[Scalar, Array, Float[Array, "p"]]:
+    def landed(
+        self, t: Scalar, z: Array, function: Callable, there: Bool[Array, ""]
+    ) -> tuple[Scalar, Array, Float[Array, "p"]]:
         """Find the time at which a function of the solution is zero, by two Newton steps along the rate.
 
         The second step is at the level of rounding. The two make the time an implicit function, for derivatives
         that are taken through the steps.
 
-        **Arguments:** `t`, s, near that time; `z` [1 + p, n]; `function(model, t, state)`.
-        **Returns:** the time, s; the rows at that time; the tangents [p] of the time, s.
+        **Arguments:** `t`, s, near that time; `z` [1 + p, n]; `function(model, t, state)`; whether such a time is
+        `there`.
+        **Returns:** the time, s; the rows at that time; the tangents [p] of the time, s. If none is there, `t` and
+        `z` as they came, and tangents of zero.
         """
 
         def at(t, y, moved):
@@ -99,7 +103,10 @@ class Variational(eqx.Module):
             t, z = before
             rate = self.field(t, z)
             value, slope = jax.jvp(lambda t, y: at(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
-            late = safe.divide(value, slope)
+            # Where no root is near, a step could lead to 1e20 s from here, and the derivative there be NaN.
+            slope = jnp.where(there, slope, 0.0)
+            # The second step takes away what the first, by a slope without derivative, leaves of the time's.
+            late = safe.divide(value, jax.lax.stop_gradient(slope))
             return (t - late, z - late * rate), slope
 
         (t, z), slopes = jax.lax.scan(newton, (t, z), length=2)  # one copy of the field for both
