@@ -22,6 +22,7 @@ import jax
 import pytest
 from hypothesis import settings
 
+from experiments.memory import forget_programs, maps_are_many
 from tests import lazily  # which jaxtyping finds by its name
 
 # Rarer collection of garbage: imports and tracing make millions of objects, and a quarter of it was the search.
@@ -78,7 +79,6 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-MAPS = 30_000  # of the 65 530 that Linux grants a process: XLA takes some for each program, and crashes past that
 # Bytes of a process. A module adds up to 0.7 GB; a worker keeps below 3. Forgotten programs leave 1.2 GB behind, and
 # to forget them and to trace the small ones again, of single operations, takes seconds: so not sooner than that.
 ROOM = 2.3e9
@@ -94,9 +94,8 @@ def pytest_runtest_teardown(item, nextitem):
         return
     if resident() > ROOM:
         trim()
-    if resident() > ROOM or Path("/proc/self/maps").read_bytes().count(b"\n") > MAPS:
-        jax.clear_caches()
-        gc.collect()
+    if resident() > ROOM or maps_are_many():
+        forget_programs()
         trim()
 
 

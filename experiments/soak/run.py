@@ -18,6 +18,7 @@ from difsim import Status
 from difsim.saving.atomic import atomically
 from difsim.saving.texts import read_text
 from experiments.harness import Found, Study
+from experiments.memory import forget_programs, maps_are_many
 from experiments.ranges import SEED, Range
 from experiments.records import commit, write_json
 from experiments.soak import flights, hard, landings, particles, soft, stones, words
@@ -82,6 +83,8 @@ def search(options: Soak, out: Path) -> Found:
             key = f"{slug(kind.name)}-{part}"
             if time.monotonic() > deadline and key not in checkpoint:
                 break
+            if maps_are_many():  # after some 25 kinds; a search of a night compiles them all several times
+                forget_programs()
             bar.set_description(kind.name)
             piece = checkpoint.get_or(
                 key, lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures")
