@@ -105,7 +105,7 @@ class Variational(eqx.Module):
             value, slope = jax.jvp(lambda t, y: at(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
             # Where no root is near, a step could lead to 1e20 s from here, and the derivative there be NaN.
             slope = jnp.where(there, slope, 0.0)
-            # The second step takes away what the first, by a slope without derivative, leaves of the time's.
+            # No derivative of the slope is needed: the second step corrects what the first lacks of the time's.
             late = safe.divide(value, jax.lax.stop_gradient(slope))
             return (t - late, z - late * rate), slope
 

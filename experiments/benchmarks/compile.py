@@ -20,11 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Forward, Reverse, Unrolled, initialise, simulate
-from difsim.dynamics import AbstractModel, Flight, FlightState
-from difsim.gravity import AbstractField, Gridded, Polyhedron
+from difsim import FixedSteps, Forward, MaxImpacts, Reverse, Unrolled, initialise, simulate
+from difsim.body import RigidBody, RigidState
+from difsim.contact import Ball, Newton
+from difsim.dynamics import AbstractModel, Flight, FlightState, HardBody, HardState
+from difsim.gravity import AbstractField, Gridded, Polyhedron, Uniform
 from difsim.session import COMPILE_SOONER
-from difsim.shape import Sphere, comet_67p
+from difsim.shape import Plane, Sphere, comet_67p
 from experiments.agilkia.chain import OUTPUTS, at_landing, landed
 from experiments.agilkia.descent import AGILKIA
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -173,6 +175,28 @@ def _solved(model: AbstractModel, state: Any, end: float) -> Any:
     return jax.tree.map(lambda x: x[-1], solution.ys)
 
 
+def _hard_ball() -> Workload:
+    """A rigid ball that is thrown over a slope, by restitution and friction: it bounces, slides and rolls."""
+    slope = Plane((0.0, 0.0, 0.0), (0.1, 0.0, 0.995))
+    thrown = RigidState((0.0, 0.0, 0.5), (1.0, 0.2, 0.0), (1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0))
+
+    def build(p):
+        body = RigidBody(2.0, np.diag([8e-3, 8e-3, 9e-3]))
+        return HardBody(body, Ball(0.1), Newton(p[0], p[1]), slope, Uniform((0.0, 0.0, -1.0))), HardState(thrown)
+
+    def run(p, **way):
+        model, state = build(p)
+        times, until = jnp.asarray([0.0, 5.0]), MaxImpacts(20)
+        return simulate(model, state, times, until=until, **way, throw=False).last.body.position
+
+    return Workload(
+        run,
+        jnp.asarray([0.3, 0.4]),
+        lambda p: run(p, derivative=Reverse()),
+        lambda p: _solved(*build(p), 5.0).body.position,
+    )
+
+
 def _flight(field: AbstractField) -> Workload:
     """An hour about the body; the bare solve stops at the surface, which it does not reach."""
     ground = Sphere((0.0, 0.0, 0.0), 500.0)
@@ -272,6 +296,7 @@ def _particles(model: Callable, begun: Any, dt: float, friction: float) -> Workl
 
 WORKLOADS = {
     "bounce of a point": lambda: _of_case(hard_bounces(1)),
+    "hard ball that bounces and rolls": _hard_ball,
     "ball that slides and rolls": lambda: _of_case(sliding_to_rolling()),
     "hopper": lambda: _of_case(tumbling_cube(1)),
     "touchdown": _touchdown,
