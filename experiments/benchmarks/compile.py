@@ -141,13 +141,13 @@ def _cpu(call: Callable) -> tuple[Any, float]:
     return found, time.process_time() - started
 
 
-def _of_case(case: Case) -> Workload:
-    """A bounce, or another motion with contact; the bare solve has its field and one event."""
+def _of_case(case: Case, **rule: Any) -> Workload:
+    """A bounce, or another motion with contact, to a `rule`; the bare solve has its field and one event."""
     span = jnp.asarray([0.0, case.time])
 
     def run(p, **way):
         model, state = case.build(p)
-        return case.watch(simulate(model, state, span, **way, throw=False, gradient="ignore").last)
+        return case.watch(simulate(model, state, span, **rule, **way, throw=False, gradient="ignore").last)
 
     def bare(p):
         return case.watch(_solved(*case.build(p), case.time))
@@ -184,17 +184,8 @@ def _hard_ball() -> Workload:
         body = RigidBody(2.0, np.diag([8e-3, 8e-3, 9e-3]))
         return HardBody(body, Ball(0.1), Newton(p[0], p[1]), slope, Uniform((0.0, 0.0, -1.0))), HardState(thrown)
 
-    def run(p, **way):
-        model, state = build(p)
-        times, until = jnp.asarray([0.0, 5.0]), MaxImpacts(20)
-        return simulate(model, state, times, until=until, **way, throw=False).last.body.position
-
-    return Workload(
-        run,
-        jnp.asarray([0.3, 0.4]),
-        lambda p: run(p, derivative=Reverse()),
-        lambda p: _solved(*build(p), 5.0).body.position,
-    )
+    case = Case("hard ball", build, lambda end: end.body.position, (0.3, 0.4), 5.0)
+    return _of_case(case, until=MaxImpacts(20))
 
 
 def _flight(field: AbstractField) -> Workload:
