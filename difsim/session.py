@@ -5,7 +5,6 @@ import warnings
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 from jax._src import xla_bridge  # nothing public says whether JAX has chosen its devices
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "difsim"
@@ -54,15 +53,6 @@ def configure(*, devices: int | None = None, cache: str | Path | None = CACHE / 
         return
     flags = {"xla_force_host_platform_device_count": devices or _cores()} | FLAGS
     os.environ["XLA_FLAGS"] = " ".join(f"--{name}={value}" for name, value in flags.items())
-
-
-def apart(x: jax.Array) -> jax.Array:
-    """`x`, by way of a sort: no loop around it is compiled as one function, only the loops within that.
-
-    LLVM's time grows faster than the length of a function, so a loop that is long and turns seldom compiles sooner as
-    a list of operations.
-    """
-    return jnp.sort(jnp.stack([x, x]))[0]
 
 
 def _cores() -> int:

@@ -16,8 +16,8 @@ from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
-from difsim.session import apart
 from difsim.shape import AbstractSDF
+from difsim.splitting import apart
 from difsim.typing import Scalar, Vec3, require
 
 
@@ -177,7 +177,7 @@ class HardBody(AbstractHardModel):
 
     def impact(self, t, state):
         # Impact and flight as one function take twice as long to compile.
-        return super().impact(t, eqx.tree_at(lambda s: s.phase, state, apart(state.phase)))
+        return super().impact(t, eqx.tree_at(lambda s: s.body.position, state, apart(state.body.position)))
 
     def struck(self, state, impulse):
         return self._added(state, state.body, impulse)
