@@ -1,5 +1,6 @@
 """Importance sampling of a posterior from a mixture of kernels at the particles of a tempered run."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -146,14 +147,17 @@ class Importance:
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
         with tqdm(disable=not progress, desc="importance sampling", total=effective_size) as bar:
 
-            def drawn(kernels: Kernels, generation: int, part: int, count: int) -> Piece:
-                compute = partial(_drawn, cube, kernels, [*seed, generation, part], count)
-                return stored(checkpoint, f"importance-{generation}-{part}", compute)
+            def drawn(kernels: Kernels, generation: int, part: int, count: int) -> Iterator[Piece]:
+                """As many draws in pieces of one size: each is kept and shown, and one program serves all."""
+                u = kernels.sample(np.random.default_rng([*seed, generation, part]), count * self.generation)
+                for piece, rows in enumerate(np.split(u, count)):
+                    compute = partial(_weighed, cube, kernels, rows)
+                    yield stored(checkpoint, f"importance-{generation}-{part}-{piece}", compute)
 
             kernels = self._placed(cube, start.u, start.log_likelihood, start.weights)
             before = 0.0
             for generation in range(1, GENERATIONS + 1):
-                found = drawn(kernels, generation, 0, self.generation)
+                (found,) = drawn(kernels, generation, 0, 1)
                 share = _size(cube, found) / self.generation
                 bar.update(round(share * self.generation) - bar.n)
                 if share >= GOOD or share < GAIN * before or generation == GENERATIONS:
@@ -164,15 +168,12 @@ class Importance:
                 kernels = self._placed(cube, found["u"][None], found["log_likelihood"][None], weights[None])
             part = 0
             while (size := _size(cube, found)) < effective_size and cube.calls.forward < limit:
-                bar.update(round(size) - bar.n)
                 part, rows = part + 1, found["log_ratio"].size
-                # As many more as the effective share so far asks for, and at most four times as many as there are,
-                # in whole generations: other numbers of rows would be compiled again.
+                # As many more as the effective share so far asks for, and at most four times as many as there are.
                 missing = min((effective_size / size - 1.0) * rows * 1.05, 4.0 * rows, limit - cube.calls.forward)
-                count = self.generation * max(1, int(np.ceil(missing / self.generation)))
-                new = drawn(kernels, generation, part, count)
-                found = {name: np.concatenate([found[name], new[name]]) for name in found}
-            bar.update(round(min(size, effective_size)) - bar.n)
+                for new in drawn(kernels, generation, part, max(1, int(np.ceil(missing / self.generation)))):
+                    found = {name: np.concatenate([found[name], new[name]]) for name in found}
+                    bar.update(round(min(_size(cube, found), effective_size)) - bar.n)
         log_weights, k_hat = _k_hat(found["log_ratio"])
         if not k_hat <= K_HAT:
             return self.tempered.extended(start, cube, going_on, effective_size, limit, checkpoint, progress)
@@ -205,9 +206,8 @@ class Importance:
         return Kernels(cube, u.reshape(-1, k), weights.ravel(), h, self.prior)
 
 
-def _drawn(cube: Cube, kernels: Kernels, seed: list[int], count: int) -> Piece:
-    """Independent draws with their log-likelihoods and log importance ratios."""
-    u = kernels.sample(np.random.default_rng(seed), count)
+def _weighed(cube: Cube, kernels: Kernels, u: np.ndarray) -> Piece:
+    """Draws of the kernels with their log-likelihoods and log importance ratios."""
     values = cube.log_likelihood(u)
     return {"u": u, "log_likelihood": values, "log_ratio": values - kernels.log_density(u)}
 

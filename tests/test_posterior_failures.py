@@ -38,6 +38,17 @@ def test_killed_run_goes_on(tmp_path):
     assert 0 < more.calls.forward < whole.calls.forward and more.effective_size > part.effective_size
 
 
+def test_a_killed_run_loses_one_generation_of_draws(tmp_path):
+    checkpoint = Checkpoint(tmp_path, "linear")
+    problem, small = toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100)
+    whole = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
+    pieces = sorted(tmp_path.rglob("importance-*-1-*"))
+    assert len(pieces) > 1
+    pieces[-1].unlink()
+    again = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
+    assert again.calls.forward == 100 and again.log_evidence == whole.log_evidence
+
+
 def test_no_interval_without_good_draws():
     found = posterior(toys.linear(**PRIOR), Tempered(160, 8), effective_size=10)
     few = replace(found, sampled=replace(found.sampled, k_hat=0.9))
