@@ -208,6 +208,7 @@ def projections_of_axis(axis: Vec3) -> Vec2:
     return jnp.stack([alpha, safe.arctan2(z, y)])
 
 
+@jax.jit
 def product3(a: Float[Array, "m 3 *n"], b: Float[Array, "3 k *n"]) -> Float[Array, "m k *n"]:
     """The matrix product a b over an axis of three, written out.
 
@@ -218,6 +219,7 @@ def product3(a: Float[Array, "m 3 *n"], b: Float[Array, "3 k *n"]) -> Float[Arra
     return a[:, :1] * b[:1] + a[:, 1:2] * b[1:2] + a[:, 2:] * b[2:]
 
 
+@jax.jit
 def times3(matrix: Mat3, vector: Vec3) -> Vec3:
     """The product of a 3 x 3 matrix and a vector, by `product3`.
 
@@ -226,6 +228,7 @@ def times3(matrix: Mat3, vector: Vec3) -> Vec3:
     return product3(matrix, vector[:, None])[:, 0]
 
 
+@jax.jit
 def turned3(turn: Mat3, tensor: Mat3) -> Mat3:
     """The tensor in another frame, R T Rᵀ. **Arguments:** `turn` R; `tensor` T. **Returns:** the tensor [3, 3]."""
     return product3(product3(turn, tensor), turn.T)
