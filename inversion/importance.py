@@ -166,14 +166,15 @@ class Importance:
                 weights = np.exp(found["log_ratio"] - found["log_ratio"].max())
                 # Two halves of independent draws, as of chains.
                 kernels = self._placed(cube, found["u"][None], found["log_likelihood"][None], weights[None])
-            part = 0
-            while (size := _size(cube, found)) < effective_size and cube.calls.forward < limit:
+            part, size = 0, _size(cube, found)
+            while size < effective_size and cube.calls.forward < limit:
                 part, rows = part + 1, found["log_ratio"].size
                 # As many more as the effective share so far asks for, and at most four times as many as there are.
                 missing = min((effective_size / size - 1.0) * rows * 1.05, 4.0 * rows, limit - cube.calls.forward)
                 for new in drawn(kernels, generation, part, max(1, int(np.ceil(missing / self.generation)))):
                     found = {name: np.concatenate([found[name], new[name]]) for name in found}
-                    bar.update(round(min(_size(cube, found), effective_size)) - bar.n)
+                    size = _size(cube, found)
+                    bar.update(round(min(size, effective_size)) - bar.n)
         log_weights, k_hat = _k_hat(found["log_ratio"])
         if not k_hat <= K_HAT:
             return self.tempered.extended(start, cube, going_on, effective_size, limit, checkpoint, progress)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.splitting import apart
+from difsim.dynamics.splitting import apart
 
 AT = jnp.asarray([3.0, -1.0, 2.0])
 
@@ -28,7 +28,7 @@ def test_types_stay():
 
 
 def sorts(function):
-    """How many sorts the compiled function has."""
+    """The number of sorts in the compiled function."""
     return jax.jit(function).lower(AT).compile().as_text().count(" sort(")
 
 

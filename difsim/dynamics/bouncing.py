@@ -14,10 +14,10 @@ from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
 from difsim.dynamics.model import Approach, motion_units
+from difsim.dynamics.splitting import apart
 from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.splitting import apart
 from difsim.typing import Scalar, Vec3, require
 
 

@@ -6,8 +6,8 @@ function, so a loop that is long and turns seldom compiles sooner as a list of o
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+
+from difsim.particles.transposed import linear
 
 
 def apart(x: jax.Array) -> jax.Array:
@@ -15,16 +15,8 @@ def apart(x: jax.Array) -> jax.Array:
 
     Its derivatives go by a sort as well, so that the same holds for the loop that goes back in reverse mode.
     """
-    return _apart.bind(x)
+    return linear(_sorted, _sorted, (), x)
 
 
-def _sorted(x: jax.Array) -> jax.Array:
+def _sorted(_, x: jax.Array) -> jax.Array:
     return jnp.sort(jnp.stack([x, x]), axis=0)[0]
-
-
-_apart = Primitive("apart")
-_apart.def_impl(jax.jit(_sorted))
-_apart.def_abstract_eval(lambda x: x)
-ad.deflinear2(_apart, lambda cotangent, _: [_apart.bind(cotangent)])
-batching.defvectorized(_apart)
-mlir.register_lowering(_apart, mlir.lower_fun(_sorted, multiple_results=False))
