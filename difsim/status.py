@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 
 class Status(IntEnum):
-    """Result codes. Of the codes of a simulation the larger one wins where two apply; those of a search follow."""
+    """Result codes. Of the codes of a simulation the larger one wins where two apply; those of a search and of a fit's
+    simulator follow."""
 
     OK = 0
     UNDER_RESOLVED = 1
@@ -43,6 +44,7 @@ class Status(IntEnum):
     FAILED = 107
     STALLED = 108
     NOISE = 109
+    UNEXPLAINED = 110
 
     @property
     def message(self) -> str:
@@ -67,6 +69,18 @@ class Status(IntEnum):
         """
         found, counts = np.unique(np.asarray(codes), return_counts=True)
         return {Status(int(found[i])): int(counts[i]) for i in np.argsort(-counts, kind="stable")}
+
+    @staticmethod
+    def summary(codes: "ArrayLike | dict[Status, int]") -> str:
+        """How many runs of a batch failed, and why, in words.
+
+        **Arguments:** `codes`, of any shape, or their `tally`. **Returns:** a line, and a further one for each status
+        but OK.
+        """
+        counts = codes if isinstance(codes, dict) else Status.tally(codes)
+        failures = {status: n for status, n in counts.items() if status is not Status.OK}
+        lines = [f"{sum(failures.values())} of {sum(counts.values())} runs failed"]
+        return "\n".join([*lines, *(f"  {n} {status}" for status, n in failures.items())])
 
     def __str__(self) -> str:
         return f"{self.name}: {self.message}" + (f": {self.remedy}" if self.remedy else "")
@@ -162,6 +176,10 @@ _TEXTS = {
         "look at the status of the simulation there, or give another start",
     ),
     Status.NOISE: ("the gradient is zero within its noise", "take more seeds or longer windows to resolve more"),
+    Status.UNEXPLAINED: (
+        "the simulator says no more than that it failed",
+        "return `solution.status` in the place of `solution.ok`: it has the reason",
+    ),
     Status.STALLED: ("evolution found no better member for many generations", "allow more, or take gradients"),
 }
 

@@ -106,7 +106,9 @@ class Cube:
             starts = range(0, len(x), self.batch_size)
             # Repeat the last row to fill up the last batch: one shape, one compilation.
             rows = (x[np.minimum(np.arange(i, i + self.batch_size), len(x) - 1)] for i in starts)
-            found = np.concatenate([_batch(self.relaxed, part) for part in rows])[: len(x)]
+            both = [_batch(self.relaxed, part) for part in rows]
+            found, statuses = (np.concatenate(part)[: len(x)] for part in zip(*both, strict=True))
+            self.programs.statuses += statuses.tolist()
         found = np.asarray(found, float)
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
@@ -157,7 +159,8 @@ def _unfolded(problem, relaxed, u):
 
 @eqx.filter_jit
 def _batch(problem, x):
-    return jax.vmap(lambda row: problem.log_likelihood(problem.fold(row)))(x)
+    found = jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
+    return found.log_likelihood, found.status
 
 
 @eqx.filter_jit

@@ -20,6 +20,7 @@ from difsim.checks import instance, integer, random_key
 from difsim.status import Status
 
 from .coordinates import plain, strip_weak_types
+from .differences import compare
 from .marquardt import Search, Stops
 from .outcome import Calls
 from .problem import Problem
@@ -40,10 +41,12 @@ class Fit:
     held numbers of an array; `determined`: the effective number of parameters, the trace of the resolution matrix, to
     which a parameter that the data determine adds 1 and one whose uniform prior is unchanged 0; `calls`: all starts
     and the screening together; `history`: misfit after each iteration of the best start; `starts`: misfit and status
-    of each start.
+    of each start; `doubt`: how the derivative at the start of the best search disagrees with differences of
+    simulations over the prior, in words, empty where it does not; `statuses`: the number of simulations that ended
+    with each status.
 
     A converged search has found a minimum, perhaps a wrong one: `explains_data` tests that, and `ok` is both
-    together. `print(fit)` shows all of it.
+    together, without a doubt about the derivative. `print(fit)` shows all of it, and why simulations failed.
     """
 
     values: dict[str, Any]
@@ -64,6 +67,8 @@ class Fit:
     data: int
     priors: int
     determined: float
+    doubt: str
+    statuses: dict[Status, int]
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -100,8 +105,8 @@ class Fit:
 
     @property
     def ok(self) -> bool:
-        """Whether the search converged, and the model explains the data."""
-        return self.status.is_converged and self.explains_data
+        """Whether the search converged, the model explains the data, and no derivative is in doubt."""
+        return self.status.is_converged and self.explains_data and not self.doubt
 
     @property
     def verdict(self) -> str:
@@ -123,7 +128,9 @@ class Fit:
     def __str__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
         rows = [f"  {name:{width}s}  {_told(self.values[name], self.sigma[name])}" for name in self.names]
-        return "\n".join([f"fit: {self.verdict}", *rows])
+        doubt = [f"  DOUBT: {self.doubt}"] if self.doubt else []
+        failed = [Status.summary(self.statuses)] if set(self.statuses) - {Status.OK} else []
+        return "\n".join([f"fit: {self.verdict}", *rows, *doubt, *failed])
 
 
 def require_fit(door: str, problem: Problem, fit: Fit) -> None:
@@ -216,9 +223,21 @@ def fit(
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
         x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
-    found = in_threads(lambda row: programs.search(row, stops), x)
-    calls = sum((Calls(*np.asarray(search.calls)) for search in found), calls)
-    return _report(programs, min(found, key=lambda search: search.misfit), found, calls, throw)
+    doubts, compared = {}, []
+
+    def searched(i: int) -> Search:
+        def begins(search: Search) -> None:
+            doubts[i], made = compare(programs, search)
+            compared.append(made)
+            if doubts[i]:  # at once: the search may take an hour more
+                warnings.warn(f"fit: {doubts[i]}", stacklevel=2)
+
+        return programs.search(x[i], stops, begins)
+
+    found = in_threads(searched, range(len(x)))
+    calls = sum([*compared, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
+    best = min(range(len(found)), key=lambda i: found[i].misfit)
+    return _report(programs, found[best], found, calls, doubts.get(best, ""), throw)
 
 
 # One program each, where each operation between arrays would be one.
@@ -237,7 +256,7 @@ def _physical(problem: Problem, x: Float[Array, " n"]) -> tuple[dict[str, Array]
     return problem.values(x), problem.scale(problem.fold(x))
 
 
-def _report(programs: Programs, best: Search, found: list[Search], calls: Calls, throw: bool) -> Fit:
+def _report(programs: Programs, best: Search, found: list[Search], calls: Calls, doubt: str, throw: bool) -> Fit:
     problem = programs.problem
     mask, failed = np.asarray(problem.free_mask), not np.isfinite(best.misfit)
     if failed and throw:
@@ -287,6 +306,8 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
         data=problem.data.size,
         priors=prior.size,
         determined=np.nan if failed else _determined(problem, scaled),
+        doubt=doubt,
+        statuses=Status.tally(programs.statuses),
     )
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Shaped
 from tqdm import tqdm
 
 from difsim.session import COMPILE_SOONER
+from difsim.status import Status
 
 from .cube import Cube
 from .draws import Draws, resampled
@@ -48,7 +49,8 @@ class Posterior:
     draws of the prior [rows]; `leaves`: all combinations of
     undecided discrete values, the most probable first; `calls`: simulations of this call (stored ones are not
     repeated); `p_value`: the probability that new data miss the model by more than these, over the posterior (Gelman,
-    Meng and Stern 1996); `sampled`: the draws as the sampler left them.
+    Meng and Stern 1996); `sampled`: the draws as the sampler left them; `statuses`: the number of simulations of this
+    call that ended with each status.
 
     `print(posterior)` shows the answer. Intervals are refused where the diagnostics fail, see `fault`.
     """
@@ -60,6 +62,7 @@ class Posterior:
     calls: Calls
     p_value: float
     sampled: Draws
+    statuses: dict[Status, int]
 
     @property
     def weights(self) -> Float[np.ndarray, " draws"]:
@@ -302,6 +305,8 @@ class Posterior:
         lines.append(
             f"  log evidence {self.log_evidence:.3f} +- {self.log_evidence_error:.2g}; {self.sampled.method}"
         )
+        if set(self.statuses) - {Status.OK}:
+            lines.append(Status.summary(self.statuses))
         return "\n".join(lines)
 
     def _values(self, name: str) -> np.ndarray:
@@ -342,6 +347,7 @@ def reported(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
         calls=cube.calls,
         p_value=_p_value(problem, cube, sampled),
         sampled=sampled,
+        statuses=Status.tally(cube.programs.statuses),
     )
 
 

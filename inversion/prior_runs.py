@@ -5,8 +5,10 @@ from functools import partial
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float, Int
 from tqdm import tqdm
+
+from difsim.status import Status
 
 from .cube import Cube
 from .problem import Problem
@@ -22,12 +24,16 @@ class PriorRuns:
     The posteriors of many data sets, such as those of simulation-based calibration, then share their first
     simulations, which are the ones far from the data.
 
-    `u` [rows, k], points of the unit cube of the prior; `predictions`: observable -> values [rows, ...]; `ok` [rows].
+    `u` [rows, k], points of the unit cube of the prior; `predictions`: observable -> values [rows, ...]; `statuses`
+    [rows], by which each ended. `print` tells how many failed, and why.
     """
 
     u: Float[np.ndarray, "rows k"]
     predictions: dict[str, np.ndarray]
-    ok: Bool[np.ndarray, " rows"]
+    statuses: Int[np.ndarray, " rows"]
+
+    def __str__(self) -> str:
+        return f"draws of the prior: {Status.summary(self.statuses)}"
 
     @classmethod
     def simulated(
@@ -45,7 +51,8 @@ class PriorRuns:
             compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
             parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return cls(found.pop("u"), {k.removeprefix("of-"): v for k, v in found.items() if k != "ok"}, found["ok"])
+        u, statuses = found.pop("u"), found.pop("statuses")
+        return cls(u, {k.removeprefix("of-"): v for k, v in found.items()}, statuses)
 
     def log_likelihood(self, cube: Cube) -> Float[np.ndarray, " rows"]:
         """The log-likelihoods of the data of a problem at these draws, -infinity where the simulation failed.
@@ -53,7 +60,7 @@ class PriorRuns:
         **Arguments:** `cube` of a problem that differs from that of `simulated` in the numbers of its data alone.
         **Returns:** values [rows].
         """
-        return np.where(self.ok, cube.compared(self.u, self.predictions), -np.inf)
+        return np.where(self.statuses == Status.OK, cube.compared(self.u, self.predictions), -np.inf)
 
 
 def _simulated(cube: Cube, key: Array, rows: int) -> Piece:
@@ -61,4 +68,4 @@ def _simulated(cube: Cube, key: Array, rows: int) -> Piece:
     seen = cube.simulations(u)
     names = cube.problem.data.names
     made = {f"of-{name}": np.stack([np.asarray(each.predictions[name]) for each in seen]) for name in names}
-    return {"u": u, "ok": np.array([bool(each.ok) for each in seen])} | made
+    return {"u": u, "statuses": np.array([int(each.status) for each in seen])} | made

@@ -8,9 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from difsim.checks import CallError, instance, numbers, require_function, traceable
+from difsim.status import Status
 from difsim.typing import Scalar, came
 
 from .coordinates import AbstractCoordinates, few, started, strip_weak_types
@@ -24,15 +25,19 @@ Predict = Callable[[dict[str, Array]], tuple[dict[str, Any], Array]]
 class Evaluation(eqx.Module):
     """One simulation compared with the data; if it failed, `misfit` is infinite and `residual` NaN.
 
-    `log_likelihood` is that of the data alone, relative to a fit that hits all data under Gaussian errors of the
-    stated size; -infinity for a failed simulation.
+    `status`, a `difsim.Status`, is OK or tells why it failed. `log_likelihood` is that of the data alone, relative to a
+    fit that hits all data under Gaussian errors of the stated size; -infinity for a failed simulation.
     """
 
     residual: Float[Array, " rows"]
     misfit: Scalar
     log_likelihood: Scalar
-    ok: Bool[Array, ""]
+    status: Int[Array, ""]
     predictions: dict[str, Any]
+
+    @property
+    def ok(self) -> Bool[Array, ""]:
+        return self.status == Status.OK
 
 
 class AbstractProblem(eqx.Module):
@@ -70,8 +75,9 @@ class Problem(AbstractCoordinates, AbstractProblem):
     another mask, and every compiled function serves all of them.
 
     **Arguments:** `parameters`: name -> Bounded, Log, Gaussian, Fixed or Discrete; `predict`: dict of name ->
-    number or array to (dict of observable -> array, ok), one simulation that JAX can trace and `jax.jacfwd` can
-    differentiate (pass the same function each time: another one compiles again); `data`: Observations.
+    number or array to (dict of observable -> array, status), one simulation that JAX can trace and `jax.jacfwd` can
+    differentiate (pass the same function each time: another one compiles again); the status is that of the solution,
+    or a Boolean, which gives no reason of a failure; `data`: Observations.
     **Raises:** ValueError when no parameter is unknown, the data need one that is missing, and for objects of other
     classes. What `predict` returns is checked where it is first called.
     """
@@ -104,14 +110,16 @@ class Problem(AbstractCoordinates, AbstractProblem):
         """
         p = self.physical(self._vector(s))
         named = self.named(p)
-        predictions, ok = _outcome(traceable("Problem: predict", self.predict)(named))
+        predictions, status = _outcome(traceable("Problem: predict", self.predict)(named))
         compared, prior = self.data.compare(predictions, named), self.prior_residual(p)
         residual = jnp.concatenate([compared.residual, prior])
-        ok = jnp.asarray(ok) & jnp.all(jnp.isfinite(residual)) & jnp.isfinite(compared.misfit)
+        finite = jnp.all(jnp.isfinite(residual)) & jnp.isfinite(compared.misfit)
+        status = jnp.where((status == Status.OK) & ~finite, int(Status.NOT_FINITE), status)
+        ok = status == Status.OK
         residual = jnp.where(ok, residual, jnp.nan)
         misfit = jnp.where(ok, compared.misfit + jnp.sum(prior**2), jnp.inf)
         log_likelihood = jnp.where(ok, -0.5 * compared.misfit, -jnp.inf)
-        return Evaluation(residual, misfit, log_likelihood, ok, predictions)
+        return Evaluation(residual, misfit, log_likelihood, status, predictions)
 
     def _vector(self, s: Any) -> Float[Array, " n"]:
         """The scaled s as an array. **Raises:** ValueError unless it has one number for each coordinate."""
@@ -147,16 +155,23 @@ class Problem(AbstractCoordinates, AbstractProblem):
         return self.evaluate(self.fold(x)).residual
 
 
-def _outcome(given: Any) -> tuple[Mapping[str, Any], Array]:
-    """The result of `predict`, after a check. **Raises:** ValueError unless it is a dict and one Boolean."""
+def _outcome(given: Any) -> tuple[Mapping[str, Any], Int[Array, ""]]:
+    """The result of `predict`, after a check: the predictions, and a `Status`.
+
+    **Raises:** ValueError unless it is a dict, and one Boolean or one status.
+    """
     if not (isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], Mapping)):
         raise CallError(
             f"Problem: predict returned {came(given)}: return a pair, the predictions by name and whether the "
-            "simulation succeeded, such as ({'height': h}, solution.ok) or ({'height': h}, True)"
+            "simulation succeeded, such as ({'height': h}, solution.status) or ({'height': h}, True)"
         )
-    predictions, ok = given
-    if ok is None or jnp.shape(ok) != () or not jnp.issubdtype(jnp.result_type(ok), jnp.bool_):
+    predictions, ended = given
+    if ended is None or jnp.shape(ended) != () or jnp.result_type(ended).kind not in "bi":
         raise CallError(
-            f"Problem: predict returned {came(ok)} as its second value: return one Boolean, such as True"
+            f"Problem: predict returned {came(ended)} as its second value: return one status, such as "
+            "solution.status, or one Boolean, such as True"
         )
-    return predictions, jnp.asarray(ok)
+    ended = jnp.asarray(ended)
+    if ended.dtype == bool:
+        ended = jnp.where(ended, int(Status.OK), int(Status.UNEXPLAINED))
+    return predictions, ended.astype(jnp.int32)

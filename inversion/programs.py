@@ -47,6 +47,7 @@ class Programs:
     def __init__(self, problem: Problem):
         self.problem = problem
         self.is_light = False
+        self.statuses: list[int] = []  # of all simulations; threads append to it
 
     def compile(self, stops: Stops, *beside: Callable[[], Any]) -> list[Any]:
         """Compile them and the steps of a search, side by side. Without it each is compiled where it is first called.
@@ -67,22 +68,28 @@ class Programs:
     def _rehearse(self, x: Point, stops: Stops) -> None:
         """A step of a search without its simulation."""
         search = _start(self.problem.rows, x, stops)
-        failed = Evaluation(search.residual, search.misfit, search.misfit, jnp.array(False), {})
+        failed = Evaluation(search.residual, search.misfit, search.misfit, jnp.asarray(int(Status.FAILED)), {})
         _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:
-        return _try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x)
+        return self._counted(_try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x))
 
     def linearise(self, x: Point) -> Slopes:
-        return self.evaluate_and_linearise(x)[1]
+        return _try(self.problem, x)[1]
 
     def evaluate_and_linearise(self, x: Point) -> tuple[Evaluation, Slopes]:
-        return _try(self.problem, x)
+        found, slopes = _try(self.problem, x)
+        return self._counted(found), slopes
 
-    def search(self, x: Point, stops: Stops) -> Search:
+    def _counted(self, found: Evaluation) -> Evaluation:
+        self.statuses.append(int(found.status))
+        return found
+
+    def search(self, x: Point, stops: Stops, begins: Callable[[Search], None] | None = None) -> Search:
         """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
 
-        **Arguments:** `x` [n], the start; a NaN one costs nothing and ends as FAILED; `stops`. **Returns:** Search.
+        **Arguments:** `x` [n], the start; a NaN one costs nothing and ends as FAILED; `stops`; `begins`, which is
+        called with the search that has simulated its start. **Returns:** Search.
         """
         # Numbers are compared on the host: each operation between arrays would be a program of its own to compile.
         search = _start(self.problem.rows, jnp.asarray(x), stops)
@@ -94,6 +101,8 @@ class Programs:
             elif slopes is None:
                 slopes = self.linearise(step.x)
             search = _judge(search, step, replace(trial, predictions={}), slopes, stops)
+            if begins is not None and int(search.iteration) == 1:
+                begins(search)
         return search
 
 

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from difsim.checks import CallError, instance, integer, require_function, traceable
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
+from difsim.status import Status
 from difsim.typing import came
 
 from .batches import memory_of, rows_at_once
@@ -30,7 +31,8 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
 
     A CPU computes one row after the other: a vmapped adaptive solve takes as many steps as its slowest member, and its
     members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`). To use
-    the cores of a CPU as devices, call `difsim.configure` first.
+    the cores of a CPU as devices, call `difsim.configure` first. Nothing is raised for a run that failed: return its
+    status too, and print `Status.summary(found["status"])`.
 
     **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows to
     vmap together on any device. **Returns:** pytree of arrays [rows, ...].
@@ -184,7 +186,8 @@ def sweep(
     process and the number of processes that share the cases out among themselves through the checkpoint's folder,
     see `inversion.shares`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
-    are `y_0`, `y_1`, ...). Of several processes, only the one that finishes last returns it, the others None.
+    are `y_0`, `y_1`, ...). Where one output is the `status` of a solution, the attribute `runs` says how many runs
+    failed and why. Of several processes, only the one that finishes last returns it, the others None.
     **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
     dimension, a checkpoint with other outputs than `function` has, or a share without a checkpoint.
     """
@@ -238,7 +241,11 @@ def sweep(
     dimensions = {k: [f"{k}_{i}" for i in range(v.ndim - 1)] for k, v in table.items()}
     if clash := sorted({each for names in dimensions.values() for each in names} & table.keys()):
         raise ValueError(f"sweep: {clash} are dimensions of other arrays (y_0 is the first of y): use other names")
-    return xr.Dataset({k: (("case", *dimensions[k]), v) for k, v in table.items()})
+    result = xr.Dataset({k: (("case", *dimensions[k]), v) for k, v in table.items()})
+    statuses = outputs.get("status")
+    if statuses is not None and statuses.ndim == 1 and statuses.dtype.kind == "i":
+        result.attrs["runs"] = Status.summary(statuses)
+    return result
 
 
 def _check_outputs(function: Callable, part: Mapping, stored: Mapping, checkpoint: Checkpoint) -> None:

@@ -17,6 +17,7 @@ import pytest
 import xarray as xr
 from scipy.spatial import ConvexHull
 
+from difsim import Status
 from experiments.agilkia.baseline import OPTIMUM, paper_objective
 from experiments.agilkia.chain import chain_table, contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -298,8 +299,8 @@ def optimum(observe):
 
 @pytest.mark.parametrize("name", ["published", "paper"])
 def test_energy_and_times_of_a_touchdown_add_up(optimum, name):
-    values, ok = optimum[name]
-    assert bool(ok)
+    values, status = optimum[name]
+    assert status == Status.OK
     v = {k: np.asarray(x) for k, x in values.items()}
     spent = v["ground_energy"] + v["damper_energy"] + v["kinetic_energy"]
     assert spent == pytest.approx(v["initial_energy"], abs=0.1), "gravity, wheel and springs are below 0.1 J"
@@ -320,8 +321,8 @@ def test_no_touchdown_is_beyond_the_limits(observe, count):
 
     def beyond(row):
         p = setting.named(jnp.asarray(row))
-        (values, ok), scenario = observe(setting.predict, p), float(p["scenario"])
-        if not ok:
+        (values, status), scenario = observe(setting.predict, p), float(p["scenario"])
+        if status != Status.OK:
             return None
         assert float(setting.data.compare(values, p).misfit) >= lowest[scenario]
         return {name: limit.excess(values) for name, limit in bounds[scenario].items()}

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import Status
 from difsim.body import CentralDamper
 from difsim.body.lander import UndampedGear
 from experiments.agilkia.baseline import OPTIMUM
@@ -91,8 +92,8 @@ def test_a_row_each_adds_an_unknown_an_observable_and_a_gear(written):
     model, _ = posed.predict.build(p)
     assert float(model.regolith.porosity) == 0.6
     assert float(model.lander.leg_stiffness) == pytest.approx(np.exp(9.5))
-    observed, ok = observe(posed.predict, p)
-    assert bool(ok) and float(observed["speed_down"]) == pytest.approx(1.006, abs=2e-3)
+    observed, status = observe(posed.predict, p)
+    assert status == Status.OK and float(observed["speed_down"]) == pytest.approx(1.006, abs=2e-3)
     rows = observable_rows(data, {k: np.asarray(v) for k, v in observed.items()}, MINE)
     assert rows["speed_down"]["unit"] == "m/s" and rows["speed_down"]["fitted"]
 
@@ -106,8 +107,8 @@ def test_a_touchdown_without_a_boulder(written):
     lander, seen = written(without=["obstacle"], lander=[(line, "") for line in boulder])
     posed = problem(read_lander(lander), read_observations(seen))
     assert not {"scenario", "edge_offset"} & set(posed.names)
-    observed, ok = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
-    assert bool(ok) and "boulder_time" not in observed
+    observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
+    assert status == Status.OK and "boulder_time" not in observed
     # It comes down on three soles at once: all are deeper than the least of a touchdown that a boulder tips.
     assert float(observed["penetration_least"]) > 0.05 and float(observed["regolith_time"]) > 0
     lander, seen = written(
@@ -137,8 +138,8 @@ def test_a_bare_body_lands_on_its_hull(written):
     lander, seen = written(without=["gear", "obstacle"], lander=BARE, observations=[(FITS_LEGS, "")])
     posed = problem(read_lander(lander), read_observations(seen))
     assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, UndampedGear)
-    observed, ok = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
-    assert bool(ok) and "damper_stroke" not in observed
+    observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
+    assert status == Status.OK and "damper_stroke" not in observed
     # It stands upright and falls flat: the hull's law for the whole mass gives its restitution, 0.2, at 1.006 m/s.
     assert float(observed["rebound_speed"]) == pytest.approx(0.2 * 1.006, rel=0.2)
     spent = observed["ground_energy"] + observed["kinetic_energy"]

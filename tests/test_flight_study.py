@@ -104,9 +104,9 @@ def test_one_gradient_from_the_surface_to_the_second_contact():
 
     @jax.jit
     def second(x):
-        observed, ok = touchdown(fixed | dict(zip(names, x, strict=True)))
+        observed, status = touchdown(fixed | dict(zip(names, x, strict=True)))
         found = [observed["second_contact_time"][None], observed["second_contact_position"]]
-        return jnp.concatenate(found), ok
+        return jnp.concatenate(found), status == Status.OK
 
     x = jnp.array([0.3, 0.6, 0.02, 0.3])
     assert second(x)[1]
@@ -134,9 +134,9 @@ def test_one_gradient_from_the_separation_to_the_second_contact():
     def second(x):
         begin = FlightState(start.position + x[:3], start.velocity + x[3:])
         landing, _, came_down = chain.landed(world, begin)
-        observed, ok = chain.at_landing(replace(known, **FINE), world, landing)(ground)
+        observed, status = chain.at_landing(replace(known, **FINE), world, landing)(ground)
         found = [observed["second_contact_time"][None], observed["second_contact_position"]]
-        return jnp.concatenate(found), ok & came_down
+        return jnp.concatenate(found), (status == Status.OK) & came_down
 
     # One direction in place, one in velocity: 1 m, and about what carries as far in seven hours.
     directions = jnp.array([[0.6, 0.0, 0.8, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2e-5, 3e-5, -2e-5]])

@@ -21,6 +21,7 @@ from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
 from difsim.fields import is_valid
 from difsim.status import Status
+from difsim.stepping.modes import STONES, allow_one_forward
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.stops import MaxImpacts
 from difsim.typing import Scalar, Vec3, instants, is_known
@@ -136,6 +137,8 @@ class _Search(eqx.Module):
 
 @eqx.filter_jit
 def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Solution:
+    # The search has no reverse derivative, and a touch is an implicit function to first order.
+    pair, state, times = allow_one_forward((pair, state, times), STONES)
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
 

@@ -17,12 +17,13 @@ RELATIVE = (
 ROUNDINGS = 100  # of the parts as they are: what their sum cannot be known to
 
 
-def energy_error(energy: dict[str, Float[Array, " T"]], dtype: jnp.dtype) -> Scalar:
+def energy_error(energy: dict[str, Float[Array, " T"]], unit: Scalar, dtype: jnp.dtype) -> Scalar:
     """The largest drift of the total energy from its first value, as a share of the energy that is there.
 
     That is the largest sum of the parts' sizes at any of the times: kinetic, stored and lost energies, and the
     changes of potential ones, whose zero says nothing (in a body's field a hop's energy is a thousandth of its
-    potential). 0 where there is none at all, or where a model keeps no account.
+    potential). It is at least `unit` J: a body at rest on its springs stores less than the tolerance resolves. 0 where
+    there is none at all, or where a model keeps no account.
     """
     if not energy:
         return jnp.zeros((), dtype)
@@ -31,7 +32,7 @@ def energy_error(energy: dict[str, Float[Array, " T"]], dtype: jnp.dtype) -> Sca
     total = sum(parts.values())
     unknown = ROUNDINGS * jnp.finfo(dtype).eps * jnp.max(sum(jnp.abs(part) for part in parts.values()))
     drift = jnp.maximum(jnp.max(jnp.abs(total - total[0])) - unknown, 0.0)
-    return safe.divide(drift, jnp.max(sum(there)))
+    return safe.divide(drift, jnp.maximum(jnp.max(sum(there)), jax.lax.stop_gradient(unit)))
 
 
 def allowed_error(rtol: Scalar | float, dtype: jnp.dtype) -> Scalar:

@@ -89,12 +89,29 @@ class Integrating(AbstractModel):
         """
         motion, beside = state
         origin, unit = self.model.scales(t, motion)
-        fast = self.model.energy(t, jax.tree.map(jnp.add, origin, unit)) if beside.taken else {}
-        energy = jnp.asarray(fast.get("kinetic", 3.0)) / 3
+        energy = self._energy_of(t, origin, unit) if beside.taken else jnp.zeros(())
         energy = jnp.where(energy > 0, energy, 1.0)
         taken = {name: energy * jnp.ones_like(x) for name, x in beside.taken.items()}
         zeros, ones = (jax.tree.map(of, beside.asked) for of in (jnp.zeros_like, jnp.ones_like))
         return (origin, Beside(jax.tree.map(jnp.zeros_like, taken), zeros)), (unit, Beside(taken, ones))
+
+    def energy_unit(self, t: Scalar, motion: Any) -> Scalar:
+        """The energy to which the tolerance of a smooth motion is relative, J: that of a body at its unit of speed.
+
+        A body that starts at rest has hardly any energy. Its unit is its weight times its size, the energy of a fall
+        through itself. 0 where impacts make the energies exact, and where a model has no scales: in SI units the
+        motion may be a million times slower than the unit.
+
+        **Arguments:** `t`, s; the model's state `motion`, at the start.
+        """
+        if isinstance(self.model, AbstractImpactModel) or type(self.model).scales is AbstractModel.scales:
+            return jnp.zeros(())
+        return self._energy_of(t, *self.model.scales(t, motion))
+
+    def _energy_of(self, t: Scalar, origin: Any, unit: Any) -> Scalar:
+        """A third of the kinetic energy that all of the state's units make: they move along three axes."""
+        fast = self.model.energy(t, jax.tree.map(jnp.add, origin, unit))
+        return jnp.asarray(fast.get("kinetic", 0.0)) / 3
 
     def starts_inside(self, state):
         return self.model.starts_inside(state[0])

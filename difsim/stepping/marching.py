@@ -1,8 +1,8 @@
 """Steps of many particles: neighbour lists are made again in time, and a step that goes wrong ends the run.
 
-A run is a `Progress` that goes from step to step. There are three loops over steps: `advance` for values and forward
-derivatives, `fixed_steps` for both kinds of derivatives of a known number of steps, and `checkpointed_steps` for
-reverse derivatives of an unknown number.
+A run is a `Progress` that goes from step to step. There are three loops over steps: `advance` for values,
+`fixed_steps` for both kinds of derivatives of a known number of steps, and `checkpointed_steps` for reverse derivatives
+of an unknown number.
 """
 
 from abc import abstractmethod
@@ -286,8 +286,7 @@ def advance(
 ) -> Progress:
     """On to the time `until` s, or until the step number `last`, or to rest, or until something is wrong.
 
-    The last step is shortened to end at `until`. The number of steps is not known beforehand: derivatives are
-    forward ones only.
+    The last step is shortened to end at `until`. `simulate` takes it for values alone.
     """
 
     goes_on = partial(_goes_on, until=until, last=last, at_rest=at_rest)

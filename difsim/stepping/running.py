@@ -37,6 +37,7 @@ from difsim.stepping.marching import (
     with_room,
     with_updated_neighbours,
 )
+from difsim.stepping.modes import NONE, REVERSE, allow_one_reverse, refuse_derivatives
 from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
 from difsim.stepping.stops import AtRest, AtSample
@@ -61,19 +62,18 @@ def run_particles(
     """Run particles from `state` at `times[0]` through the later `times`.
 
     **Arguments:** `model`; `state`, or a `Progress`, which goes on from its own time with its list; `times` [T], s,
-    rising; `solver`, `Courant`, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of
-    `FixedSteps`, `Reverse()` of any solver, or None: values only, with neighbour lists that get more room when
-    they run out of it (inside `jit`: with lists of fixed room, and forward derivatives through the steps that were
-    taken); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at each of the times,
-    such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each of the times: a
-    run that finds its own there goes on from it, to the same bits (its files are plain arrays, see `difsim.saving`);
-    `watch(time)`, called at each of the times, for a progress bar; `devices` of this process that share the particles
-    out, by default those where the state is.
+    rising; `solver`, `Courant`, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of `FixedSteps`, `Reverse()` of
+    any solver, or None: values only, with neighbour lists that get more room when they run out of it (inside `jit`:
+    with lists of fixed room); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at
+    each of the times, such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each
+    of the times: a run that finds its own there goes on from it, to the same bits (its files are plain arrays, see
+    `difsim.saving`); `watch(time)`, called at each of the times, for a progress bar; `devices` of this process that
+    share the particles out, by default those where the state is.
     **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
     is not raised here.
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
     checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
-    and for devices inside `jit`, or not of this process.
+    for devices inside `jit`, or not of this process, and for a derivative that was not asked for.
     """
     for name, given in ((SAVE, save), ("simulate: watch", watch)):
         if given is not None:
@@ -230,6 +230,10 @@ def _in_jit(
     until: AtRest | None,
     save: Callable[[Any], Any] | None,
 ) -> Solution:
+    if derivative is None:
+        model, progress, times, solver = refuse_derivatives((model, progress, times, solver), NONE)
+    elif isinstance(derivative, Reverse):
+        model, progress, times, solver = allow_one_reverse((model, progress, times, solver), REVERSE)
     earlier, devices = progress.steps, progress.devices
     progress = spread(progress, devices)
     static = eqx.filter(progress, eqx.is_array, inverse=True)

@@ -19,12 +19,13 @@ from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
 from difsim.stepping.collision import run_pair
-from difsim.stepping.derivatives import AbstractDerivative, Forward
+from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse
 from difsim.stepping.energy import allowed_error, energy_error
 from difsim.stepping.events import arcs
 from difsim.stepping.fixed import equal_steps
 from difsim.stepping.integrals import Integrands, Integrating
 from difsim.stepping.marching import Progress
+from difsim.stepping.modes import REVERSE, allow_one_reverse
 from difsim.stepping.precision import warn_of_single
 from difsim.stepping.running import failure, run_particles
 from difsim.stepping.solution import Solution
@@ -142,6 +143,8 @@ def _simulate(
 ) -> tuple[Solution, Array]:
     """The solution, and the status that its derivatives alone would have."""
     model, state = watch_discontinuous(model, state, gradient)
+    if isinstance(choice.derivative, Reverse):
+        model, state, times = allow_one_reverse((model, state, times), REVERSE)
     system = Integrating(model, integrals)
     joined = system.start(times[0], state)
     scales = scales_of(system, times[0], joined)
@@ -156,7 +159,7 @@ def _simulate(
     status = jnp.where(ended, run.status, doubt if gradient == "refuse" else int(Status.OK))
     status = jnp.where(model.starts_inside(state), jnp.maximum(status, int(Status.INSIDE)), status)
     energy = jax.vmap(system.energy)(run.times, (states, beside))
-    error = energy_error(energy, dtype)
+    error = energy_error(energy, system.energy_unit(times[0], state), dtype)
     unaccounted = error > allowed_error(getattr(choice.solver, "rtol", 0.0), error.dtype)
     status = jnp.where(unaccounted & ~ended, int(Status.ENERGY), status)
     finite = jnp.all(jnp.isfinite(run.states)) & jnp.all(jnp.isfinite(ravel_pytree(energy)[0]))

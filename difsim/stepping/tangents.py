@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from difsim.stepping.modes import FORWARD, refuse_unknown
+
 
 class _Rows:
     """A function of flat arrays, those of the tangents with a leading axis of p; and that of a single tangent."""
@@ -77,6 +79,7 @@ def _differentiated(primals, tangents, *, rows):
     return jax.jvp(rows.single, primals, tuple(map(ad.instantiate_zeros, tangents)))
 
 
+refuse_unknown(_together, FORWARD)  # values and tangents are one solve
 batching.primitive_batchers[_together] = _in_a_batch
 ad.primitive_jvps[_together] = _differentiated
 mlir.register_lowering(_together, mlir.lower_fun(lambda *flat, rows: rows.single(*flat), multiple_results=True))

@@ -76,8 +76,8 @@ print("closed form", np.sqrt(2 * g * 1.0) * tau, "m")
 #
 # A camera reads the height every 20 s with an error of 2 mm. We pretend not to know the restitution and the height of
 # the release; each is `Bounded` by a range. `inversion` wants a function of a dictionary of parameters. The function
-# returns a dictionary of observables, and a flag that says whether the run is valid. A fit must survive runs that fail,
-# so `throw=False` turns the error into that flag. The fit tries `starts` random values of the parameters and improves
+# returns a dictionary of observables, and the status of the run. A fit must survive runs that fail, so `throw=False`
+# turns the error into that status. The fit tries `starts` random values of the parameters and improves
 # the best `keep` of them by least squares.
 
 # %%
@@ -90,7 +90,7 @@ sigma = 2e-3  # m
 def heights(p):
     start = dynamics.PointState((0.0, 0.0, p["release"]))
     seen = simulate(ball(p["restitution"]), start, camera, throw=False)
-    return {"height": seen.states.position[:, 2]}, seen.ok
+    return {"height": seen.states.position[:, 2]}, seen.status
 
 
 truth = {"restitution": jnp.asarray(0.7), "release": jnp.asarray(1.0)}

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import safe
+from difsim import Status, safe
 from experiments.agilkia.files import DATA, read_observations
 from experiments.agilkia.scenario import experiment, unknowns
 from inversion import (
@@ -67,8 +67,8 @@ def paper_problem(lander: dict[str, Any]) -> Problem:
         else q
         for name, q in unknowns(lander).items()
     }
-    rebound, ok = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(OPTIMUM[k]) for k in bounded})
-    if not bool(ok):
+    rebound, status = jax.jit(lambda e, p: e(p))(known, {k: jnp.asarray(OPTIMUM[k]) for k in bounded})
+    if status != Status.OK:
         raise RuntimeError("the touchdown at the paper's optimum has no valid simulation with this lander")
     observed = np.asarray(rebound["rebound_velocity"])
     target = Observation(observed, 4e-5 * float(np.linalg.norm(observed)), unit="m/s")

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool
 from tqdm import tqdm
 
-from difsim import AtContact, simulate
+from difsim import AtContact, Status, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
 from difsim.session import COMPILE_SOONER
@@ -75,10 +75,10 @@ class ChainProgram:
         **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*` and `second_contact_*`.
         """
         landing, time, ok, program = self.compiled.result()
-        observed, valid = program(_arrays(values))
+        observed, ended = program(_arrays(values))
         plain = lambda x: np.asarray(x).tolist()  # noqa: E731
         return {
-            "status": "ok" if ok and bool(valid) else "failed",
+            "status": "ok" if ok and ended == Status.OK else "failed",
             **{k: plain(v) for k, v in observed.items() if k.startswith(("rebound_", "second_"))},
             "landing_time": time,
             "landing_position": plain(landing.position),
@@ -96,9 +96,10 @@ class ChainProgram:
         with tqdm(total=count, disable=not progress, desc="next contacts") as bar:
 
             def one(case):
-                observed, valid = program(_arrays(case))
+                observed, ended = program(_arrays(case))
+                valid = ok and ended == Status.OK
                 bar.update()
-                return {k: np.where(ok & np.asarray(valid), observed[k], np.nan) for k in OUTPUTS}
+                return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
 
             found = in_threads(one, cases)
         return {k: np.stack([each[k] for each in found]) for k in OUTPUTS}

@@ -8,9 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float, Int
 
-from difsim import Adaptive, Forward, Solution, rotation, safe, simulate
+from difsim import Adaptive, Forward, Solution, Status, rotation, safe, simulate
 from difsim.body import Flywheel, Lander, RigidState
 from difsim.contact import Boulder, Regolith
 from difsim.dynamics import Touchdown
@@ -125,22 +125,22 @@ class Experiment(eqx.Module):
         way = {"solver": self.solver, "derivative": self.derivative, "integrals": self.catalogue.integrands}
         return model, simulate(model, state, times, **way, throw=False)
 
-    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
-        """Observables of `p`, in the units of the catalogue."""
+    def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
+        """Observables of `p`, in the units of the catalogue, and the status."""
         model, solution = self.follow(
             p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
         )
         # Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a
         # step that does not help: such a run is no failure.
-        ok = solution.values_are_valid
+        status = jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
         if self.world is None:
-            return self.observe(model, solution), ok
+            return self.observe(model, solution), status
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
         site = on_surface(self.world[1], self.frame.origin)
         body = solution.states.body
         start = site + self.frame.comet_direction(body.position[-1])
         contact = next_contact(self.frame.comet_velocity(body.velocity[-1]), *self.world, position=start)
-        return self.observe(model, solution, contact, site), ok & contact.ok
+        return self.observe(model, solution, contact, site), jnp.maximum(status, contact.status)
 
     def observe(
         self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None

@@ -15,6 +15,7 @@ from difsim import rotation
 from difsim.body import RigidBody, RigidState
 from difsim.fields import number
 from difsim.runge_kutta import runge_kutta4
+from difsim.status import Status
 from difsim.typing import Quat, Scalar, Vec3
 from experiments.cobbles.cameras import Rig
 from inversion import Stops
@@ -146,7 +147,8 @@ class AbstractPixels(AbstractProblem):
         residual = self.residual_at(s)
         ok = jnp.all(jnp.isfinite(residual))
         misfit = jnp.where(ok, jnp.sum(residual**2), jnp.inf)
-        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, -0.5 * misfit, ok, {})
+        status = jnp.where(ok, int(Status.OK), int(Status.NOT_FINITE))
+        return Evaluation(jnp.where(ok, residual, jnp.nan), misfit, -0.5 * misfit, status, {})
 
 
 class ArcProblem(AbstractPixels):

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float, Int
 
 from difsim import Adaptive, AtContact, Solution, simulate
 from difsim.body import RigidState
@@ -59,11 +59,11 @@ class Hop(eqx.Module):
         )
         return model, thrown, flight
 
-    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         x, y = values["momentum_x"], values["momentum_y"]
         _, thrown, flight = self.follow(jnp.stack([x, y, jnp.zeros_like(x)]))
         landed = flight.last.body.position[:2]
-        return {"landing": landed, "time": flight.times[-1]}, thrown.ok & flight.ok
+        return {"landing": landed, "time": flight.times[-1]}, jnp.maximum(thrown.status, flight.status)
 
 
 def at_rest() -> RigidState:

@@ -6,10 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 from scipy.stats import chi2
 
-from difsim import Adaptive, Forward
+from difsim import Adaptive, Forward, Status
 from difsim.fields import number
 from difsim.typing import Scalar
 from experiments.hopper.track import (
@@ -53,7 +53,7 @@ class Whole(eqx.Module):
     track: Track
     horizon: Scalar = number()
 
-    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
+    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         times = jnp.minimum(jnp.concatenate([jnp.zeros(1), self.track.times.ravel()]), self.horizon)
         solution = follow(values, self.track.release, times, *SEARCH)
         body = jax.tree.map(lambda x: x[1:], solution.states.body)
@@ -62,7 +62,7 @@ class Whole(eqx.Module):
             "position": body.position,
             "attitude": jax.vmap(turned)(seen, body.attitude),
             "spin": body.spin,
-        }, solution.ok
+        }, solution.status
 
 
 class Arcs(eqx.Module):
@@ -79,22 +79,22 @@ class Arcs(eqx.Module):
     used: Bool[Array, "arcs"]
 
     def miss(self, values: dict[str, Array], arc: Array, shift: Float[Array, "12"]) -> tuple[Array, Array]:
-        """How one arc with its start at `shift` misses the next estimate [12], and whether it is valid."""
+        """How one arc with its start at `shift` misses the next estimate [12], and the status of its run."""
         state, after = (jax.tree.map(lambda x, i=i: x[arc + i], self.estimates.states) for i in (0, 1))
         middles = self.estimates.times[arc], self.estimates.times[arc + 1]
         span = jnp.stack([self.track.times[arc, -1], self.track.times[arc + 1, 0]])
         begun = flown(moved(state, self.estimates.spreads[arc] @ shift), span[0] - middles[0])
         solution = follow(values, begun, span, *SEARCH)
-        return change(flown(solution.last.body, middles[1] - span[1]), after), solution.ok
+        return change(flown(solution.last.body, middles[1] - span[1]), after), solution.status
 
     def each(self, do, empty):
         """`do(arc)` of each arc in turn; `empty` of those that are not used."""
         return jax.lax.map(lambda i: jax.lax.cond(self.used[i], do, lambda _: empty, i), jnp.arange(BOUNCES))
 
-    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
-        nothing = (jnp.zeros(12), jnp.array(True))
-        missed, ok = self.each(lambda i: self.miss(values, i, self.shifts[i]), nothing)
-        return {"miss": missed.ravel()}, jnp.all(ok)
+    def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
+        nothing = (jnp.zeros(12), jnp.asarray(int(Status.OK)))
+        missed, statuses = self.each(lambda i: self.miss(values, i, self.shifts[i]), nothing)
+        return {"miss": missed.ravel()}, jnp.max(statuses)
 
     @eqx.filter_jit
     def slopes(self, values: dict[str, Array]) -> Float[Array, "arcs 12 12"]:

@@ -1,0 +1,75 @@
+"""The comparison of a derivative with differences of simulations over the prior.
+
+Nothing watches the tangents of a run of particles, or of a simulator of one's own. Where they have grown without bound
+a fit converges to anything, with tiny standard deviations.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .coordinates import few
+from .marquardt import Search
+from .outcome import Calls
+from .problem import Problem
+from .programs import Programs
+
+# Of the prior's range, to either side. A right derivative of a wave of a hundred periods agrees at the last, and one
+# that agrees at none says nothing that a search could use.
+SHARES = (0.25, 0.025, 0.0025)
+APART = 0.5  # of the change by the derivative: a curve differs by less at one of the shares
+RANGE = 12.0**0.5  # standard deviations of a uniform prior
+
+
+def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
+    """Compare the derivative where a search is with differences, along the way in which it claims the largest change.
+
+    **Arguments:** `programs` of the problem; `search`, which has a derivative. **Returns:** how they disagree in words,
+    empty where they agree at one of the `SHARES` of the prior, or where nothing can be compared; and the simulations.
+    """
+    problem, calls = programs.problem, Calls()
+    rows, mask = problem.data.rows, np.asarray(problem.free_mask)
+    width = np.where(mask, RANGE * problem.per_coordinate(lambda q: q.prior_width), 0.0)
+    slopes = np.asarray(search.jacobian)[:rows] * width
+    if not (np.isfinite(slopes).all() and slopes.any()):
+        return "", calls
+    way = np.linalg.svd(slopes, full_matrices=False)[2][0] * width
+    seen = []
+    for share in SHARES:
+        ends, steps = _ends(problem, search.x, jnp.asarray(share * way))
+        found = [np.asarray(programs.simulate(x).residual)[:rows] for x in ends]
+        valid = [bool(np.isfinite(residual).all()) for residual in found]
+        calls = calls + Calls(2, 0, 2 - sum(valid))
+        here = np.asarray(search.residual)[:rows]
+        ahead, behind = (np.where(ok, residual, here) for ok, residual in zip(valid, found, strict=True))
+        step = sum(np.asarray(step) for ok, step in zip(valid, steps, strict=True) if ok) if any(valid) else None
+        if step is None or not step.any():
+            continue
+        claimed = np.asarray(search.jacobian)[:rows] @ step
+        if np.linalg.norm(ahead - behind - claimed) <= APART * np.linalg.norm(claimed):
+            return "", calls
+        seen.append((share, np.linalg.norm(claimed), np.linalg.norm(ahead - behind)))
+    if not seen:
+        return "", calls
+    along = few(
+        [label for label, x in zip(problem.labels, way / np.max(np.abs(way)), strict=True) if abs(x) > 0.1]
+    )
+    numbers = "; ".join(f"{claimed:.2g} and {found:.2g} over +-{share:.2%}" for share, claimed, found in seen)
+    return (
+        f"the derivative disagrees with differences of simulations. Along {along} the residuals change, in standard "
+        f"deviations, by the derivative and between simulations: {numbers} of the prior. Its standard deviations mean "
+        "nothing. Use values alone (`sample`, `differential_evolution`), a `response_surface`, or a shorter run"
+    ), calls
+
+
+@eqx.filter_jit
+def _ends(
+    problem: Problem, x: Float[Array, " n"], step: Float[Array, " n"]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """The points ahead of x and behind it, within the prior, and the steps in s from there to here: the sum is all."""
+    low, high = jnp.asarray(problem._limits, step.dtype).T
+    s = jnp.where(problem.free_mask, problem.fold(x), 0.0)
+    ahead, behind = jnp.clip(s + step, low, high), jnp.clip(s - step, low, high)
+    unfolded = tuple(problem.unfold(to, 0.0) for to in (ahead, behind))
+    return unfolded, (ahead - s, s - behind)
