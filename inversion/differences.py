@@ -52,9 +52,8 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
         seen.append((share, np.linalg.norm(claimed), np.linalg.norm(ahead - behind)))
     if not seen:
         return "", calls
-    along = few(
-        [label for label, x in zip(problem.labels, way / np.max(np.abs(way)), strict=True) if abs(x) > 0.1]
-    )
+    largest = np.abs(way) > 0.1 * np.max(np.abs(way))
+    along = few(tuple(label for label, is_large in zip(problem.labels, largest, strict=True) if is_large))
     numbers = "; ".join(f"{claimed:.2g} and {found:.2g} over +-{share:.2%}" for share, claimed, found in seen)
     return (
         f"the derivative disagrees with differences of simulations. Along {along} the residuals change, in standard "

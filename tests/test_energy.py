@@ -19,7 +19,9 @@ F64, F32 = jnp.dtype(jnp.float64), jnp.dtype(jnp.float32)
 
 
 def error(dtype=F64, unit=0.0, **parts) -> float:
-    return float(energy_error({name: jnp.asarray(part, dtype) for name, part in parts.items()}, jnp.asarray(unit), dtype))
+    return float(
+        energy_error({name: jnp.asarray(part, dtype) for name, part in parts.items()}, jnp.asarray(unit), dtype)
+    )
 
 
 @pytest.mark.parametrize("level", [0.0, -0.333, 1e3])

@@ -20,7 +20,8 @@ class Forward(AbstractDerivative):
     `jax.jacfwd` over p parameters makes one solve of (1 + p) n numbers. A contact force with a kink makes the
     derivative through steps that were chosen for the value alone wrong by a tenth; here the steps shrink until the
     derivative is right too (docs/gradients.md). Tangents are scaled by the size of what they change, so that
-    parameters of any unit get the same relative accuracy. Best for up to some ten parameters.
+    parameters of any unit get the same relative accuracy. Best for up to some ten parameters. `jax.jacfwd` of
+    `jax.jacfwd` gives second derivatives; reverse mode raises `ValueError`.
 
     **Arguments:** `weight` of the tangents' errors beside the state's.
     """
@@ -39,7 +40,8 @@ class Reverse(AbstractDerivative):
     """Reverse derivatives (`jax.grad`, `jax.vjp`) through the steps that were taken, with binomial checkpoints.
 
     The steps were chosen for the value. The derivative is right for smooth contact; through a kink or a jump it is
-    wrong while the value converges. Best for many parameters.
+    wrong while the value converges. Best for many parameters. Forward mode and second derivatives, `jax.hessian` too,
+    raise `ValueError`.
 
     **Arguments:** `checkpoints`, how many states are kept; by default some √(2 max_steps).
     **Raises:** ValueError for less than one, or what is no integer.
@@ -49,7 +51,10 @@ class Reverse(AbstractDerivative):
 
 
 class Unrolled(AbstractDerivative):
-    """Forward and reverse derivatives of a fixed number of steps, exact for these steps."""
+    """Forward and reverse derivatives of a fixed number of steps, of any order, exact for these steps.
+
+    No figure of validity watches their growth: compare them with differences over the change that is meant.
+    """
 
 
 def without_derivative(given: Any) -> Any:

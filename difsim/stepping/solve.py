@@ -66,7 +66,8 @@ def simulate(
     - `solver`: `Adaptive(rtol, atol, order)` (the default), `FixedSteps(n)`, of particles `Courant(fraction)` (theirs).
     - `derivative`: `Forward()` (the default of adaptive steps): tangents under the solver's error control, for
       `jax.jacfwd`; `Reverse()`: through the steps taken, for `jax.grad`; `Unrolled()` (of equal steps): both. Particles
-      have values only by default, and neighbour lists that get more room when they need it.
+      have values only by default, and neighbour lists that get more room when they need it. A mode that the choice
+      does not have raises `ValueError` as it is traced.
     - `until`: what ends the motion earlier, one rule or several: `AtContact()`, `AtRest()`, `Outside(region)`,
       `MaxImpacts(n)` (of hard contact; 64 impacts by default).
     - `integrals`: a function of (model, t, state) to rates by name, which are integrated beside the state into

@@ -63,7 +63,7 @@ NAMES = {
 }
 CHUNK = 8  # members a call: what an interruption loses at most, some 10 s of two cores
 AGAIN = 32  # members that are thrown again, with other rolling resistances
-# At 1e-6 a sixth of the members lose track of 1e-4 of their energy, and end as ENERGY.
+# At 1e-6 a sixth of the members lose track of 1e-4 of their energy.
 TOLERANCE, STEPS = 1e-7, 30_000
 
 
