@@ -1,6 +1,5 @@
 """A fit compares its derivative with differences over the prior, and says why simulations failed."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ LONG, SHORT = 40, 1
 
 
 def stretched(steps):
-    """A phase that each step stretches by r, as a bed of grains does its tangents: sin(0.3 rⁿ), d/dr = 0.3 n rⁿ⁻¹ cos."""
+    """A phase that each step stretches by r, as a bed of grains does its tangents: sin(0.3 rⁿ)."""
 
     def predict(p):
         return {"y": jnp.sin(0.3 * p["r"] ** steps)}, True

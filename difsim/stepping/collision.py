@@ -95,8 +95,8 @@ class Impacts(eqx.Module):
 def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None = None) -> Solution:
     """Fly two bodies from `state` at `times[0]` to the last of the times, through their contacts.
 
-    Derivatives by anything but the meshes are first ones in forward mode (`jax.jacfwd`, `jax.jvp`). It may be batched by
-    `vmap`, or faster on a CPU by `jax.lax.map`.
+    Derivatives by anything but the meshes are first ones in forward mode (`jax.jacfwd`, `jax.jvp`). It may be batched
+    by `vmap`, or faster on a CPU by `jax.lax.map`.
 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other, IMPACT_LIMIT
     where they touch again after the last contact that is allowed, STEP_LIMIT where a search or a contact needs too

@@ -34,16 +34,15 @@ class Stats(eqx.Module):
 class Solution(eqx.Module):
     """A motion and what is known about it.
 
-    `times` [T] s of the states; those after an early end are the end's (of particles outside `jit` and without
-    a derivative they are left out). `states`, the
-    model's state with a leading axis of T, or what `save` made of it. `last`, the state at the end. `status`, a
-    `difsim.Status`. `energy` [T] J, its parts by name, and `integrals` [T], what was integrated beside the state:
-    the sum of the energies and of what `AbstractModel.power` took away is constant. `energy_error`, the largest
-    drift of that sum, as a share of the energy that is there; particles, which do not count what they dissipate, have
-    neither, and two stones no error. `stats`, what the run took. `validity`, how far its forward derivatives can be
-    trusted, where their tangents are rows of the solve: NaN in reverse mode and with `Unrolled()`, whose solution is
-    there before the tangents are, and None for particles and two stones. `impacts`, where and how two stones met. `progress`, from which a later run of
-    particles goes on bit for bit (None otherwise).
+    `times` [T] s of the states; those after an early end are the end's (of particles outside `jit` and without a
+    derivative they are left out). `states`, the model's state with a leading axis of T, or what `save` made of it.
+    `last`, the state at the end. `status`, a `difsim.Status`. `energy` [T] J, its parts by name, and `integrals` [T],
+    what was integrated beside the state: the sum of the energies and of what `AbstractModel.power` took away is
+    constant. `energy_error`, the largest drift of that sum, as a share of the energy that is there; particles, which do
+    not count what they dissipate, have neither, and two stones no error. `stats`, what the run took. `validity`, how
+    far its forward derivatives can be trusted, where their tangents are rows of the solve: NaN in reverse mode and with
+    `Unrolled()`, whose solution is there before the tangents are, and None for particles and two stones. `impacts`,
+    where and how two stones met. `progress`, from which a later run of particles goes on bit for bit (None otherwise).
     """
 
     times: Float[Any, "T"]

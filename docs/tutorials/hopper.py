@@ -136,9 +136,9 @@ plt.show()
 # ## 4. Many releases
 #
 # The velocity of the release is known to 2 mm/s, its spin to 0.01 rad/s, and restitution and friction to 0.05.
-# `map_batched` runs all cases on all cores. It raises no error for a run that failed. `Status.summary` says how many did
-# and why: LEFT is an escape, and ENERGY or STEP_LIMIT is a run that needs a tighter tolerance or more steps. Neither is
-# part of the ellipse, and neither must be hidden.
+# `map_batched` runs all cases on all cores. It raises no error for a run that failed. `Status.summary` says how many
+# did and why: UNSETTLED still moves, and ENERGY or STEP_LIMIT is a run that needs a tighter tolerance or more steps.
+# Neither is part of the ellipse, and neither must be hidden.
 #
 # ## 5. The landing ellipse
 #
