@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 
 class Status(IntEnum):
-    """Result codes. Of the codes of a simulation the larger one wins where two apply; those of a search and of a fit's
-    simulator follow."""
+    """Result codes. Of the codes of a simulation the larger one wins where two apply; those of a search follow.
+
+    The last one is of a simulator of a fit that returns a Boolean.
+    """
 
     OK = 0
     UNDER_RESOLVED = 1
@@ -72,7 +74,7 @@ class Status(IntEnum):
 
     @staticmethod
     def summary(codes: "ArrayLike | dict[Status, int]") -> str:
-        """How many runs of a batch failed, and why, in words.
+        """Tell how many runs of a batch failed, and why, in words.
 
         **Arguments:** `codes`, of any shape, or their `tally`. **Returns:** a line, and a further one for each status
         but OK.
