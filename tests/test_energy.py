@@ -97,7 +97,7 @@ class HalfCounted(Hopper):
 
 
 @pytest.mark.parametrize("drop", [1e-3, 1.0])
-def test_a_force_that_is_not_accounted_for_is_found_at_any_height(drop):
+def test_a_force_without_an_account_is_found_at_any_height(drop):
     """From a hundredth of the body's size, whose fall has a hundredth of its unit of energy, as from ten sizes."""
     right, state = resting(9.81, 1.4e5)
     state = eqx.tree_at(lambda s: s.body.position, state, jnp.stack([0.0, 0.0, RADIUS + jnp.asarray(drop)]))

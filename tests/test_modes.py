@@ -73,7 +73,7 @@ def slid(friction, scale=1.0, **way):
 
 
 @pytest.mark.slow
-def test_the_second_derivative_through_an_impact_is_that_of_the_closed_form():
+def test_second_derivative_through_an_impact_closed_form():
     def closed(release):
         fall, speed = jnp.sqrt(2 * release / G), jnp.sqrt(2 * G * release)
         return E * speed * (END - fall) - G / 2 * (END - fall) ** 2
@@ -82,7 +82,7 @@ def test_the_second_derivative_through_an_impact_is_that_of_the_closed_form():
     assert found == approx(right, rel=1e-8) and right == approx(-1.28)
 
 
-def test_the_second_derivative_of_the_time_of_contact_is_that_of_the_closed_form():
+def test_second_derivative_of_a_time_of_contact_closed_form():
     """t = (v + √(v² + 2 g h))/g: d²t/dv² = 2 h/(v² + 2 g h)^(3/2)."""
     assert jax.jit(jax.jacfwd(jax.jacfwd(time_of_flight)))(ONE) == approx(2 / 5**1.5, rel=1e-8)
 
@@ -93,14 +93,14 @@ def wrappings(derivative):
 
 
 @pytest.mark.parametrize("derivative", TWICE.values(), ids=TWICE)
-def test_reverse_mode_through_forward_rows_is_refused_by_name(derivative):
+def test_reverse_mode_through_forward_is_refused(derivative):
     refused = pytest.raises(ValueError, match=r"derivative=Forward\(\) has derivatives in forward .*Reverse\(\)")
     for asked in wrappings(derivative(time_of_flight)) if derivative is jax.grad else [derivative(time_of_flight)]:
         with refused:
             asked(ONE)
 
 
-def test_reverse_mode_through_forward_rows_of_impacts_is_refused_by_name():
+def test_reverse_mode_through_forward_impacts_is_refused():
     with pytest.raises(ValueError, match=r"derivative=Forward\(\) has derivatives in forward mode"):
         jax.grad(height_after_a_bounce)(ONE)
 
@@ -111,7 +111,7 @@ del ONCE["grad"]
 
 @pytest.mark.parametrize("derivative", ONCE.values(), ids=ONCE)
 @pytest.mark.parametrize("motion", [place_in_flight, slid])
-def test_other_derivatives_than_one_in_reverse_mode_are_refused_by_name(motion, derivative):
+def test_reverse_has_one_derivative_in_reverse_mode(motion, derivative):
     asked = derivative(lambda x: motion(x, derivative=Reverse()))
     for wrapped in wrappings(asked) if derivative is jax.jacfwd else [asked]:
         with pytest.raises(ValueError, match=r"derivative=Reverse\(\) has first derivatives in reverse mode"):
@@ -129,13 +129,13 @@ def test_particles_without_a_derivative_refuse_one(solver):
                 asked(ONE)
 
 
-def test_a_run_of_particles_whose_inputs_have_no_derivative_passes():
+def test_particles_with_stopped_inputs_pass():
     found = jax.jit(jax.jacfwd(lambda x: x * slid(jax.lax.stop_gradient(x))))(ONE)
     assert found == approx(float(slid(ONE)))
 
 
 @pytest.mark.slow
-def test_unrolled_grains_have_first_and_second_derivatives_in_both_modes():
+def test_unrolled_grains_have_two_derivatives_in_both_modes():
     """Two grains that slide: the way is a smooth function of the gravity, and differences of it are the measure."""
     way = {"solver": FixedSteps(200), "derivative": Unrolled()}
     moved = jax.jit(lambda x: slid(0.1, x, **way))
@@ -147,7 +147,7 @@ def test_unrolled_grains_have_first_and_second_derivatives_in_both_modes():
         assert jax.jit(derivative(moved))(ONE) == approx(float(second), rel=1e-2, abs=1e-6)
 
 
-def test_a_pair_of_stones_has_first_forward_derivatives_alone():
+def test_stones_have_first_forward_derivatives_alone():
     """The gap h closes at v: t = h/v and dt/dv = -h/v². The second derivative was 0 in the place of 2 h/v³."""
 
     def touch(speed):
@@ -160,7 +160,7 @@ def test_a_pair_of_stones_has_first_forward_derivatives_alone():
             jax.jit(derivative(touch))(ONE)
 
 
-def test_reverse_mode_passes_inside_scans_checkpoints_and_batches():
+def test_reverse_mode_passes_scans_checkpoints_and_batches():
     """d place/d gravity of each of several flights, through what users put around a run."""
 
     def place(gravity):

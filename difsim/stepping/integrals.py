@@ -102,7 +102,7 @@ class Integrating(AbstractModel):
         through itself. 0 where impacts make the energies exact, and where a model has no scales: in SI units the
         motion may be a million times slower than the unit.
 
-        **Arguments:** `t`, s; the model's state `motion`, at the start.
+        **Arguments:** `t`, s; the model's state `motion`, at the start. **Returns:** J.
         """
         if isinstance(self.model, AbstractImpactModel) or type(self.model).scales is AbstractModel.scales:
             return jnp.zeros(())
