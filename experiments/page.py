@@ -112,6 +112,8 @@ def page(
     if pictures:
         shown_as = [(path, report.captions.get(name, caption)) for name, (path, caption) in pictures.items()]
         parts += ["<h2>Pictures</h2>", *(_picture(*each) for each in shown_as)]
+    if report.assumed:
+        parts += ["<h2>Assumed, because it was not given</h2>", _list(report.assumed)]
     if report.limits:
         parts += ["<h2>What this does not say</h2>", _list(report.limits)]
     parts += ["<h2>How it was made</h2>", *_provenance(about, files)]
@@ -132,7 +134,7 @@ def caption_of(figure: Figure) -> str:
             f"{axes.get_ylabel()} against {axes.get_xlabel()}" if axes.get_ylabel() and axes.get_xlabel() else ""
         )
         panels.append(": ".join(filter(None, (title, plotted))))
-    return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ")
+    return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ").replace(r"\$", "$")
 
 
 def _under(about: Mapping[str, Any]) -> str:

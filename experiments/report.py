@@ -53,8 +53,8 @@ class Report:
 
     **Arguments:** `question` that the study asks; `answer`, paragraphs, the first of which says the result;
     `concerns`, reasons to doubt this very result (a search that looks stuck, a run that failed); `tables`; `limits`,
-    what the result does not say; `captions` of the figures by name, which also stand in for pictures that cannot be
-    seen.
+    what the result does not say; `assumed`, what the run took because nobody gave it; `captions` of the figures by
+    name, which also stand in for pictures that cannot be seen.
     """
 
     question: str = ""
@@ -62,6 +62,7 @@ class Report:
     concerns: Sequence[str] = ()
     tables: Sequence[Table] = ()
     limits: Sequence[str] = ()
+    assumed: Sequence[str] = ()
     captions: Mapping[str, str] = field(default_factory=dict)
 
 

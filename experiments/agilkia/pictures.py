@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams
+from experiments.agilkia.keys import PHILAE
 from experiments.corner import corner
 from experiments.style import (
     BLACK,
@@ -34,7 +35,7 @@ CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
 def draw(result: xr.Dataset) -> dict[str, Figure]:
     """The touchdown, the fit, its parameters and the search tree; a missing part leaves a note in its place.
 
-    **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
+    **Arguments:** `result`: the variables of result.nc, and lander, body, name, scenario and status as attributes.
     **Returns:** the figures by name.
     """
     return {
@@ -115,7 +116,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
             rows.append((force[k], f"{name}: {number(force[k])} N", colour))
         else:
             rows.append((0.0, f"{name}: {'none' if np.isfinite(force).all() else 'no values'}", colour))
-    for level in (35.0, 7.5):
+    for level in (35.0, 7.5) if result.attrs.get("lander") == PHILAE else ():
         ax.axhline(level, color=GREY, linewidth=0.8, linestyle="--")
         rows.append((level, f"paper 000: {level:g} N", GREY))
     ax.set_ylim(bottom=0.0)

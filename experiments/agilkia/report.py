@@ -1,6 +1,7 @@
 """What the study writes: result.nc, summary.json, and the table that it prints."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -11,10 +12,11 @@ import xarray as xr
 from difsim import Solution, safe
 from difsim.status import raise_unless_ok
 from experiments import posteriors
+from experiments.agilkia import worlds
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.outline import outline
-from experiments.agilkia.scenario import SITE
+from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
@@ -28,6 +30,46 @@ CONTACT = {"units": "m", "frame": "comet-fixed"}
 RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
 RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
+
+
+def place(
+    lander: Mapping[str, Any],
+    data: DataSet,
+    known: Experiment,
+    shape: str = "",
+    world: worlds.World | None = None,
+) -> dict[str, Any]:
+    """Who lands where, the gravity that is used there, and what is `assumed` because no file gives it.
+
+    **Arguments:** `lander`, the tables of its file; `data`; `known`; `shape` and `world`, where one is flown about.
+    **Returns:** entries of summary.json; `gravity_m_s2` in the surface frame.
+    """
+    site, assumed = lander["site"], []
+    if "gravity_m_per_s2" not in site:
+        assumed.append("Gravity is that of two rotating ellipsoids with the mass and inertia of 67P's lobes.")
+    assumed += [
+        f"{key} is the data set's, {value}, and not the lander file's." for key, value in data.lander.items()
+    ]
+    height = None if world is None else worlds.check_site(site["position_m"], world[1], shape)
+    if height is not None:
+        side = "above" if height > 0 else "below"
+        assumed.append(
+            f"The site is {abs(height):.3g} m {side} the surface of the shape {shape!r}; flights begin on that surface."
+        )
+    return {
+        "lander": lander["lander"]["name"],
+        "body": site["body"],
+        "gravity_m_s2": np.asarray(known.gravity.acceleration(jnp.zeros(3))).tolist(),
+        "site_height_m": height,
+        "assumed": assumed,
+    }
+
+
+def place_line(found: Mapping[str, Any]) -> str:
+    """Who lands where, and under which gravity, as text."""
+    vector = ", ".join(f"{x:.4g}" for x in found["gravity_m_s2"])
+    size = np.linalg.norm(found["gravity_m_s2"])
+    return f"{found['lander']} on {found['body']}: gravity ({vector}) m/s2 in the surface frame, in all {size:.4g} m/s2"
 
 
 def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
@@ -187,9 +229,11 @@ def summarise(
 
 
 def dataset(
-    answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, next_contacts: dict[str, np.ndarray]
+    answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, next_contacts: dict[str, np.ndarray] | None
 ) -> xr.DataTree:
     """result.nc: everything above as arrays with names and units, enough to draw all pictures again.
+
+    On a body other than 67P there are no `next_contacts`.
 
     The samples are in groups with the names and dimensions of ArviZ.
     """
@@ -215,11 +259,17 @@ def dataset(
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
-        second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
-        second_contact_distance=("contact", next_contacts["second_contact_distance"], {"units": "m"}),
-        second_contact_position=(("contact", "axis"), next_contacts["second_contact_position"], CONTACT),
+        gravity=("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
     )
+    if next_contacts is not None:
+        result = result.assign(
+            second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
+            second_contact_distance=("contact", next_contacts["second_contact_distance"], {"units": "m"}),
+            second_contact_position=(("contact", "axis"), next_contacts["second_contact_position"], CONTACT),
+        )
     result = result.assign_attrs(
+        lander=summary["lander"],
+        body=summary["body"],
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
@@ -268,7 +318,9 @@ def _last_decision(answer: Answer, node: Node) -> str:
 def table(summary: dict[str, Any]) -> str:
     """The answer as text."""
     lines = [
-        f"Agilkia from Philae's rebound, data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
+        place_line(summary),
+        *summary["assumed"],
+        f"data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
         summary["verdict"],
         "",
     ]
