@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.report import Report, Table, label, shown, tables_of
+from experiments.report import ROUNDED, Report, Table, label, shown, tables_of, unit_of
 
 PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -108,7 +108,7 @@ def page(
     everything = tables_of(summary)
     chosen = list(report.tables) or everything
     if chosen:
-        parts += ["<h2>Results</h2>", _tables(chosen)]
+        parts += ["<h2>Results</h2>", _tables(chosen), f'<p class="note">{_text(ROUNDED)}</p>']
     if pictures:
         shown_as = [(path, report.captions.get(name, caption)) for name, (path, caption) in pictures.items()]
         parts += ["<h2>Pictures</h2>", *(_picture(*each) for each in shown_as)]
@@ -174,7 +174,7 @@ def _cells(columns: Sequence[str], row: Mapping[str, Any]) -> str:
     cells = []
     for i, name in enumerate(columns):
         value = row.get(name, "")
-        text = _text(shown(value))
+        text = _text(shown(value, unit_of(row.get("unit", ""), name, row.get(columns[0], ""))))
         if i == 0:
             cells.append(f'<th scope="row">{text}</th>')
         else:

@@ -21,6 +21,7 @@ from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
 from experiments.foot.scene import LAW
 from experiments.harness import Found
+from experiments.report import resolved, unit_of
 
 FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
@@ -156,7 +157,8 @@ def table(columns: dict[str, dict[str, Any]], spans: dict[str, list[float]]) -> 
     for key in columns["grains"]:
         values = [column.get(key) for column in columns.values()]
         if isinstance(columns["grains"][key], float):
-            rows.append(f"{key:24}" + "".join(f"{'' if v is None else f'{v:.4g}':>12}" for v in values))
+            known = ("" if v is None else f"{resolved(v, unit_of(key)):.4g}" for v in values)
+            rows.append(f"{key:24}" + "".join(f"{v:>12}" for v in known))
     said = {"boulder": "touched for the last time"}
     rows += [f"{k}: touched at {a:.2f} s, {said.get(k, 'deepest')} at {b:.2f} s" for k, (a, b) in spans.items()]
     return "\n".join(rows)

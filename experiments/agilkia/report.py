@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -20,7 +21,8 @@ from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
-from experiments.variables import described
+from experiments.report import resolved
+from experiments.variables import BODY, described
 from inversion.programs import Programs
 from inversion.stuck import stuck_leaves
 from inversion.tree import PROBABLE, Node
@@ -30,6 +32,18 @@ CONTACT = {"units": "m", "frame": "comet-fixed"}
 RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
 RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
+RESULT_NAMES = {
+    "position": "centre of mass",
+    "velocity": "velocity of the centre of mass",
+    "attitude": "attitude, a quaternion from the body to the surface frame",
+    "outline": "hull and legs",
+    "gravity": "gravity that was used",
+    "force": "contact force on the lander",
+    "boulder_force": "size of the boulder's force",
+    "sole_force": "normal force on each footpad",
+    "hull_force": "normal force on the hull",
+    "stroke": "greatest stroke of the legs",
+}
 
 
 def place(
@@ -94,6 +108,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         )
 
     force, boulder, footpads, hull = contact(solution.states)
+    strokes = partial(model.lander.gear.strokes, legs=model.lander.legs)
     body, (vertices, faces) = solution.states.body, outline(model.lander)
     series = {
         "position": (("time", "axis"), body.position, "m"),
@@ -107,7 +122,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "sole_force": (("time", "foot"), footpads, "N"),
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
-        "stroke": (("time",), jnp.max(solution.states.gear, axis=1, initial=0.0), "m"),
+        "stroke": (("time",), jnp.max(jax.vmap(strokes)(solution.states.gear), axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"units": unit}) for k, (dims, v, unit) in series.items()},
@@ -276,8 +291,7 @@ def dataset(
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-    named = {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
-    root = described(result, SITE, RESULT_UNITS, named)
+    root = described(result, SITE, RESULT_UNITS, RESULT_NAMES, {"spin": BODY})
     return xr.DataTree.from_dict({"/": root} | posteriors.samples(answer.posterior))
 
 
@@ -336,7 +350,8 @@ def table(summary: dict[str, Any]) -> str:
     for name, row in summary["observables"].items():
         if row["observed"] is not None:
             note = "" if row["fitted"] else "   (reported, not fitted)"
-            numbers = f"{row['simulated']:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
+            simulated = resolved(row["simulated"], row["unit"])
+            numbers = f"{simulated:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
             lines.append(f"{name:24s}{numbers}  {row['unit']}{note}")
     e, b = summary["energy"], summary["branch"]
     lines += [
