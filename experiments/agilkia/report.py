@@ -64,6 +64,7 @@ def place(
     assumed += [
         f"{key} is the data set's, {value}, and not the lander file's." for key, value in data.lander.items()
     ]
+    assumed += [] if world is None else worlds.assumed(shape)
     height = None if world is None else worlds.check_site(site["position_m"], world[1], shape)
     if height is not None:
         side = "above" if height > 0 else "below"

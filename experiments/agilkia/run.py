@@ -192,6 +192,7 @@ def _descent(options: Agilkia, out: Path) -> Found:
     figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
     text = descent.table(down) + "\n\n" + bounce.table(up)
     summary = {"descent": descent.numbers(down), "bounce": descent.numbers(up)}
+    summary["assumed"] = worlds.assumed(options.shape)
     data = {"descent": down, "bounce": up}
     return Found(summary, data, figures, text, record="flights", report=words.flights)
 

@@ -169,6 +169,7 @@ def flights(found: Mapping[str, Any]) -> Report:
             Table("bounce", [{"world": k, **_spaced(v)} for k, v in up.items()]),
         ],
         limits=["The state at separation is synthetic: it was shot from the touchdown.", ASSUMED],
+        assumed=found["assumed"],
     )
 
 

@@ -74,6 +74,14 @@ def files_of(name: str) -> list[Path]:
     return [fetch(SHAP5)] if name == "shap5" else []
 
 
+def assumed(name: str) -> list[str]:
+    """What is taken of the shape of that name without being told: a mesh file could be of any body."""
+    if name in ("analogue", "shap5"):
+        return []
+    mass, spin = f"GM = {units.GM_67P} m3/s2", f"a spin of {units.SPIN_67P:.6g} rad/s about z"
+    return [f"The mesh {name} is taken as comet 67P in its Cheops frame, evenly filled: {mass}, {spin}."]
+
+
 def surface_of(body: TriMesh, cache: Path) -> GridSDF:
     """The distance to a mesh on a grid, kept in `cache`."""
     return GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache)

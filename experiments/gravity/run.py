@@ -97,7 +97,8 @@ def _map(options: GravityStudy, out: Path) -> Found:
     )
     result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
-    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure}, report=words.errors)
+    found = {"greatest_error": worst, "GM_m3_s2": options.GM, "unit": options.unit}
+    return Found(found, {"result": result}, {"errors": figure}, report=words.errors)
 
 
 def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
