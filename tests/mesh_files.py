@@ -1,0 +1,357 @@
+"""Mesh files of bodies with known volumes in every form that is read, drawn at random, and damage to them.
+
+`python -m tests.mesh_files --files 500 --seed 0` searches for files that are read wrongly without a word.
+"""
+
+import argparse
+import re
+import struct
+import tempfile
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from difsim import mesh
+
+
+@dataclass
+class Body:
+    """Polygons, counter-clockwise from outside; the volume, m3; the principal moments of inertia at 1 kg/m3."""
+
+    places: np.ndarray
+    faces: list[list[int]]
+    volume: float
+    moments: np.ndarray
+
+
+def prism(sectors: int, radius: float, height: float) -> Body:
+    """A regular prism of polygons about z, whose volume and moments are those of a regular polygon."""
+    angle = 2 * np.pi * np.arange(sectors) / sectors
+    ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    places = np.concatenate([np.column_stack([ring, np.full(sectors, z)]) for z in (-height / 2, height / 2)])
+    faces = [[i, (i + 1) % sectors, (i + 1) % sectors + sectors, i + sectors] for i in range(sectors)]
+    faces += [list(range(sectors))[::-1], list(range(sectors, 2 * sectors))]
+    area = sectors / 2 * radius**2 * np.sin(angle[1])
+    across = area * radius**2 / 12 * (2 + np.cos(angle[1]))  # second moment of the polygon about an axis in its plane
+    flat = across * height + area * height**3 / 12
+    return Body(places, faces, area * height, np.sort([flat, flat, 2 * across * height]))
+
+
+def triangles(body: Body) -> Body:
+    fans = [[face[0], *face[k : k + 2]] for face in body.faces for k in range(1, len(face) - 1)]
+    return Body(body.places, fans, body.volume, body.moments)
+
+
+def with_loose_vertex(body: Body, random) -> Body:
+    """A vertex that no face names, somewhere in the table."""
+    at = int(random.integers(len(body.places) + 1))
+    places = np.insert(body.places, at, random.normal(size=3) * 50, axis=0)
+    faces = [[corner + (corner >= at) for corner in face] for face in body.faces]
+    return Body(places, faces, body.volume, body.moments)
+
+
+def drawn(random) -> Body:
+    """A turned and moved prism, of polygons, triangles or both, with its faces in any order and from any corner."""
+    body = prism(int(random.integers(3, 9)), *random.uniform(0.5, 3, 2))
+    axes = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    body.places = body.places @ (axes * np.linalg.det(axes)).T + random.normal(size=3) * random.choice([0, 3])
+    if random.random() < 0.4:
+        body = triangles(body)
+    if random.random() < 0.5:
+        body = with_loose_vertex(body, random)
+    faces = [list(np.roll(face, random.integers(len(face)))) for face in body.faces]
+    body.faces = [faces[i] for i in random.permutation(len(faces))]
+    return body
+
+
+# --- writers: the suffix and the content of a file, odd but legal
+
+
+def number(x: float, random=None) -> str:
+    """As computers write it: in full, in exponents, or with a sign."""
+    forms = ("{!r}", "{:.16e}", "{:+.24f}", "{:.17g}")
+    return forms[0 if random is None else random.integers(len(forms))].format(float(x))
+
+
+def row(words, random) -> str:
+    return " " * random.integers(2) + random.choice([" ", "  ", "\t"]).join(map(str, words))
+
+
+def ended(lines: list[str], random) -> bytes:
+    """Lines with the ends of one system, perhaps after a byte order mark, perhaps in UTF-16."""
+    text = random.choice(["\n", "\r\n", "\r"]).join([*lines, ""])
+    encoding = random.choice(["utf-8", "utf-8-sig", "utf-16"], p=[0.6, 0.3, 0.1])
+    return text.encode(str(encoding))
+
+
+def obj(body: Body, random) -> tuple[str, bytes]:
+    """Relative and absolute indices, groups with their own vertices, and faces before the last vertices."""
+    tail = random.choice(["", " 0.1 0.2 0.3", " 1.0"], p=[0.7, 0.15, 0.15])
+    vertices = [row(["v", *(number(x, random) for x in place)], random) + tail for place in body.places]
+    noise = ["# a comment \\", "g part_1", "o Stein gro\u00df", "s off", "usemtl grey#1", "mtllib a.mtl", "", "vt 0 1", "vn 0 0 1"]
+    noise += ["l 1 2", "p 1", "vn \\", "  1 0 0"]
+    is_relative, slashes = random.random() < 0.5, random.choice(["", "/1", "/1/1", "//1"])
+    lines, known, is_written = [], 0, np.zeros(len(body.faces), bool)
+    for at, vertex in enumerate(vertices):
+        lines.append(vertex)
+        known = at + 1
+        for i, face in enumerate(body.faces):
+            # A face is due once its last vertex is written: at once, or at the end.
+            due = max(face) < known and (random.random() < 0.3 or known == len(vertices))
+            if due and not is_written[i]:
+                is_written[i] = True
+                corners = [c - known if is_relative and random.random() < 0.9 else c + 1 for c in face]
+                lines.append(row(["f", *(f"{c}{slashes}" for c in corners)], random))
+                if random.random() < 0.1:
+                    lines[-1] = lines[-1].replace(" ", " \\\n", 1) if lines[-1][0] != " " else lines[-1]
+        if random.random() < 0.2:
+            i = random.integers(len(noise) - 1)
+            lines += noise[i : i + 2] if noise[i] == "vn \\" else [noise[i]] if i < len(noise) - 2 else []
+    content = ended(lines, random)
+    if random.random() < 0.2 and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        content = content.replace("gro\u00df".encode(), b"gro\xdf")
+    return ".obj", content
+
+
+def table(body: Body, random) -> tuple[str, bytes]:
+    """Rows v and f, or tables after their lengths: numbered, from 0 or 1, with D exponents, or faces in two rows."""
+    first, form = int(random.integers(2)), random.choice(["v f", "together", "apart", "pairs"])
+    if form in ("together", "apart"):
+        body = triangles(body)
+    exponent = random.choice(["e", "D", "d"])
+    places = [[f"{x:.16e}".replace("e", exponent) for x in place] for place in body.places]
+    faces = [[corner + first for corner in face] for face in body.faces]
+    comma = random.choice([" ", ", "])
+    if form == "v f":
+        rows = [["v", *place] for place in places] + [["f", *face] for face in faces]
+        return random.choice([".tab", ".txt", ".plt"]), ended([row(each, random) for each in rows], random)
+    if random.random() < 0.5:
+        places = [[i + first, *place] for i, place in enumerate(places)]
+        faces = [[i + 1, *face] for i, face in enumerate(faces)] if form != "pairs" else faces
+    sizes = [[len(places)], [len(faces)]]
+    head, between = ([sizes[0]], [sizes[1]]) if form == "apart" else ([sizes[0] + sizes[1]], [])
+    if form == "pairs":
+        faces = [each for face in faces for each in ([len(face)], face)]
+    rows = [*head, *places, *between, *faces]
+    return random.choice([".tab", ".txt", ".ver"]), ended([comma.join(map(str, each)) for each in rows], random)
+
+
+def off(body: Body, random) -> tuple[str, bytes]:
+    """Colours, normals and texture of vertices, colours of faces, comments, and the lengths in any line."""
+    keyword, extra = [("OFF", 0), ("COFF", 4), ("NOFF", 3), ("STOFF", 2), ("STCNOFF", 9)][random.integers(5)]
+    sizes = [len(body.places), len(body.faces), *([0] if random.random() < 0.8 else [])]
+    rows = [[keyword, *sizes]] if random.random() < 0.3 else [[keyword], sizes]
+    rows += [[number(x, random) for x in place] + [0.5] * extra for place in body.places]
+    rows += [[len(face), *face, *[128] * random.choice([0, 0, 1, 3, 4])] for face in body.faces]
+    lines = [row(each, random) for each in rows]
+    lines[0] = lines[0].strip()
+    for _ in range(random.integers(3)):
+        lines.insert(random.integers(1, len(lines)), random.choice(["", "# 1 2 3"]))
+    return ".off", "\n".join([*lines, ""]).encode()
+
+
+def stl(body: Body, random) -> tuple[str, bytes]:
+    """Binary, perhaps with a header that begins like text; text in one line or many, in several solids."""
+    facets = body.places[np.array(triangles(body).faces)]
+    if random.random() < 0.5:
+        head = random.choice([b"solid of something", b"COLOR=abcd", b""]).ljust(80, b" ")
+        parts = [struct.pack("<12fH", 0, 0, 1, *facet.ravel(), random.integers(2**16)) for facet in facets]
+        return ".stl", head + struct.pack("<I", len(facets)) + b"".join(parts)
+    end, pieces = random.choice(["\n", " ", "\r\n"]), []
+    for facet in facets:
+        corners = [f"vertex {' '.join(number(x, random) for x in corner)}" for corner in facet]
+        pieces.append(end.join(["facet normal 0 0 1", "outer loop", *corners, "endloop", "endfacet"]))
+    cut = int(random.integers(len(pieces) + 1))
+    solids = [pieces[:cut], pieces[cut:]] if random.random() < 0.3 else [pieces]
+    text = "\n".join(
+        "\n".join([f"solid vertex {i} endsolid", *solid, f"endsolid {i}"]) for i, solid in enumerate(solids)
+    )
+    return ".stl", (text.upper() if random.random() < 0.3 else text).encode()
+
+
+INTEGERS = {"uchar": "B", "char": "b", "ushort": "H", "short": "h", "int": "i", "uint": "I", "int32": "i", "uint8": "B"}
+
+
+def ply(body: Body, random) -> tuple[str, bytes]:
+    """Text and both orders of bytes, mixed polygons, further properties and elements."""
+    order = random.choice(["ascii", "binary_little_endian", "binary_big_endian"])
+    real, length, index = random.choice(["float", "double", "float64"]), *random.choice(list(INTEGERS), 2)
+    is_late, has_colour, has_edges = random.random() < 0.3, random.random() < 0.4, random.random() < 0.3
+    header = ["ply", f"format {order} 1.0", "comment element tristrips 1"]
+    colour = ["property uchar red", f"property {real} quality"] if has_colour else []
+    vertex = [f"element vertex {len(body.places)}", *colour, *(f"property {real} {name}" for name in "xyz")]
+    lists = [f"property list {length} {index} {random.choice(['vertex_indices', 'vertex_index'])}"]
+    textures = ["property list uchar float texcoord"] if has_colour else []
+    face = [f"element face {len(body.faces)}", *(textures + lists if is_late else lists + textures)]
+    edge = ["element edge 2", "property int vertex1", "property int vertex2"] if has_edges else []
+    header += [*vertex, *edge, *face, "end_header", ""]
+    r = "f" if real == "float" else "d"
+    rows = [([7, 0.25] if has_colour else []) + [float(x) for x in place] for place in body.places]
+    codes = [("B" + r if has_colour else "") + 3 * r] * len(rows)
+    rows += [[0, 1]] * 2 if has_edges else []
+    codes += ["ii"] * 2 if has_edges else []
+    for corners in body.faces:
+        of_texture = [2, 0.5, 0.5] if has_colour else []
+        named, code = [len(corners), *corners], INTEGERS[length] + INTEGERS[index] * len(corners)
+        rows.append([*of_texture, *named] if is_late else [*named, *of_texture])
+        texture = "Bff" if has_colour else ""
+        codes.append(texture + code if is_late else code + texture)
+    if order == "ascii":
+        return ".ply", ("\n".join(header) + "".join(row(each, random) + "\n" for each in rows)).encode()
+    mark = "<" if "little" in order else ">"
+    packed = [struct.pack(mark + code, *each) for code, each in zip(codes, rows, strict=True)]
+    return ".ply", "\n".join(header).encode() + b"".join(packed)
+
+
+def vrml(body: Body, random) -> tuple[str, bytes]:
+    """Both versions, nested transforms, several shapes, clockwise faces."""
+    is_old, is_clockwise = random.random() < 0.5, random.random() < 0.3
+    faces = [face[::-1] for face in body.faces] if is_clockwise else body.faces
+    axis, angle = random.normal(size=3), random.uniform(-3, 3)
+    unit = axis / np.linalg.norm(axis)
+    cross = np.cross(np.eye(3), -unit)
+    turn = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross  # Rodrigues' formula
+    factors, shift, centre = random.uniform(0.2, 5, 3), random.normal(size=3), random.normal(size=3)
+    inner = (body.places - shift - centre) @ turn / factors + centre
+    text = lambda values: " ".join(number(x) for x in values)  # noqa: E731
+    scale = "scaleFactor" if is_old else "scale"
+    transform = f"translation {text(shift)} rotation {text([*axis, angle])} {scale} {text(factors)} center {text(centre)}"
+    point = f"point [ {', '.join(text(place) for place in inner)} ]  # ] }}"
+    cut = int(random.integers(len(faces))) if random.random() < 0.3 else 0
+    sets = [", ".join(f"{', '.join(map(str, face))}, -1" for face in part) for part in (faces[:cut], faces[cut:]) if part]
+    sets[-1] = sets[-1].removesuffix(", -1") if random.random() < 0.3 else sets[-1]
+    if is_old:
+        hints = f"ShapeHints {{ vertexOrdering {'CLOCKWISE' if is_clockwise else 'COUNTERCLOCKWISE'} }}"
+        shapes = "\n".join(f"IndexedFaceSet {{ coordIndex [ {each} ] }}" for each in sets)
+        body_of = f"Separator {{ Material {{ diffuseColor 1 0 0 }} {hints}\nTransform {{ {transform} }}"
+        return ".wrl", f"#VRML V1.0 ascii\n{body_of} Coordinate3 {{ {point}\n}}\n{shapes} }}\n".encode()
+    ccw = "ccw FALSE" if is_clockwise else ""
+    shapes = "\n".join(
+        f"Shape {{ appearance Appearance {{ material Material {{ }} }} geometry DEF s{i} IndexedFaceSet {{ {ccw} solid FALSE "
+        f"coord Coordinate {{ {point}\n}} coordIndex [ {each} ] }} }}"
+        for i, each in enumerate(sets)
+    )
+    inside = f"DEF T Transform {{ {transform} children [ {shapes} ] }}"
+    info = 'WorldInfo { title "a { b" } NavigationInfo { type "EXAMINE" }'
+    return ".wrl", f"#VRML V2.0 utf8\n{info}\nGroup {{ children {inside} }}\n".encode()
+
+
+WRITERS = {"OBJ": obj, "tables": table, "OFF": off, "STL": stl, "PLY": ply, "VRML": vrml}
+
+
+# --- damage, of a kind that a reader can see: a digit of a coordinate that changes is not among it
+
+
+def _line(content: bytes, random, pick=lambda line: True) -> tuple[list[bytes], int]:
+    lines = content.split(b"\n")
+    some = [i for i, line in enumerate(lines) if line.strip() and pick(line)]
+    return lines, int(random.choice(some)) if some else 0
+
+
+def cut(suffix, content, random):
+    """The end is lost."""
+    return content[: int(random.integers(1, len(content)))]
+
+
+def lost_face(suffix, content, random):
+    """A line is lost; of an OBJ file, that of a face."""
+    lines, at = _line(content, random, lambda line: suffix not in (".obj", ".tab", ".txt", ".plt") or line.strip()[:1] == b"f")
+    del lines[at]
+    return b"\n".join(lines)
+
+
+def foreign(suffix, content, random):
+    """Something that changes the meaning and that no reader here knows."""
+    words = {
+        ".obj": [b"call other.obj", b"curv 0 1 1 2", b"v 0 0 0 2", b"xform 1 0 0", b"f 0 1 2", b"f 1 2", b"fo 1 2 3"],
+        ".off": [b"9 9 9", b"3 0 1 99"],
+        ".stl": [b"scale 2", b"facet normal 0 0 1"],
+        ".ply": [b"element tristrips 3", b"property quaternion q", b"end_header", b"transform 2"],
+        ".wrl": [b"Inline { url [ ] }", b"MatrixTransform { matrix 2 0 0 0 }", b"USE a", b"scale 2 2 2", b"}", b"Switch { }"],
+    }.get(suffix, [b"v 0 0", b"scale 2", b"1 2"])
+    lines, at = _line(content, random)
+    lines.insert(at, words[random.integers(len(words))])
+    return b"\n".join(lines)
+
+
+def moved_corner(suffix, content, random):
+    """A number of one line has another value that is no number, or a comma for its point."""
+    lines, at = _line(content, random)
+    by = random.choice([b"1,5", b"nan", b"1e999", b"x", b"--1", b"1.2.3", b"0x10"])
+    lines[at] = re.sub(rb"(?<=[ \t])[-+]?\d\S*", lambda match: by, lines[at], count=1)
+    return b"\n".join(lines)
+
+
+def from_zero(suffix, content, random):
+    """All indices of an OBJ file or a PLY text are one less, or one more."""
+    by = int(random.choice([-1, 1]))
+    shifted = lambda match: b" %d" % (int(match[0]) + by)  # noqa: E731
+    lines = [
+        re.sub(rb"[ \t]+\d+(?=\s|$)", shifted, line) if line.strip()[:1] == b"f" and suffix == ".obj" else line
+        for line in content.split(b"\n")
+    ]
+    return b"\n".join(lines)
+
+
+def wrong_count(suffix, content, random):
+    """The first number of a header is one more or less."""
+    by = int(random.choice([-1, 1]))
+    if suffix == ".stl" and len(content) > 84:
+        return content[:80] + struct.pack("<I", max(0, int.from_bytes(content[80:84], "little") + by)) + content[84:]
+    return re.sub(rb"(?<=[\s])\d+(?=\s)", lambda match: b"%d" % max(0, int(match[0]) + by), content, count=1)
+
+
+DAMAGES = (cut, lost_face, foreign, moved_corner, from_zero, wrong_count)
+
+
+def verdict(path: Path, body: Body, tolerance: float = 2e-5) -> str:
+    """right; refused by an error that names the file; warned; or what is wrong."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            read = mesh.load(path, "m")
+        except ValueError as refused:
+            return "refused" if str(path) in str(refused) else f"wrong: no name in {refused}"
+    moments = np.linalg.eigvalsh(read.inertia(1.0))
+    if abs(read.volume / body.volume - 1) < tolerance and np.allclose(moments, body.moments, rtol=10 * tolerance):
+        return "right"
+    return "warned" if told else f"wrong: {read.volume:.6g} m3 for {body.volume:.6g}"
+
+
+def search(folder: Path, files: int, seed: int) -> tuple[dict[tuple[str, str], Counter], list[str]]:
+    """Verdicts by kind, for valid and for damaged files, and a line for each file that is wrong."""
+    found, wrong = {}, []
+    for i in range(files):
+        random = np.random.default_rng([seed, i])
+        kind = list(WRITERS)[i % len(WRITERS)]
+        body = drawn(random)
+        suffix, content = WRITERS[kind](body, random)
+        state = "valid" if (i // len(WRITERS)) % 2 == 0 else "damaged"
+        note = ""
+        if state == "damaged":
+            damage = DAMAGES[random.integers(len(DAMAGES))]
+            content, note = damage(suffix, content, random), damage.__name__
+        path = Path(folder, f"{i}{suffix}")
+        path.write_bytes(content)
+        said = verdict(path, body)
+        found.setdefault((kind, state), Counter())[said.split(":")[0]] += 1
+        if said.startswith("wrong") or (state == "valid" and said != "right"):
+            wrong.append(f"{path.name} {kind} {state} {note}: {said}")
+        else:
+            path.unlink()
+    return found, wrong
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    table_of, wrong = search(folder, options.files, options.seed)
+    for (kind, state), counts in sorted(table_of.items()):
+        print(kind, state, dict(counts))
+    print(*wrong, f"kept in {folder}", sep="\n")
