@@ -97,16 +97,19 @@ def _binary(element: Element, body: bytes, at: int, order: str) -> tuple[dict, i
     Lists are an array [rows, n] where all have one length, else a list of arrays.
     """
 
+    def taken(code: str, n: int, at: int) -> np.ndarray:
+        if not 0 <= n <= (len(body) - at) // np.dtype(code).itemsize:
+            raise ValueError(f"ends before the {element.rows} rows of {element.name}: is the file whole?")
+        return np.frombuffer(body, order + code, n, at)
+
     def row(at: int) -> tuple[list, int]:
         values = []
         for each in element.properties:
             n = 1
             if each.count:
-                n = int(np.frombuffer(body, order + each.count, 1, at)[0])
+                n = int(taken(each.count, 1, at)[0])
                 at += np.dtype(each.count).itemsize
-            if n < 0:
-                raise ValueError(f"a list {each.name} has {n} numbers")
-            values.append(np.frombuffer(body, order + each.code, n, at))
+            values.append(taken(each.code, n, at))
             at += values[-1].nbytes
         return values, at
 

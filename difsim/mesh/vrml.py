@@ -39,6 +39,7 @@ FIELDS = {
     "IndexedFaceSet": "coord coordIndex ccw solid convex creaseAngle normal normalIndex normalPerVertex color "
     "colorIndex colorPerVertex texCoord texCoordIndex textureCoordIndex materialIndex",
 }
+DEEPEST = 200  # brackets and braces in each other; `walk` calls itself
 
 
 class _Braces(list):
@@ -55,10 +56,7 @@ def read_vrml(path: Path) -> Polygons:
     if version is None:
         raise ValueError("is no VRML text: it does not begin with #VRML V1.0 or #VRML V2.0")
     scene = _Scene(version[1] == "1.0")
-    try:
-        scene.walk(_nested(text), np.eye(4))
-    except RecursionError:
-        raise ValueError("its nodes are nested too deep") from None
+    scene.walk(_nested(text), np.eye(4))
     return scene.polygons()
 
 
@@ -122,6 +120,8 @@ def _nested(text: str) -> list:
     for token in TOKEN.findall(text):
         if token in "[{":
             stack.append(_Braces() if token == "{" else [])
+            if len(stack) > DEEPEST:
+                raise ValueError(f"its nodes are nested more than {DEEPEST} deep")
         elif token in "]}":
             inner = stack.pop()
             if not stack or isinstance(inner, _Braces) != (token == "}"):
@@ -182,7 +182,7 @@ def _words(items: list) -> str:
 
 def _floats(fields: dict[str, list], name: str, default: list[float]) -> Float[np.ndarray, " N"]:
     value = fields.get(name, default)
-    if not all(isinstance(each, str | float | int) for each in value):
+    if not all(isinstance(each, str | float) for each in value):
         raise ValueError(f"{name} does not hold numbers alone")
     return np.array(value, float)
 
@@ -192,7 +192,7 @@ def _transform(fields: dict[str, list]) -> Float[np.ndarray, "4 4"]:
     from scipy.spatial.transform import Rotation
 
     def turn(name: str) -> Float[np.ndarray, "4 4"]:
-        *axis, angle = _sized(fields, name, [0, 0, 1, 0])
+        *axis, angle = _sized(fields, name, [0.0, 0.0, 1.0, 0.0])
         if not (length := np.linalg.norm(axis)) > 0:
             raise ValueError(f"{name} has an axis without length")
         matrix = np.eye(4)
@@ -204,10 +204,12 @@ def _transform(fields: dict[str, list]) -> Float[np.ndarray, "4 4"]:
         matrix[:3, 3] = by
         return matrix
 
-    centre, axes = _sized(fields, "center", [0, 0, 0]), turn("scaleOrientation")
-    factors = _sized(fields, "scale", [1, 1, 1]) * _sized(fields, "scaleFactor", [1, 1, 1])
+    centre, axes = _sized(fields, "center", [0.0, 0.0, 0.0]), turn("scaleOrientation")
+    factors = _sized(fields, "scale", [1.0, 1.0, 1.0]) * _sized(fields, "scaleFactor", [1.0, 1.0, 1.0])
     scale = axes @ np.diag([*factors, 1]) @ axes.T
-    return shift(_sized(fields, "translation", [0, 0, 0]) + centre) @ turn("rotation") @ scale @ shift(-centre)
+    return (
+        shift(_sized(fields, "translation", [0.0, 0.0, 0.0]) + centre) @ turn("rotation") @ scale @ shift(-centre)
+    )
 
 
 def _sized(fields: dict[str, list], name: str, default: list[float]) -> Float[np.ndarray, " N"]:
