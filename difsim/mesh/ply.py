@@ -34,7 +34,7 @@ class Element(NamedTuple):
 
 def read_ply(path: Path) -> Polygons:
     """The elements `vertex` and `face`. Further properties of them are attributes, by the rules of the format."""
-    raw = path.read_bytes()
+    raw = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     end = re.search(rb"^end_header[ \t]*\r?\n", raw, re.MULTILINE)
     if end is None or not re.match(rb"ply\s", raw):
         raise ValueError("is no PLY file: it does not begin with a header from ply to end_header")

@@ -165,7 +165,7 @@ def _table(rows: list[Row], count: int, what: str) -> tuple[Float[np.ndarray, "N
     """The first `count` rows as three numbers each, the first running number or None, and the rows after them."""
     taken = rows[:count]
     widths = {len(row) for row in taken}
-    if len(taken) < count or not widths <= {3, 4} or len(widths) > 1:
+    if not taken or len(taken) < count or not widths <= {3, 4} or len(widths) > 1:
         raise ValueError(
             f"the header promises {count} {what}, of which {len(taken)} lines are left, with {sorted(widths)} "
             "columns: each needs 3, or 4 with a running number"
@@ -190,7 +190,7 @@ def _counted(rows: list[Row], count: int) -> tuple[Int[np.ndarray, " C"], Int[np
     return corners, np.array([len(body) for body in bodies]), rows[2 * count :]
 
 
-def _numbers(rows: list[Row]) -> Float[np.ndarray, "N columns"]:
+def _numbers(rows: list[Row]) -> Float[np.ndarray, "..."]:
     try:
         return np.array(rows, float)
     except ValueError:

@@ -193,9 +193,11 @@ def _transform(fields: dict[str, list]) -> Float[np.ndarray, "4 4"]:
 
     def turn(name: str) -> Float[np.ndarray, "4 4"]:
         *axis, angle = _sized(fields, name, [0.0, 0.0, 1.0, 0.0])
+        matrix = np.eye(4)
+        if angle == 0:  # tools write an axis of zeros then
+            return matrix
         if not (length := np.linalg.norm(axis)) > 0:
             raise ValueError(f"{name} has an axis without length")
-        matrix = np.eye(4)
         matrix[:3, :3] = Rotation.from_rotvec(np.array(axis) / length * angle).as_matrix()
         return matrix
 

@@ -59,8 +59,9 @@ def plane_errors(
     return planes
 
 
-# From a porous comet to iron; no body in the Solar System that is mapped is outside of the possible.
-DENSITY = Range("kg/m3", (10.0, 3e4), (200.0, 8e3))
+DENSITY = Range(
+    "kg/m3", (10.0, 2.3e4), (200.0, 8e3)
+)  # possible: up to the densest metal; plausible: comets to iron
 
 
 def density_of(GM: float, shape: TriMesh, unit: str) -> float:
