@@ -101,12 +101,14 @@ def read_off(path: Path) -> Polygons:
 
 
 def _rows(text: str) -> Iterator[tuple[int, Row]]:
-    """The words of each row, with the number of its last line; a backslash at its end joins a line to the next."""
-    held = ""
+    """The words of each row, with the number of its last line; a backslash joins a line to the next."""
+    held = []
     for number, line in enumerate(text.split("\n"), 1):
-        row = held + line.partition("#")[0].rstrip()
-        held = row[:-1] + " " if row.endswith("\\") else ""
-        if not held and (words := row.split()):
+        words = held + (line.partition("#")[0] if "#" in line else line).split()
+        held = []
+        if words and words[-1][-1] == "\\":
+            held = [word for word in (*words[:-1], words[-1][:-1]) if word]
+        elif words:
             yield number, words
     if held:
         raise ValueError("the last line ends with a backslash: is the file whole?")
