@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from difsim.checks import instance
 from difsim.mesh.ply import read_ply
 from difsim.mesh.polygons import triangulate
-from difsim.mesh.rows import OF_ICQ, read_obj, read_off, read_table
 from difsim.mesh.stl import read_stl
 from difsim.mesh.surface import TriMesh
+from difsim.mesh.text_rows import OF_ICQ, read_obj, read_off, read_table
 from difsim.mesh.vrml import read_vrml
 from difsim.saving.texts import check_file
 

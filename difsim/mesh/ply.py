@@ -137,7 +137,7 @@ def _binary(element: Element, body: bytes, at: int, order: str) -> tuple[dict, i
 
 
 def _text(element: Element, body: list[list[str]], at: int, order: str) -> tuple[dict, int]:
-    """As `_binary`, from a list of rows."""
+    """The columns of an element from a place of a list of rows, and the place after it. Lists are lists."""
     rows = body[at : at + element.rows]
     if len(rows) < element.rows:
         raise ValueError(f"ends before the {element.rows} rows of {element.name}: is the file whole?")

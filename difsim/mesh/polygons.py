@@ -12,8 +12,10 @@ MOST_STARTS = 64  # corners of one polygon that are tried
 
 
 class Polygons(NamedTuple):
-    """What a mesh file holds: `vertices` [V,3], in the unit of the file; the `corners` [C] of all faces, one face after
-    the other, which count vertices from 0; and the number of corners of each face, `counts` [F].
+    """The vertices and polygons of a mesh file.
+
+    `vertices` [V,3], in the unit of the file; the `corners` [C] of all faces, one face after the other, which count
+    vertices from 0; `counts` [F], how many of them each face has.
     """
 
     vertices: Float[np.ndarray, "V 3"]

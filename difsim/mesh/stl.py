@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from difsim.mesh.polygons import Polygons
-from difsim.mesh.rows import text_of
+from difsim.mesh.text_rows import text_of
 
 FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 HEADER = 84  # bytes, of which the last four are the number of facets

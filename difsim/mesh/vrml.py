@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.mesh.polygons import Polygons
-from difsim.mesh.rows import text_of
+from difsim.mesh.text_rows import text_of
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|#[^\n]*|[\[\]{}]|[^\s,\[\]{}"#]+')
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -43,7 +43,7 @@ DEEPEST = 200  # brackets and braces in each other; `walk` calls itself
 
 
 class _Braces(list):
-    """What stands between braces; what stands between brackets is a list."""
+    """The content of braces; that of brackets is a plain list."""
 
 
 def read_vrml(path: Path) -> Polygons:
@@ -52,16 +52,16 @@ def read_vrml(path: Path) -> Polygons:
     **Raises:** `ValueError` for a node or a field that is not understood.
     """
     text = text_of(path)
-    version = re.match(r"#VRML V(1\.0|2\.0)\b", text)
+    version = re.match(r"#VRML V([12])\b", text)
     if version is None:
         raise ValueError("is no VRML text: it does not begin with #VRML V1.0 or #VRML V2.0")
-    scene = _Scene(version[1] == "1.0")
+    scene = _Scene(version[1] == "1")
     scene.walk(_nested(text), np.eye(4))
     return scene.polygons()
 
 
 class _Scene:
-    """The polygons that were found so far; in version 1.0 a node changes what stands after it in its Separator."""
+    """The polygons that were found so far; in VRML V1 a node changes what stands after it in its Separator."""
 
     def __init__(self, is_old: bool):
         self.is_old = is_old
