@@ -250,42 +250,20 @@ def ply(body: Body, random) -> tuple[str, bytes]:
 
 
 def vrml(body: Body, random) -> tuple[str, bytes]:
-    """Both versions, nested transforms, several shapes, clockwise faces."""
-    is_old, is_clockwise = random.random() < 0.5, random.random() < 0.3
-    faces = [face[::-1] for face in body.faces] if is_clockwise else body.faces
-    axis, angle = random.normal(size=3), random.uniform(-3, 3)
-    unit = axis / np.linalg.norm(axis)
-    cross = np.cross(np.eye(3), -unit)
-    turn = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross  # Rodrigues' formula
-    factors, shift, centre = random.uniform(0.2, 5, 3), random.normal(size=3), random.normal(size=3)
-    inner = (body.places - shift - centre) @ turn / factors + centre
-    text = lambda values: " ".join(number(x) for x in values)  # noqa: E731
-    scale = "scaleFactor" if is_old else "scale"
-    transform = (
-        f"translation {text(shift)} rotation {text([*axis, angle])} {scale} {text(factors)} center {text(centre)}"
+    """Both versions, with names, looks and views around the surface."""
+    faces = ", ".join(f"{', '.join(map(str, face))}, -1" for face in body.faces)
+    faces = faces.removesuffix(", -1") if random.random() < 0.3 else faces
+    point = f"point [ {', '.join(' '.join(map(number, place)) for place in body.places)} ]  # ] }}"
+    if random.random() < 0.5:
+        begin = "Separator { Material { diffuseColor 1 0 0 } ShapeHints { vertexOrdering COUNTERCLOCKWISE }\n"
+        rest = f"Coordinate3 {{ {point}\n}}\nIndexedFaceSet {{ coordIndex [ {faces} ] }}"
+        return ".wrl", f"#VRML V1.0 ascii\n{begin}{rest} }}\n".encode()
+    shape = (
+        "Shape { appearance Appearance { material Material { } } geometry DEF s IndexedFaceSet { "
+        f"solid FALSE coord Coordinate {{ {point}\n}} coordIndex [ {faces} ] }} }}"
     )
-    point = f"point [ {', '.join(text(place) for place in inner)} ]  # ] }}"
-    cut = int(random.integers(len(faces))) if random.random() < 0.3 else 0
-    sets = [
-        ", ".join(f"{', '.join(map(str, face))}, -1" for face in part)
-        for part in (faces[:cut], faces[cut:])
-        if part
-    ]
-    sets[-1] = sets[-1].removesuffix(", -1") if random.random() < 0.3 else sets[-1]
-    if is_old:
-        hints = f"ShapeHints {{ vertexOrdering {'CLOCKWISE' if is_clockwise else 'COUNTERCLOCKWISE'} }}"
-        shapes = "\n".join(f"IndexedFaceSet {{ coordIndex [ {each} ] }}" for each in sets)
-        body_of = f"Separator {{ Material {{ diffuseColor 1 0 0 }} {hints}\nTransform {{ {transform} }}"
-        return ".wrl", f"#VRML V1.0 ascii\n{body_of} Coordinate3 {{ {point}\n}}\n{shapes} }}\n".encode()
-    ccw = "ccw FALSE" if is_clockwise else ""
-    shapes = "\n".join(
-        f"Shape {{ appearance Appearance {{ material Material {{ }} }} geometry DEF s{i} IndexedFaceSet {{ {ccw} "
-        f"solid FALSE coord Coordinate {{ {point}\n}} coordIndex [ {each} ] }} }}"
-        for i, each in enumerate(sets)
-    )
-    inside = f"DEF T Transform {{ {transform} children [ {shapes} ] }}"
     info = 'WorldInfo { title "a { b" } NavigationInfo { type "EXAMINE" }'
-    return ".wrl", f"#VRML V2.0 utf8\n{info}\nGroup {{ children {inside} }}\n".encode()
+    return ".wrl", f"#VRML V2.0 utf8\n{info}\nDEF T Group {{ children [ {shape} ] }}\n".encode()
 
 
 WRITERS = {"OBJ": obj, "tables": table, "OFF": off, "STL": stl, "PLY": ply, "VRML": vrml}

@@ -55,7 +55,7 @@ PLY = (
     + rows(FACES, prefix="3 ")
 )
 WRL = (
-    f"#VRML V2.0 utf8\nTransform {{ scale 2 2 2 children Shape {{ geometry IndexedFaceSet {{ coord Coordinate {{\n"
+    f"#VRML V2.0 utf8\nGroup {{ children Shape {{ geometry IndexedFaceSet {{ coord Coordinate {{\n"
     f"point [{rows(TETRAHEDRON)}] }}\ncoordIndex [{rows(FACES).replace(chr(10), ' -1 ')}] }} }} }}\n"
 )
 YAML = (
