@@ -23,4 +23,4 @@ def test_random_landers_are_right_ones_and_wrong_ones():
 @pytest.mark.slow
 def test_random_landers_fly_by_the_gravity_of_their_files():
     table, failures = search(6, seed=7)
-    assert failures == [] and "| all | 6 | 0 |" in table
+    assert failures == [] and table.splitlines()[-1].startswith("| all 6 |")
