@@ -91,6 +91,167 @@ def test_faulty_descriptions_are_refused(tmp_path):
         read_description(tmp_path / "robot.toml")
 
 
+def link(name, mass=None, shapes=""):
+    """A link of a URDF, with or without an <inertial>."""
+    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    weight = "" if mass is None else f'<inertial><mass value="{mass}"/>{inertia}</inertial>'
+    return f'<link name="{name}">{weight}{shapes}</link>'
+
+
+def joint(child, kind="fixed", inside=""):
+    return (
+        f'<joint name="to_{child}" type="{kind}"><parent link="a"/><child link="{child}"/>'
+        f'<origin xyz="0 0 1"/><axis xyz="0 0 1"/>{inside}</joint>'
+    )
+
+
+def read_urdf(folder, *parts, name="robot.urdf"):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f'<robot name="r">{"".join(parts)}</robot>', encoding="utf-8")
+    return read_description(folder / name)
+
+
+BOX = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
+
+
+@needs_mujoco
+@pytest.mark.parametrize("kind", ["fixed", "revolute"])
+@pytest.mark.parametrize("shape", [BOX, BOX.replace("collision", "visual")])
+def test_a_link_without_inertial_weighs_nothing(tmp_path, kind, shape):
+    """MuJoCo weighs its box with 1000 kg/m3: 6 kg more."""
+    found = read_urdf(tmp_path, link("a", 10, shape), link("b", None, shape), joint("b", kind), name="ROBOT.URDF")
+    assert float(found.body.mass) == 10.0 and found.locked == (("to_b",) if kind == "revolute" else ())
+    np.testing.assert_allclose(found.body.inertia, np.eye(3), atol=1e-12)
+    a, b = found.surfaces.values()  # what is only seen is a surface where nothing collides
+    np.testing.assert_allclose([a.centroid, b.centroid], [[0, 0, 0], [0, 0, 1]], atol=1e-7)
+    assert b.volume == pytest.approx(0.006)
+
+
+@needs_mujoco
+@pytest.mark.parametrize(
+    "name",
+    [
+        "package://rover/meshes/cube.stl",
+        "package://other_name/meshes/cube.stl",
+        "model://rover/meshes/cube.stl",
+        "file://{folder}/rover/meshes/cube.stl",
+        "../meshes/cube.stl",
+        "package://rover/elsewhere/beside.stl",
+    ],
+)
+def test_meshes_of_a_urdf_are_found(tmp_path, name):
+    folder = tmp_path / "rover" / "urdf"
+    for place in (tmp_path / "rover" / "meshes" / "cube.stl", folder / "beside.stl"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        trimesh.creation.box([0.1, 0.1, 0.2]).export(place)
+    mesh = f'<geometry><mesh filename="{name.format(folder=tmp_path)}" scale="2 -3 4"/></geometry>'
+    seen = '<visual><geometry><mesh filename="looks.dae"/></geometry></visual>'  # which need not be there
+    found = read_urdf(folder, link("a", 1, f"{seen}<collision>{mesh}</collision>"))
+    assert found.surfaces["a_0"].volume == pytest.approx(24 * 0.002)
+    with pytest.raises(ValueError, match=r"robot\.urdf: no mesh .*\.STL': looked for at \["):
+        read_urdf(folder, link("a", 1, f"<collision>{mesh.replace('.stl', '.STL')}</collision>"))
+
+
+@needs_mujoco
+def test_an_inertia_along_turned_axes_is_turned(tmp_path):
+    """The rpy of URDF turns about the fixed axes x, y, z in turn: Rz(1.1) Ry(-0.5) Rx(0.3)."""
+    own = np.array([[1.0, 0.1, 0.0], [0.1, 2.0, 0.0], [0.0, 0.0, 2.5]])
+    found = read_urdf(
+        tmp_path,
+        '<link name="a"><inertial><origin rpy="0.3 -0.5 1.1"/><mass value="1"/>'
+        '<inertia ixx="1" iyy="2" izz="2.5" ixy="0.1" ixz="0" iyz="0"/></inertial></link>',
+    )
+    turn = trimesh.transformations.euler_matrix(0.3, -0.5, 1.1, "sxyz")[:3, :3]
+    np.testing.assert_allclose(found.body.inertia, turn @ own @ turn.T, rtol=1e-9)
+
+
+@needs_mujoco
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<limit lower="0.2" upper="1" effort="1" velocity="1"/>',
+        '<mimic joint="to_b" multiplier="1" offset="0.3"/>',
+    ],
+)
+def test_a_joint_that_cannot_be_at_zero_is_told(tmp_path, inside):
+    with pytest.warns(UserWarning, match=r"the joints \['to_b'\] are taken at zero, where their limits"):
+        read_urdf(tmp_path, link("a", 1), link("b", 1), joint("b", "revolute", inside))
+
+
+@needs_mujoco
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ([link("a", -1)], "link 'a': mass = -1 kg"),
+        ([link("a", "nan")], "<mass>: value = 'nan': give 1 finite numbers"),
+        ([link("a", "1,5")], "<mass>: value = '1,5': give 1 finite numbers"),
+        ([link("a", "1_0")], "<mass>: value = '1_0': give 1 finite numbers"),
+        ([link("a", "${m}")], "is a macro: run xacro"),
+        ([link("a", 1), link("b", 1)], r"the bodies \['a', 'b'\] stand apart in the world"),
+        ([link("a", 1), link("b", 1), joint("b", "floating")], "joint 'to_b' is floating: two bodies"),
+        ([link("a", 1), link("b", 1), joint("b", "screw")], "joint 'to_b': type 'screw'"),
+        ([link("a", 1, "<density/>")], r"<link name='a'>: unknown elements \['density'\]"),
+        (['<link name="a" units="mm"/>'], r"unknown attributes \['units'\]"),
+        (['<link name="a"><inertial><mass value="1"/></inertial></link>'], r"<inertial>: give \['inertia'\]"),
+        ([link("a", 1, BOX.replace("<geometry>", '<origin quat="1 0 0 0"/><geometry>'))], r"\['quat'\]"),
+        ([link("a", 1, BOX.replace("0.1 0.2 0.3", "0.1 0.2"))], "size = '0.1 0.2': give 3"),
+        ([link("a", 1).replace("<mass", '<mass value="3"/><mass')], r"\['mass'\] stand twice"),
+        ([link("a", 1, BOX.replace("<box", '<sphere radius="1"/><box'))], "<geometry>: 2 shapes: give one"),
+        (
+            [link("a", 1, "<visual><geometry><mesh filename='http://x/a.stl'/></geometry></visual>")],
+            "http:// is not",
+        ),
+    ],
+)
+def test_what_a_urdf_says_is_known_or_refused(tmp_path, parts, says):
+    with pytest.raises(ValueError, match=says) as refused:
+        read_urdf(tmp_path, *parts)
+    assert "robot.urdf: " in str(refused.value)
+
+
+MJCF = (
+    "<mujoco>{}<worldbody>{}<body name='a'><freejoint/><geom size='0.1' mass='2'/>{}</body></worldbody>{}</mujoco>"
+)
+
+
+@needs_mujoco
+@pytest.mark.parametrize("name", ["robot.xml", "ROBOT.XML"])
+def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path, name):
+    arm = "<body name='b' pos='1 0 0'><joint name='j'/><geom type='box' size='0.1 0.2 0.3' mass='1'/></body>"
+    motors = "<actuator><motor joint='j'/></actuator><sensor><jointpos joint='j'/></sensor>"
+    motors += "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><joint joint1='j'/></equality>"
+    motors += "<keyframe><key qpos='0 0 0 1 0 0 0 1'/></keyframe>"
+    floor = "<geom type='plane' size='1 1 1'/>"
+    (tmp_path / name).write_text(MJCF.format("", floor, arm, motors), encoding="utf-8")
+    found = read_description(tmp_path / name)
+    assert float(found.body.mass) == pytest.approx(3.0) and found.locked == ("j",)
+    np.testing.assert_allclose(found.centre, [1 / 3, 0, 0], atol=1e-9)
+    assert len(found.surfaces) == 2
+
+
+@needs_mujoco
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        (("", "<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['a', 'b'\] stand apart"),
+        (("", "", "<geom size='0.1' mass='nan'/>", ""), "<geom>: mass = 'nan': give numbers"),
+        (("", "", "<geom size='0.1' weight='1'/>", ""), "unrecognized attribute: 'weight'"),
+        (("", "", "<body><inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/></body>", ""), "mass = -1 kg"),
+        (
+            ("", "", "<flexcomp name='f' type='grid' count='2 2 2' spacing='1 1 1' dim='3'/>", ""),
+            "flex 'f' can be deformed",
+        ),
+        (("", "", "<inertial pos='0 0 0' mass='1'/>", ""), "principal moments"),
+    ],
+)
+def test_what_an_mjcf_says_is_known_or_refused(tmp_path, parts, says):
+    path = tmp_path / "robot.xml"
+    path.write_text(MJCF.format(*parts), encoding="utf-8")
+    with pytest.raises(ValueError, match=says) as refused:
+        read_description(path)
+    assert f"{path}: " in str(refused.value)
+
+
 CONSTANTS = r"""KPL/PCK
 \begindata
 NAIF_BODY_NAME += ( 'PEBBLE' )
