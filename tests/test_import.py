@@ -1,7 +1,9 @@
 """Bodies from STL, OBJ, URDF and MJCF, and SPICE kernels in and out."""
 
 import importlib.util
+import warnings
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import trimesh
@@ -308,9 +310,110 @@ def test_a_trajectory_goes_out_and_comes_back(pebble):
     np.testing.assert_allclose(moving, turn @ velocity - np.cross(spin, turn @ place), atol=1e-6)
     with pytest.raises(FileExistsError, match="does not overwrite"):
         spice.write_spk(path, times, positions, velocities, -999, 2999001, "J2000")
-    with pytest.raises(ValueError, match="at least 4, ascending"):
-        spice.write_spk(pebble / "few.bsp", times[:3], positions[:3], velocities[:3], -999, 2999001, "J2000")
+    with pytest.raises(ValueError, match="1 times: give at least 2, ascending"):
+        spice.write_spk(pebble / "few.bsp", times[:1], positions[:1], velocities[:1], -999, 2999001, "J2000")
     with pytest.raises(ValueError, match="SPICE: spkezr"):  # unloaded with its block
         spice.relative_state("-999", "PEBBLE", "J2000", 20.0)
     with pytest.raises(FileNotFoundError, match="no kernel"), spice.kernels(pebble / "absent.bsp"):
+        pass
+
+
+G, RESTITUTION, DROP = 1e-3, 0.7, 1.0  # m/s2, 1, m
+
+
+def bouncing(times):
+    """Place and velocity [T, 3] of a ball dropped from 1 m, in closed form, and the times of its first bounces."""
+    touch = [np.sqrt(2 * DROP / G)]
+    speed = [G * touch[0]]
+    for _ in range(3):
+        speed.append(RESTITUTION * speed[-1])
+        touch.append(touch[-1] + 2 * speed[-1] / G)
+    hop = np.searchsorted(touch, times, side="right")
+    since = times - np.append(0.0, touch)[hop]
+    up = np.append(0.0, [*speed[1:], 0.0])[hop]
+    height = np.where(hop == 0, DROP, 0.0) + up * since - G * since**2 / 2
+    away, still = 0.01 * times, np.zeros_like(times)
+    return (
+        np.stack([away, still, height], axis=1),
+        np.stack([still + 0.01, still, up - G * since], axis=1),
+        np.array(touch),
+    )
+
+
+def read_back(path, times):
+    with spice.kernels(path):
+        return np.array([spice.relative_state("-999", "PEBBLE", "J2000", t)[0] for t in times])
+
+
+@needs_spice
+def test_a_bounce_whose_time_is_given_twice_is_kept(pebble):
+    grid = np.arange(0.0, 110.0, 5.0)
+    *_, touch = bouncing(grid)
+    inside = touch[touch < grid[-1]]
+    times = np.sort(np.concatenate([grid, inside, inside]))
+    positions, velocities, _ = bouncing(times)
+    before = np.flatnonzero(np.diff(times) == 0)
+    positions[before, 2] = 0.0
+    velocities[before, 2] *= -1 / RESTITUTION
+    path = pebble / "hops.bsp"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spice.write_spk(path, *map(jnp.asarray, (times, positions, velocities)), -999, 2999001, "J2000")
+    fine = np.linspace(0.0, grid[-1], 300)
+    np.testing.assert_allclose(read_back(path, fine), bouncing(fine)[0], rtol=0, atol=1e-9)
+
+
+@needs_spice
+def test_a_bounce_between_two_times_is_told(pebble):
+    times = np.arange(0.0, 110.0, 10.0)
+    path = pebble / "smooth.bsp"
+    with pytest.warns(UserWarning, match=r"about 40 s \(and 1 other times\) the states are not those of a smooth"):
+        spice.write_spk(path, times, *bouncing(times)[:2], -999, 2999001, "J2000")
+    grid = np.arange(0.0, 40.0, 5.0)  # before the first bounce
+    place, velocity, _ = bouncing(grid)
+    with pytest.warns(UserWarning, match="look at units, frame"):
+        spice.write_spk(pebble / "units.bsp", grid, place, 1000 * velocity, -999, 2999001, "J2000")
+    fine = np.linspace(0.0, 100.0, 300)
+    assert 0.05 < np.abs(read_back(path, fine) - bouncing(fine)[0]).max() < 0.3  # m, as the docs say
+
+
+@needs_spice
+def test_states_that_repeat_after_the_end_count_once(pebble):
+    times = np.minimum(np.arange(0.0, 60.0, 5.0), 30.0)  # of a solution that ended at 30 s
+    path = pebble / "landed.bsp"
+    spice.write_spk(path, *map(jnp.asarray, (times, *bouncing(times)[:2])), -999, 2999001, "J2000")
+    fine = np.linspace(0.0, 30.0, 50)
+    np.testing.assert_allclose(read_back(path, fine), bouncing(fine)[0], rtol=0, atol=1e-9)
+
+
+@needs_spice
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t, r, v: (t, r[:5], v[:5]), "21 times, 5 positions and 5 velocities"),
+        (lambda t, r, v: (t, r, v[:, :2]), r"velocities has shape \(21, 2\)"),
+        (lambda t, r, v: (t, r * np.where(t == 40, np.nan, 1)[:, None], v), "positions"),
+        (lambda t, r, v: (np.where(t == 40, np.inf, t), r, v), "times"),
+        (lambda t, r, v: (t[::-1], r, v), r"times do not ascend at rows \[1, 2, 3, 4, 5\]"),
+        (lambda t, r, v: (np.where(t == 10, 8, t), r, v), r"positions jump at the repeated times of rows \[5\]"),
+        (lambda t, r, v: (t, r, v, -999, 2999001, "NO_FRAME"), "SPICE: spkw13.*NO_FRAME.*not supported"),
+        (lambda t, r, v: (t, r, v, 2999001, 2999001, "J2000"), "SPICE: spkw13"),
+        (lambda t, r, v: (t, r, v, "lander", 2999001, "J2000"), "body: got 'lander'"),
+    ],
+)
+def test_a_trajectory_that_is_refused_leaves_no_file(pebble, change, says):
+    times = np.arange(0.0, 42.0, 2.0)
+    given = change(times, *bouncing(times)[:2])
+    with pytest.raises(ValueError, match=says):
+        spice.write_spk(pebble / "no.bsp", *given, *(-999, 2999001, "J2000")[len(given) - 3 :])
+    assert [path.name for path in pebble.iterdir()] == ["pebble.tpc"]
+
+
+@needs_spice
+def test_a_file_that_is_no_kernel_is_refused_by_name(tmp_path):
+    (tmp_path / "page.bsp").write_bytes(b"DAF/SPK but damaged" + bytes(2000))
+    with (
+        pytest.raises(ValueError, match=r"page\.bsp.*: give a kernel of SPICE"),
+        spice.kernels(tmp_path / "page.bsp"),
+    ):
         pass
