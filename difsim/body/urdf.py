@@ -9,6 +9,8 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from difsim.saving.texts import read_number
+
 # What each element may hold: its attributes, with the count of their numbers (0: a text), and its children.
 ATTRIBUTES = {
     "robot": {"name": 0, "version": 0},
@@ -142,7 +144,7 @@ def _check(element: Element, where: str = "") -> None:
 
 def _check_numbers(what: str, text: str, count: int) -> None:
     try:
-        found = [float(each) for each in text.replace("_", "?").split()]  # Python alone reads 1_0 as ten
+        found = [read_number(each) for each in text.split()]
     except ValueError:
         found = []
     if len(found) != count or not all(map(math.isfinite, found)):
