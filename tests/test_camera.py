@@ -316,6 +316,15 @@ def test_json_files(tmp_path, lens):
     np.testing.assert_allclose(found["A"].project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
 
 
+def test_cameras_that_could_not_be_read_are_not_written(tmp_path, lens):
+    endless = Camera(**{k: v for k, v in NUMBERS.items() if k != "size"})
+    with pytest.raises(ValueError, match="camera 'B' has no size of its image"):
+        write_cameras(tmp_path / "cameras.json", {"A": lens, "B": endless})
+    with pytest.raises(ValueError, match=r"\['arcs_s'\].*JSON has no such number"):
+        write_cameras(tmp_path / "cameras.json", {"A": lens}, arcs_s=[0.0, np.nan])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "change,complaint",
     [

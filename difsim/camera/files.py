@@ -91,14 +91,20 @@ def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further
     """Write a file that `read_cameras` reads.
 
     **Arguments:** `path`; `cameras` by name; `further` keys of the file.
+    **Raises:** ValueError for a camera whose image has no size, and for further numbers that are not finite.
     """
-    names = (*REQUIRED, *OPTIONAL)
-    table = {
-        key: {n: np.asarray(getattr(camera, n)).tolist() for n in names if np.isfinite(getattr(camera, n)).all()}
-        for key, camera in cameras.items()
-    }
+    table = {}
+    for name, camera in cameras.items():
+        if not np.isfinite(camera.size).all():
+            raise ValueError(f"write_cameras: camera {name!r} has no size of its image: give Camera(size=...)")
+        names = (*REQUIRED, *(key for key in OPTIONAL if np.isfinite(getattr(camera, key))))
+        table[name] = {key: np.asarray(getattr(camera, key)).tolist() for key in names}
+    try:
+        text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise ValueError(f"write_cameras: {sorted(further)}: {error}: JSON has no such number") from None
     with atomically(Path(path)) as whole:
-        whole.write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
+        whole.write_text(text + "\n")
 
 
 def _camera(entry: Mapping[str, Any]) -> Camera:
