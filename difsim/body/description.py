@@ -85,13 +85,11 @@ def read_description(path: str | PathLike) -> Description:
             f"{path}: no link has a mass: give each an <inertial>, or in an MJCF the geometries a density"
         )
     shapes = [i for i in range(model.ngeom) if model.geom_bodyid[i] != 0]  # 0 is the world
-    apart = {model.body(model.body_rootid[i]).name for i in range(model.nbody) if model.body_mass[i] > 0} | {
-        model.body(model.body_rootid[model.geom_bodyid[i]]).name for i in shapes
-    }
+    heavy = [i for i in range(model.nbody) if model.body_mass[i] > 0]
+    apart = {int(model.body_rootid[i]) for i in [*heavy, *(model.geom_bodyid[i] for i in shapes)]}
     if len(apart) > 1:
-        raise ValueError(
-            f"{path}: the bodies {sorted(apart)} stand apart in the world: give each a file of its own"
-        )
+        names = [model.body(i).name for i in sorted(apart)]
+        raise ValueError(f"{path}: the bodies {names} stand apart in the world: give each a file of its own")
     surfaces = {}
     for i in [i for i in shapes if model.geom_contype[i] or model.geom_conaffinity[i]] or shapes:
         name = model.geom(i).name or f"{model.body(model.geom_bodyid[i]).name}_{i}"
