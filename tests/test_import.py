@@ -235,7 +235,7 @@ def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path, name):
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        (("", "<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['a', 'b'\] stand apart"),
+        (("", "<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['b', 'a'\] stand apart"),
         (("<option/>", "", "</body><body><freejoint/><geom size='0.1'/>", ""), r"\['a', ''\] stand apart"),
         (("", "", "<geom size='0.1' mass='nan'/>", ""), "<geom>: mass = 'nan': give numbers"),
         (("", "", "<geom size='0.1' weight='1'/>", ""), "unrecognized attribute: 'weight'"),
