@@ -55,7 +55,7 @@ def radii(body: str) -> Float[np.ndarray, "3"]:
 
 
 def orientation(
-    frame: str, time: float, reference: str = "J2000"
+    frame: str, time: Any, reference: str = "J2000"
 ) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
     """The attitude and the spin of a body-fixed frame.
 
@@ -64,12 +64,12 @@ def orientation(
     and the spin of `frame` against `reference`, rad/s, with components in `frame`: constant `omega` of `Flight` where
     the pole does not move. **Raises:** `ValueError` for unknown frames and times without data.
     """
-    turn, spin = _spice().xf2rav(_ask("sxform", reference, frame, time))
+    turn, spin = _spice().xf2rav(_ask("sxform", reference, frame, _one("orientation", time)))
     return np.asarray(turn), np.asarray(turn) @ np.asarray(spin)
 
 
 def relative_state(
-    target: str, observer: str, frame: str, time: float
+    target: str, observer: str, frame: str, time: Any
 ) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
     """The position and velocity of one body from another, without light time.
 
@@ -77,7 +77,7 @@ def relative_state(
     velocity [3] m/s in `frame`: in a rotating frame that in the frame, as `Flight` takes it.
     **Raises:** `ValueError` where no kernel has them.
     """
-    found, _ = _ask("spkezr", target, time, frame, "NONE", observer)
+    found, _ = _ask("spkezr", target, _one("relative_state", time), frame, "NONE", observer)
     return np.asarray(found[:3]) * KM, np.asarray(found[3:]) * KM
 
 
@@ -181,13 +181,21 @@ def _roughness(t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.norm(before[:-1] - after[1:], axis=1) * longer**2 / 8, fastest * longer
 
 
+def _one(function: str, time: Any) -> float:
+    """A time, with which SPICE would make NaN of what is not finite."""
+    found = host_numbers(f"{function}: time", time)
+    if found.ndim:
+        raise ValueError(f"{function}: time has shape {found.shape}: give one number, s past J2000")
+    return float(found)
+
+
 def _ask(function: str, *given: Any, remedy: str = "load the kernel that has it") -> Any:
     """The answer of SPICE. **Raises:** `ValueError` that says what is missing."""
     spice = _spice()
     try:
         return getattr(spice, function)(*given)
     except (spice.utils.exceptions.SpiceyError, spice.NotFoundError) as error:
-        reason = " ".join(str(error).split("Message:")[-1].split())
+        reason = " ".join((getattr(error, "long", "") or str(error)).split())
         names = tuple(x for x in given if not isinstance(x, np.ndarray))
         raise ValueError(f"SPICE: {function}{names}: {reason}: {remedy}") from error
 

@@ -418,3 +418,15 @@ def test_a_file_that_is_no_kernel_is_refused_by_name(tmp_path):
         spice.kernels(tmp_path / "page.bsp"),
     ):
         pass
+
+
+@needs_spice
+@pytest.mark.parametrize("time", [np.nan, np.inf, "2014-11-12", np.array([1.0, 2.0])])
+def test_a_time_for_spice_is_one_finite_number(pebble, time):
+    for ask in (
+        lambda: spice.relative_state("-999", "PEBBLE", "J2000", time),
+        lambda: spice.orientation("PEBBLE_FIXED", time),
+    ):
+        with pytest.raises(ValueError, match="time"):
+            ask()
+    spice.orientation("PEBBLE_FIXED", jnp.asarray(3600.0))  # as the times of a solution are
