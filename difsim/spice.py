@@ -166,7 +166,7 @@ def _pieces(times: np.ndarray, states: np.ndarray) -> list[tuple[np.ndarray, np.
 
 
 def _roughness(t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far the motion may be from polynomials at each inner time, and the length of the longer step there, m.
+    """The distance of the motion from polynomials at each inner time, and the length of the longer step there, m.
 
     Through two states goes one cubic. The two cubics at a time agree in the acceleration where the motion is smooth; a
     bounce in a step makes them differ by the change of velocity over the step.
