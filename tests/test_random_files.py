@@ -114,7 +114,9 @@ SERIES = b"time,value,sigma\n0,1,0.1\n1,2,0.1\n2,2.5,0.2\n"
 FILES = {
     "lander": Kind(".toml", shipped("philae.toml"), read_lander),
     "observations": Kind(".toml", shipped("philae_published.toml"), read_observations),
-    "cameras, JSON": Kind(".json", shipped("cobbles/cams.json"), read_cameras),
+    "cameras, JSON": Kind(
+        ".json", shipped("cobbles/cams.json"), lambda path: read_cameras(path, ("bodies", "arcs_s"))
+    ),
     "cameras, YAML": Kind(".yaml", YAML.encode(), read_cameras),
     "experiment": Kind(
         ".json", shipped("cobbles/cams.json"), lambda path: read_experiment(path, [COBBLES / "stone.obj"] * 2)
