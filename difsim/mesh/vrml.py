@@ -23,12 +23,12 @@ KNOWN |= {"convex", "normalPerVertex", "colorPerVertex", "TRUE"}
 
 
 def read_vrml(path: Path) -> Polygons:
-    """The `IndexedFaceSet` of VRML 1.0 or 2.0.
+    """The `IndexedFaceSet` of a VRML file, version 1 or 2.
 
     **Raises:** `ValueError` for another number of surfaces than one, and a word that is not understood.
     """
     text = text_of(path)
-    if re.match(r"#VRML V(1\.0|2\.0)\b", text) is None:
+    if re.match(r"#VRML V[12][.]0\b", text) is None:
         raise ValueError("is no VRML text: it does not begin with #VRML V1.0 or #VRML V2.0")
     text = re.sub(r"\b(?:DEF\s+\S+|solid\s+FALSE|convex\s+FALSE|ccw\s+TRUE)", "", COMMENT_OR_TEXT.sub("", text))
     text = HARMLESS.sub("", text.replace(",", " "))
