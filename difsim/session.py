@@ -16,8 +16,9 @@ FLAGS = {
     "xla_disable_hlo_passes": "dot-library-rewriter",
 }
 # For `jax.jit(..., compiler_options=COMPILE_SOONER)`: XLA's older emitter of fused loops compiles in two thirds of the
-# time. An adaptive solve runs as fast with it; steps of thousands of particles take a quarter longer.
-COMPILE_SOONER = {"xla_cpu_use_fusion_emitters": False}
+# time. An adaptive solve runs as fast with it; steps of thousands of particles take a quarter longer. jaxlib 0.11 has
+# no such emitter, and refuses the option on every platform.
+COMPILE_SOONER = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
 
 # The other way round: for programs that are long matrix products, those of a library are twice as fast.
 MATRIX_LIBRARY = {"xla_disable_hlo_passes": ""}

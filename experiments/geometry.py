@@ -18,7 +18,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from difsim.saving.atomic import UNFINISHED
-from experiments.variables import AXES
+from experiments.variables import AXES, BODY
 
 MARK = "geometry"
 TURNED = ("part", "quaternion")  # dimensions of an attitude, scalar first
@@ -53,8 +53,9 @@ def spheres(radius: str | float) -> dict[str, str | float]:
 
 def surface(faces: str, moves: str = "", turns: str = "") -> dict[str, str]:
     """The mark of the vertices of a surface; `faces`, the variable of its triangles; `moves` and `turns`, those of the
-    position and the attitude that it has as a body."""
-    return {MARK: "surface", "faces": faces} | {k: v for k, v in (("moves", moves), ("turns", turns)) if v}
+    position and the attitude that it has as a body, in whose frame the vertices are then."""
+    marks = {k: v for k, v in (("moves", moves), ("turns", turns)) if v}
+    return {MARK: "surface", "faces": faces} | marks | ({"frame": BODY} if marks else {})
 
 
 def relief(x: str, y: str) -> dict[str, str]:

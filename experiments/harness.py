@@ -186,7 +186,7 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
 
     **Arguments:** `out`, an existing folder; `found`; `about`, the provenance: entries of the summary and
     attributes of the datasets; `title` and `lead`, the head of the report. What consists of pictures alone has none.
-    The answer of the report and the reasons to doubt it are printed last, before the path of the report.
+    The answer of the report, what was assumed, and the reasons to doubt it are printed last, before the report's path.
     """
     attributes = {k: v if isinstance(v, str) else json.dumps(v) for k, v in about.items()}
     files, pictures = [], {}
@@ -211,6 +211,8 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         report = found.report(numbers)
         if report.answer:
             print("\nin words:", *report.answer, sep="\n")
+        if report.assumed:
+            print("\nassumed, because it was not given:", *(f"* {each}" for each in report.assumed), sep="\n")
         told = "\n".join(report.concerns)
         # What a status means stands once: in a concern of the study, or by itself.
         concerns = [*report.concerns, *(each for each in remedies(numbers) if each not in told)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.report import Report, Table, label, shown, tables_of
+from experiments.report import ROUNDED, Report, Table, label, shown, tables_of, unit_of
 
 PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -108,10 +108,12 @@ def page(
     everything = tables_of(summary)
     chosen = list(report.tables) or everything
     if chosen:
-        parts += ["<h2>Results</h2>", _tables(chosen)]
+        parts += ["<h2>Results</h2>", _tables(chosen), f'<p class="note">{_text(ROUNDED)}</p>']
     if pictures:
         shown_as = [(path, report.captions.get(name, caption)) for name, (path, caption) in pictures.items()]
         parts += ["<h2>Pictures</h2>", *(_picture(*each) for each in shown_as)]
+    if report.assumed:
+        parts += ["<h2>Assumed, because it was not given</h2>", _list(report.assumed)]
     if report.limits:
         parts += ["<h2>What this does not say</h2>", _list(report.limits)]
     parts += ["<h2>How it was made</h2>", *_provenance(about, files)]
@@ -132,7 +134,7 @@ def caption_of(figure: Figure) -> str:
             f"{axes.get_ylabel()} against {axes.get_xlabel()}" if axes.get_ylabel() and axes.get_xlabel() else ""
         )
         panels.append(": ".join(filter(None, (title, plotted))))
-    return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ")
+    return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ").replace(r"\$", "$")
 
 
 def _under(about: Mapping[str, Any]) -> str:
@@ -172,7 +174,7 @@ def _cells(columns: Sequence[str], row: Mapping[str, Any]) -> str:
     cells = []
     for i, name in enumerate(columns):
         value = row.get(name, "")
-        text = _text(shown(value))
+        text = _text(shown(value, unit_of(row.get("unit", ""), name, row.get(columns[0], ""))))
         if i == 0:
             cells.append(f'<th scope="row">{text}</th>')
         else:

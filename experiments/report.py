@@ -32,6 +32,13 @@ UNITS = {  # endings of keys, longest first
     "_m": "m",
     "_s": "s",
 }
+# No run knows a quantity to less than this of its unit: a footpad that is 4e-27 m deep has not touched the ground.
+RESOLUTION = dict.fromkeys(("m", "m/s", "m/s²", "s", "rad", "rad/s", "°"), 1e-9)
+RESOLUTION |= dict.fromkeys(("N", "N s", "N m s", "J"), 1e-12)
+ROUNDED = (
+    "Lengths, times, angles and speeds below 1e-9 of their unit, and forces, impulses and energies below 1e-12 of it, "
+    "are shown as 0."
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,8 @@ class Report:
 
     **Arguments:** `question` that the study asks; `answer`, paragraphs, the first of which says the result;
     `concerns`, reasons to doubt this very result (a search that looks stuck, a run that failed); `tables`; `limits`,
-    what the result does not say; `captions` of the figures by name, which also stand in for pictures that cannot be
-    seen.
+    what the result does not say; `assumed`, what the run took because nobody gave it; `captions` of the figures by
+    name, which also stand in for pictures that cannot be seen.
     """
 
     question: str = ""
@@ -62,6 +69,7 @@ class Report:
     concerns: Sequence[str] = ()
     tables: Sequence[Table] = ()
     limits: Sequence[str] = ()
+    assumed: Sequence[str] = ()
     captions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -87,8 +95,22 @@ def label(key: Any) -> str:
     return text.replace("_", " ")
 
 
-def shown(value: Any) -> str:
-    """What stands in a cell: four digits of a number, yes or no, a dash for what is not known."""
+def unit_of(*headings: Any) -> str:
+    """The unit that one of the headings is or ends with, after a comma, if numbers in it have a `RESOLUTION`."""
+    found = (label(heading).rpartition(", ")[2] for heading in headings)
+    return next((unit for unit in found if unit in RESOLUTION), "")
+
+
+def resolved(value: float, unit: str) -> float:
+    """A number in a unit: 0 where it is below the resolution."""
+    return 0.0 if abs(value) < RESOLUTION.get(unit, 0.0) else value
+
+
+def shown(value: Any, unit: str = "") -> str:
+    """What stands in a cell: four digits of a number, yes or no, a dash for what is not known.
+
+    Of numbers in a `unit` with a `RESOLUTION` those below it are 0.
+    """
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -96,12 +118,12 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "; ".join(f"{label(k)} {shown(v)}" for k, v in value.items())
+        return "; ".join(f"{label(k)} {shown(v, unit_of(k))}" for k, v in value.items())
     if isinstance(value, Sequence):
         if len(value) > LONGEST and all(isinstance(v, int | float) for v in value):
-            return f"{len(value)} numbers, {shown(min(value))} to {shown(max(value))}"
-        return ", ".join(map(shown, value))
-    return _number(value)
+            return f"{len(value)} numbers, {shown(min(value), unit)} to {shown(max(value), unit)}"
+        return ", ".join(shown(v, unit) for v in value)
+    return _number(resolved(value, unit))
 
 
 def digits(value: float | None, count: int = 3) -> str:

@@ -22,8 +22,10 @@ STYLE = {
 
 
 def heading(result: xr.Dataset, what: str) -> str:
-    a = result.attrs
-    return f"{what}: data set “{a['name']}”, scenario {a['scenario']}, status: {a['status']}"
+    """The title of a picture: who landed where, by which data. The names are a user's, and no mathematics."""
+    a = {key: str(value).replace("$", r"\$") for key, value in result.attrs.items()}
+    where = f"{a['lander']} on {a['body']}"
+    return f"{what}: {where}, data set “{a['name']}”, scenario {a['scenario']}, status: {a['status']}"
 
 
 def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:

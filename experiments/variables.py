@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import xarray as xr
 
 AXES = ("axis", "xyz")  # dimensions along which a vector has its components
+BODY = "fixed to the body, origin in its centre of mass"
 
 
 def described(
@@ -12,15 +13,16 @@ def described(
     frame: str = "",
     units: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
+    frames: Mapping[str, str] | None = None,
 ) -> xr.Dataset:
     """`data` whose variables and coordinates say what they are.
 
-    **Arguments:** `frame`, in which the vectors of `data` have their components; `units` and `names`, by variable,
-    where a variable does not carry its own. Counts, indices and flags get the unit 1 without being asked, and a
-    variable without a long name is called by its own name.
+    **Arguments:** `frame`, in which the vectors of `data` have their components, but for those of `frames`; `units`,
+    `names` and `frames`, by variable, where a variable does not carry its own. Counts, indices and flags get the unit
+    1 without being asked, and a variable without a long name is called by its own name.
     **Returns:** the same dataset with the attributes `units`, `long_name` and, of vectors, `frame`.
     """
-    units, names, data = units or {}, names or {}, data.copy()
+    units, names, frames, data = units or {}, names or {}, frames or {}, data.copy()
     for name, variable in data.variables.items():
         name = str(name)
         told = dict(variable.attrs)
@@ -28,8 +30,8 @@ def described(
         unit = units.get(name, "1" if variable.dtype.kind in "biu" else "")
         if unit:
             told.setdefault("units", unit)
-        if frame and _is_vector(variable):
-            told.setdefault("frame", frame)
+        if _is_vector(variable) and (own := frames.get(name, frame)):
+            told.setdefault("frame", own)
         data[name].attrs = told
     return data
 

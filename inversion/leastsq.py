@@ -123,7 +123,8 @@ class Fit:
             "the errors are as large as they must be" if self.noise_is_fitted else "the model explains the data"
         )
         said = right if self.explains_data else wrong
-        return f"{ended} ({self.status.name}); {said}: {numbers}"
+        doubt = "; but the derivative is in doubt" if self.doubt else ""
+        return f"{ended} ({self.status.name}); {said}: {numbers}{doubt}"
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.names), default=0)

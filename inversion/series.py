@@ -19,6 +19,9 @@ from .observe import AbstractObservation, Observation
 from .reading import read_columns
 from .signals import interpolated, low_pass
 
+COLUMNS = ("time", "value", "sigma")
+ROUNDED = 0.01  # of a step of time, which an interpolation still takes as the same signal
+
 
 class Series(AbstractObservation):
     """A time series that a sensor measured: `predict` returns a pair of arrays (times, values) for it.
@@ -63,6 +66,13 @@ class Series(AbstractObservation):
         )
         there = ~np.isnan(values)
         self.times, self.gaps = jnp.asarray(times[there]), int(np.sum(~there))
+        # In single precision a time far from t = 0 is rounded: 4.7e8 s, J2000 to 2014, to 32 s.
+        lost = np.abs(times.astype(self.times.dtype) - times).max()
+        if lost > ROUNDED * np.diff(times).min(initial=np.inf):
+            raise ValueError(
+                f"Series: times up to {times[-1]:g} s are rounded by {lost:.2g} s, much of their steps: count them "
+                "from an epoch that is near, or use double precision, `difsim.configure()`"
+            )
         law = instance("Series: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
         self.noise = law.at(self.times)
         self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
@@ -73,7 +83,7 @@ class Series(AbstractObservation):
     def read(
         cls,
         source: Any,
-        columns: Sequence[str] = ("time", "value", "sigma"),
+        columns: Sequence[str] = COLUMNS,
         sigma: Any = None,
         epoch: Any = None,
         **options: Any,
@@ -83,16 +93,18 @@ class Series(AbstractObservation):
         **Arguments:** `source`: path of a CSV file with a header (what follows a # is left out), a pandas DataFrame or
         Series, or an xarray Dataset or DataArray of one dimension; `columns`: names of time, value and sigma in it (the
         index of a pandas object and a coordinate of an xarray one count); `sigma`: the standard deviation, where
-        there is no such column; `epoch`: the date of t = 0, where times are dates; `options` of `Series`.
+        there is no such column; `epoch`: the date of t = 0, where times are dates; both are of ISO 8601 and in UTC, and
+        leap seconds count; `options` of `Series`.
         **Returns:** Series.
-        **Raises:** ValueError for a column that is missing, dates without an epoch, and as `Series`.
+        **Raises:** ValueError for a column that is missing, there twice or not of numbers, rows of more or fewer fields
+        than the header, units that differ, dates without an epoch or in another form, and as `Series`.
         """
         columns = _names(columns, count=3 if sigma is None else 2)
         known = set(inspect.signature(cls).parameters) - {"times", "values", "sigma"}
         if unknown := sorted(options.keys() - known):
             raise ValueError(f"Series.read: {unknown} are no arguments of Series: give those of {sorted(known)}")
         try:
-            found = read_columns(source, columns, epoch)
+            found = read_columns(source, columns, epoch, options.get("unit", ""))
             return cls(*found, *(() if sigma is None else (sigma,)), **options)
         except (ValueError, OverflowError) as error:
             where = f"{source}: " if isinstance(source, str | PathLike) else ""
@@ -141,7 +153,7 @@ def _names(columns: Any, count: int) -> tuple[str, ...]:
     what = "time, value and sigma, or time and value with sigma=..."
     if not isinstance(columns, tuple | list) or not all(isinstance(name, str) for name in columns):
         raise ValueError(f"Series.read: columns: got {came(columns)}: give a tuple of texts, {what}")
-    if len(columns) < count:
+    if len(columns) < count or (len(columns) > count and tuple(columns) != COLUMNS):
         raise ValueError(f"Series.read: columns: got {list(columns)}: give the names of {what}")
     return tuple(columns[:count])
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from experiments.variables import undescribed
+from difsim import rotation
+from experiments.variables import BODY, undescribed
 
 
 def of_one_vector(function: Callable, arguments):
@@ -159,3 +160,16 @@ def assert_described(summary: dict, *results) -> None:
         assert result.attrs["commit"] == summary["commit"]
         assert json.loads(result.attrs["options"]) == summary["options"]
         assert undescribed(result) == []
+
+
+def assert_spin_is_in_its_frame(result, **at) -> None:
+    """The spin of a result is that of its attitude: what turns q(t) into q(t + h) over h, in the frame it names."""
+    one = result.isel(at) if at else result
+    q, spin, time = (jnp.asarray(one[name].values) for name in ("attitude", "spin", "time"))
+    step, middle = jnp.diff(time)[:, None], 0.5 * (spin[1:] + spin[:-1])
+    back = jax.vmap(rotation.conjugate)(q[:-1])
+    turns = {BODY: jax.vmap(rotation.multiply)(back, q[1:]), "outside": jax.vmap(rotation.multiply)(q[1:], back)}
+    off = {k: jnp.abs(jax.vmap(rotation.to_rotation_vector)(turn) / step - middle) for k, turn in turns.items()}
+    worst = {k: float(jnp.median(jnp.max(x, axis=1))) for k, x in off.items()}
+    own = BODY if one["spin"].attrs["frame"] == BODY else "outside"
+    assert worst[own] == min(worst.values()) < 1e-3 * float(jnp.max(jnp.abs(spin))), worst

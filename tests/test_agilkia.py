@@ -25,10 +25,11 @@ from experiments.agilkia.limits import Limit, limits, lowest_misfit
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
+from experiments.variables import BODY
 from inversion import Fixed, Observation, Observations, Problem
 from inversion.cube import Cube
 from inversion.programs import in_threads
-from tests.helpers import assert_described
+from tests.helpers import assert_described, assert_spin_is_in_its_frame
 
 PHILAE = DATA / "philae.toml"
 KEYS = {
@@ -377,6 +378,12 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert result.attrs["sources"] and result["force"].attrs["units"] == "N"
     assert_described(summary, result)
+    assert_spin_is_in_its_frame(result)
+    assert result["outline"].attrs["frame"] == BODY
+    assert result.attrs["lander"] == "Philae" and result.attrs["body"] == "67P"
+    assert np.linalg.norm(result["gravity"]) == pytest.approx(1.637e-4, rel=1e-3)
+    assert summary["gravity_m_s2"] == result["gravity"].values.tolist() and len(summary["assumed"]) == 2
+    assert "Philae on 67P" in (tmp_path / "report.html").read_text()
     assert len(summary["inputs"]) == 2  # the lander and the observations
     assert "Question" in (tmp_path / "report.html").read_text()
     pictures = ("touchdown", "fit", "parameters", "tree", "contacts")

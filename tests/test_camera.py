@@ -184,12 +184,145 @@ def test_faulty_opencv_files(tmp_path, old, new, complaint):
     assert str(path) in str(error.value)
 
 
+ROS = """header:
+  seq: 0
+  frame_id: "left"
+height: 1080
+width: 1920
+distortion_model: "plumb_bob"
+D: [-0.12, 0.03, 0, 0.0, -4e-3]
+K: [1011.6, 0.0, 960.0, 0.0, 1059.8, 540.0, 0.0, 0.0, 1.0]
+R: [0.99, -0.1, 0.1, 0.1, 0.99, 0.0, -0.1, 0.01, 0.99]
+P: [900.0, 0.0, 950.0, -63.0, 0.0, 900.0, 530.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+binning_x: 0
+binning_y: 0
+roi:
+  x_offset: 0
+  y_offset: 0
+  height: 0
+  width: 0
+  do_rectify: False
+---
+"""
+IN_CAMERA = Camera(**NUMBERS | {"rotation": np.zeros(3), "translation": np.zeros(3)})
+ODD = {
+    "rostopic echo": (ROS, IN_CAMERA),
+    "ROS 2": (ROS.replace("D:", "d:").replace("K:", "k:").replace("R:", "r:").replace("P:", "p:"), IN_CAMERA),
+    "the file of camera_calibration": (
+        YAML.split("rvec")[0]
+        + "camera_name: left\ndistortion_model: plumb_bob\nrectification_matrix:\n  rows: 3\n  cols: 3\n"
+        "  data: [1, 0, 0, 0, 1, 0, 0, 0, 1]\nprojection_matrix:\n  rows: 3\n  cols: 4\n"
+        "  data: [900, 0, 950, 0, 0, 900, 530, 0, 0, 0, 1, 0]\n",
+        IN_CAMERA,
+    ),
+    "no pose": (YAML.split("rvec")[0], IN_CAMERA),
+    "a mark of the encoding": ("\ufeff" + YAML, None),
+    "numbers that YAML takes as texts or octal": (
+        YAML.replace("-0.004", "-4e-3").replace("0.03", "3E-2").replace("1920", "01920").replace("540.", '"540"'),
+        None,
+    ),
+    "a matrix as rows": (
+        YAML.replace("camera_matrix", "#")
+        .replace("   rows: 3\n   cols: 3\n   dt: d\n   data: [ 1011.6", "K: [[ 1011.6")
+        .replace("0., 0., 1059.8", "0.], [0., 1059.8")
+        .replace("540., 0., 0., 1. ]", "540.], [0., 0., 1. ]]"),
+        None,
+    ),
+    "the notes of OpenCV's sample": (
+        YAML + 'calibration_time: "Thu 12 Nov"\nnframes: 9\nflags: 8\nfisheye_model: 0\n'
+        "avg_reprojection_error: 3.1e-01\nper_view_reprojection_errors: !!opencv-matrix\n   rows: 1\n   cols: 1\n"
+        "   dt: f\n   data: [ 0.3 ]\n",
+        None,
+    ),
+    "a rational model with zeros": (
+        YAML.replace("cols: 5", "cols: 8").replace("-0.004 ]", "-0.004, 0., 0., 0. ]"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_calibrations_in_odd_forms_are_read(tmp_path, lens, case):
+    text, right = ODD[case]
+    right = right or lens
+    path = tmp_path / "camera.yaml"
+    path.write_text(text, encoding="utf-8")
+    found = read_cameras(path)["camera"]
+    shift = np.asarray(lens.translation - right.translation)  # between the frames of the two poses
+    points = (POINTS @ np.asarray(lens.matrix).T + shift) @ np.asarray(right.matrix)
+    np.testing.assert_allclose(found.project(jnp.asarray(points)), PIXELS, rtol=1e-12)
+    np.testing.assert_array_equal(found.size, [1920, 1080])
+
+
+def test_an_empty_list_is_no_distortion(tmp_path):
+    """ROS writes it for a camera without one."""
+    path = tmp_path / "camera.yaml"
+    path.write_text(ROS.replace("D: [-0.12, 0.03, 0, 0.0, -4e-3]", "D: []"), encoding="utf-8")
+    np.testing.assert_array_equal(read_cameras(path)["camera"].radial, [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "old,new,complaint",
+    [
+        ('"plumb_bob"', "equidistant", "distortion_model = 'equidistant' is not that of Camera"),
+        ('"plumb_bob"', "fisheye", "distortion_model = 'fisheye'"),
+        ("binning_x: 0", "binning_x: 2", "binning_x = '2'"),
+        ("x_offset: 0", "x_offset: 100", "roi = "),
+        ("  width: 0", "  width: 960", "roi = "),
+        ("0, 0.0, -4e-3]", "0, 0.0, -4e-3, 0.1, 0, 0]", "has more than k1, k2 and k3"),
+        ("K: [1011.6", "K: [yes", "K = .*: give 9 finite numbers"),
+        ("K: [1011.6", "K: [1_011.6", "K = .*: give 9 finite numbers"),
+        ("K: [1011.6", "K: [1:30", "K = .*: give 9 finite numbers"),
+        ("height: 1080", "height: 1080\nheight: 1080", "stands twice"),
+        ("height: 1080", "height: 1080\nimage_height: 1080", "image_height and height say the same"),
+        ("height: 1080", "height: 1080\nskew: 0.1", r"unknown \['skew'\]"),
+        ("height: 1080", "height: 1080\nT: [0, 0, 1]", "name the pose rvec, tvec"),
+        ("height: 1080", "height: 1080\ntvec: [0, 0, 1]", "no rvec"),
+        ("---", "---\nK: [1]", "no calibration of one camera"),
+        ('distortion_model: "plumb_bob"\n', "fisheye_model: 1\n", "fisheye_model = '1'"),
+    ],
+)
+def test_what_changes_the_image_is_known_or_refused(tmp_path, old, new, complaint):
+    path = tmp_path / "camera.yaml"
+    assert old in ROS
+    path.write_text(ROS.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ValueError, match=complaint) as refused:
+        read_cameras(path)
+    assert str(path) in str(refused.value)
+
+
+def test_a_rotation_alone_is_no_pose(tmp_path):
+    path = tmp_path / "camera.yaml"
+    text = "".join(line for line in ROS.splitlines(True) if line[0] not in "P" and "model" not in line)
+    path.write_text(text.replace("R: [0.99, -0.1, 0.1, 0.1, 0.99, 0.0, -0.1, 0.01, 0.99]", "R: [0.3, -0.7, 0.2]"))
+    with pytest.raises(ValueError, match=r"no tvec or T.*R alone is no pose, a rectification is named"):
+        read_cameras(path)
+
+
+def test_a_matrix_has_the_size_that_it_states(tmp_path):
+    path = tmp_path / "camera.yml"
+    path.write_text(YAML.replace("cols: 3", "cols: 4"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"camera_matrix = .*give 9 finite numbers"):
+        read_cameras(path)
+
+
 def test_json_files(tmp_path, lens):
     path = tmp_path / "cameras.json"
-    write_cameras(path, {"A": lens, "B": Camera(**NUMBERS)}, note="kept")
-    found = read_cameras(path)
+    write_cameras(path, {"A": lens, "B": Camera(**NUMBERS)}, note="kept", arcs_s=[0, 1])
+    with pytest.raises(ValueError, match=r"unknown \['arcs_s'\] beside"):
+        read_cameras(path)
+    found = read_cameras(path, ["arcs_s"])
     assert list(found) == ["A", "B"] and float(found["A"].rate) == 240 and np.isinf(found["B"].rate)
     np.testing.assert_allclose(found["A"].project(jnp.asarray(POINTS)), PIXELS, rtol=1e-12)
+
+
+def test_cameras_that_could_not_be_read_are_not_written(tmp_path, lens):
+    endless = Camera(**{k: v for k, v in NUMBERS.items() if k != "size"})
+    with pytest.raises(ValueError, match="camera 'B' has no size of its image"):
+        write_cameras(tmp_path / "cameras.json", {"A": lens, "B": endless})
+    with pytest.raises(ValueError, match=r"\['arcs_s'\].*JSON has no such number"):
+        write_cameras(tmp_path / "cameras.json", {"A": lens}, arcs_s=[0.0, np.nan])
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -198,6 +331,7 @@ def test_json_files(tmp_path, lens):
         ({"fx": None}, "camera 'A': fx = None: give 1 finite numbers in px"),
         ({"fx": "1011.6"}, "camera 'A': fx = '1011.6': give 1 finite numbers in px"),
         ({"radial": [0.1, 0.2]}, "give 3 finite numbers"),
+        ({"radial": [True, 0.0, 0.0]}, "give 3 finite numbers"),
         ({"focal": 3.0}, r"unknown \['focal'\]"),
         ({"rotation": [90.0, 0.0, 0.0]}, "in degrees?"),
         ({"translation": [300.0, 0.0, 900.0]}, "in mm?"),

@@ -51,6 +51,7 @@ def test_rows_become_arrays_with_gaps(read):
         ("0.1,A,a,1,nan,3", "line 6: u_px = 'nan' is not finite: leave out the rows of what was not seen"),
         ("0.1,A,a,1,12,inf", "line 6: v_px = 'inf' is not finite"),
         ("0.1,A,a,1,12,", "line 6: v_px = '' is no number"),
+        ("0.1,A,a,1,1_2,3", "line 6: u_px = '1_2' is no number"),
         ("0.1 s,A,a,1,12,3", "line 6: time_s = '0.1 s' is no number"),
         ("0.1,A,a,12,3", "line 6: 5 fields, 6 wanted"),
         ("0.1,D,a,1,12,3", "line 6: no camera 'D': there are ['A', 'B', 'C']"),
@@ -106,6 +107,9 @@ def test_wrong_columns_and_units_are_refused(read, text, complaint):
         (lambda c: c["bodies"]["a"].update(mass_kg=float("nan")), "body 'a': nan kg"),
         (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [0.0, 0.0, 0.09]}), "marker '1' is .* mm off"),
         (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [0.0, 0.0]}), "body 'b'"),
+        (lambda c: c["bodies"]["a"].update(inertia_kg_m2=[1, 1, 1]), r"unknown \['inertia_kg_m2'\].*uniform"),
+        (lambda c: c["bodies"]["b"]["markers_m"].update({"1": [False, 0.0, 0.0]}), "body 'b': give"),
+        (lambda c: c.update(units="mm"), r"unknown \['units'\]"),
         (lambda c: c["cameras"]["C"].update(fx=-3.0), "camera 'C': Camera: fx"),
     ],
 )

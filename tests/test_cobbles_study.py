@@ -18,6 +18,7 @@ from experiments.cobbles.stones import BENNU, cobble, generated, stone
 from experiments.harness import write
 from experiments.records import provenance
 from experiments.variables import undescribed
+from tests.helpers import assert_spin_is_in_its_frame
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -130,5 +131,7 @@ def test_quick_collision_writes_the_papers_tables(tmp_path):
     table = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert all(np.isfinite(v).all() for v in table.values() if v.dtype.kind == "f")
     assert undescribed(table) == [] and "Question" in (tmp_path / "report.html").read_text()
+    for body in (0, 1):
+        assert_spin_is_in_its_frame(table, body=body)
     for name in ("convergence", "snapshots", "states", "energies", "tables"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000

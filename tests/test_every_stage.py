@@ -62,4 +62,11 @@ def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["scenario"] == "no boulder" and summary["branch"]["leaves"] == 1
     assert summary["branch"]["agrees_with_enumeration"] and summary["branch"]["bound_gap"] == 0.0
-    assert "The best touchdown is without a boulder" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The best touchdown is without a boulder" in said
+    # The body is its file's: nothing of 67P is flown, and Philae is named in the head of the command alone.
+    assert "Four legs on small asteroid: gravity (0, 0, -0.0001) m/s2" in said and "Philae" not in said
+    assert summary["gravity_m_s2"] == [0.0, 0.0, -1e-4] and "chain" not in summary
+    assert not (tmp_path / "out" / "contacts.png").exists()
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("Philae") == 1 and "Four legs on small asteroid" in page

@@ -15,8 +15,9 @@ from difsim.dynamics import FlightState
 from difsim.gravity import Mascons, Polyhedron, lobes_67p
 from difsim.shape import GridSDF, Sphere, Union
 from experiments.agilkia import bounce, chain, descent, orbits, worlds
+from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import STRICT, experiment
+from experiments.agilkia.scenario import STRICT, experiment, problem
 from tests.ways import forward
 
 GM = units.GM_67P
@@ -114,6 +115,23 @@ def test_one_gradient_from_the_surface_to_the_second_contact():
     for i, h in enumerate(1e-4 * np.eye(4)):
         differences = (second(x + h)[0] - second(x - h)[0]) / 2e-4
         np.testing.assert_allclose(exact[:, i], differences, rtol=1e-2, atol=1e-2 * np.abs(exact[:, i]).max())
+
+
+@pytest.mark.slow
+def test_a_chain_at_a_site_of_ones_own_has_no_descent():
+    """It flies on from the touchdown at the site of the file, and after Philae's descent from the landing."""
+    posed = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
+    world, values = (LOBES, SURFACE), OPTIMUM
+    own = chain.ChainProgram(posed, world, descends=False)(values)
+    assert own["status"] == "ok" and not [name for name in own if name.startswith("landing")]
+    flown = replace(posed.predict, world=world)
+    observed, ok = jax.jit(lambda p: flown(p))({k: jnp.asarray(v) for k, v in values.items()})
+    assert ok and own["second_contact_position"] == pytest.approx(observed["second_contact_position"].tolist())
+    table = chain.chain_table({"shape": "mine"} | own)
+    assert "lands after" not in table and "from the touchdown at the site to the next contact: ok" in table
+    descended = chain.ChainProgram(posed, world, descends=True)(values)
+    assert descended["landing_time"] == pytest.approx(25144, rel=0.05)
+    assert "lands after" in chain.chain_table({"shape": "mine"} | descended)
 
 
 @pytest.mark.slow

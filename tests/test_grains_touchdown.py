@@ -121,7 +121,7 @@ def test_what_is_refused(bed, known, coarse, tmp_path):
     text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match="no table"):
-        Agilkia(regolith="grains", lander=tmp_path / "mine.toml", out=tmp_path).run()
+        Agilkia(regolith="grains", lander=tmp_path / "mine.toml", data="paper", out=tmp_path).run()
     (tmp_path / "bad.toml").write_text(text + "[sub_spheres]\nstrut_radius_m = 0.02\n")
     with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
         read_lander(tmp_path / "bad.toml")
@@ -155,28 +155,32 @@ def test_the_whole_command(tmp_path):
     assert not (tmp_path / "grains.checkpoint").exists()
 
 
+PLACE = {"lander": "Philae", "body": "67P"}
+
+
 def posterior_file(path, **further):
     """A file with a posterior of which only the draws 2 and 3 have a weight."""
     draws = {name: (("chain", "draw"), np.full((1, 4), value)) for name, value in (OPTIMUM | further).items()}
     draws["friction"] = ("chain", "draw"), np.array([[0.2, 0.6, 1.0, 0.2]])
     weight = xr.Dataset({"weight": (("chain", "draw"), np.array([[0.0, 0.0, 0.5, 0.5]]))})
-    xr.DataTree.from_dict({"posterior": xr.Dataset(draws), "sample_stats": weight}).to_netcdf(
-        path, engine="h5netcdf"
-    )
+    groups = {"/": xr.Dataset(attrs=PLACE), "posterior": xr.Dataset(draws), "sample_stats": weight}
+    xr.DataTree.from_dict(groups).to_netcdf(path, engine="h5netcdf")
     return path
 
 
 def test_draws_are_those_that_have_a_weight(tmp_path):
-    values = grains_draws.drawn(posterior_file(tmp_path / "result.nc"), 2, seed=0)
+    values = grains_draws.drawn(posterior_file(tmp_path / "result.nc"), 2, seed=0, place=PLACE)
     assert {v["friction"] for v in values} == {0.2, 1.0} and values[0].keys() == OPTIMUM.keys()
     with pytest.raises(ValueError, match="calibrated law"):
-        grains_draws.drawn(posterior_file(tmp_path / "other.nc", law_error=0.0), 2, seed=0)
+        grains_draws.drawn(posterior_file(tmp_path / "other.nc", law_error=0.0), 2, seed=0, place=PLACE)
     with pytest.raises(ValueError, match="of which 2 have a weight"):
-        grains_draws.drawn(tmp_path / "result.nc", 3, seed=0)
+        grains_draws.drawn(tmp_path / "result.nc", 3, seed=0, place=PLACE)
+    with pytest.raises(ValueError, match=r"is of another body: \{'body': '67P'\}"):
+        grains_draws.drawn(tmp_path / "result.nc", 2, seed=0, place=PLACE | {"body": "Bennu"})
     (tmp_path / "bad.nc").write_bytes(b"no file")
     for name in ("none.nc", "bad.nc"):
         with pytest.raises(ValueError, match="has no posterior"):
-            grains_draws.drawn(tmp_path / name, 2, seed=0)
+            grains_draws.drawn(tmp_path / name, 2, seed=0, place=PLACE)
 
 
 def test_draws_belong_to_grains_under_the_feet(tmp_path):

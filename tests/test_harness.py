@@ -18,9 +18,11 @@ import xarray as xr
 
 import experiments
 import experiments.heartbeat
+from experiments.geometry import surface
 from experiments.harness import Found, Study, find_studies, write
-from experiments.report import Table, label, shown, tables_of
-from experiments.variables import described, undescribed
+from experiments.page import page
+from experiments.report import Report, Table, label, shown, tables_of
+from experiments.variables import BODY, described, undescribed
 from tests.helpers import assert_described
 
 TOY = '''
@@ -235,6 +237,53 @@ def test_a_summary_becomes_tables():
     cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
     assert {value: shown(value) for value in cells} == cells
     assert shown(list(range(7))) == "7 numbers, 0 to 6"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3.881e-27, "m", "0"),
+        (3.919e-239, "J", "0"),
+        (-3e-300, "N", "0"),
+        (2e-9, "m", "2 × 10^−9"),
+        (-2e-12, "J", "−2 × 10^−12"),
+        (3.881e-27, "kg", "3.881 × 10^−27"),
+        (3.881e-27, "", "3.881 × 10^−27"),
+        ([0.24, 3e-13, -2e-10], "m", "0.24, 0, 0"),
+    ],
+)
+def test_numbers_below_their_resolution_are_zero(value, unit, text):
+    assert shown(value, unit) == text
+
+
+def test_a_page_finds_the_unit_of_each_number(tmp_path):
+    """By the column's heading, the row's own, or a column of units; probabilities and masses have no resolution."""
+    rows = [{"": "a", "depth, m": 3e-27, "p": 3e-27}, {"": "b", "depth, m": 0.24, "p": 0.5}]
+    tables = [
+        Table("columns", rows),
+        Table("rows", [{"": "friction, J", "value": 7e-99}]),
+        Table("units", [{"": "spin", "simulated": 5e-40, "unit": "rad/s"}]),
+        Table("energy at the end, J", [{"": "ground", "J": 6e-50}]),
+    ]
+    text = page("toy", "", Report(tables=tables), {"penetration_m": [8e-33, 0.1], "mass_kg": 1e-20}, {}, {}, [])
+    cells = re.findall(r"<td[^>]*>([^<]*)(?:<sup>([^<]*)</sup>)?</td>", text)
+    numbers = ["".join(cell) for cell in cells]
+    assert numbers == ["0", "3 × 10−27", "0.24", "0.5", "0", "0", "rad/s", "0", "0, 0.1", "1 × 10−20"]
+    assert "below 1e-9 of their unit" in text
+
+
+def test_vertices_of_a_body_and_its_spin_are_in_its_frame():
+    data = xr.Dataset(
+        {
+            "place": (("time", "axis"), [[0.0, 1.0]]),
+            "spin": (("time", "axis"), [[0.0, 1.0]]),
+            "corners": (("vertex", "axis"), [[0.0, 1.0]], surface("faces", moves="place")),
+            "ground": (("vertex", "axis"), [[0.0, 1.0]], surface("faces")),
+        }
+    )
+    found = described(data, "inertial", frames={"spin": BODY})
+    frames = {name: found[name].attrs["frame"] for name in data}
+    assert frames == {"place": "inertial", "spin": BODY, "corners": BODY, "ground": "inertial"}
 
 
 def test_variables_say_what_they_are():

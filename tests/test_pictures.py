@@ -8,6 +8,7 @@ from experiments.harness import Found, write
 from experiments.style import STYLE
 
 NAMES = ["thickness", "grain_diameter", "grain_density", "edge_offset", "tilt_x", "heading"]
+ATTRIBUTES = {"lander": "Toy", "body": "67P", "name": "synthetic", "scenario": "a", "status": "ok"}
 FILES = ["touchdown.png", "fit.png", "parameters.png", "tree.png"]
 
 
@@ -117,7 +118,7 @@ def result():
     more_coords, more = inversion()
     data = data | more | branches() | baseline()
     variables = {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
-    return xr.Dataset(variables, coords | more_coords, {"name": "synthetic", "scenario": "a", "status": "ok"})
+    return xr.Dataset(variables, coords | more_coords, ATTRIBUTES)
 
 
 def check(result, folder):

@@ -54,7 +54,10 @@ PLY = (
     + rows(TETRAHEDRON)
     + rows(FACES, prefix="3 ")
 )
-WRL = f"#VRML V1.0\npoint [{rows(TETRAHEDRON)}]\ncoordIndex [{rows(FACES).replace(chr(10), ' -1 ')}]\n"
+WRL = (
+    f"#VRML V2.0 utf8\nGroup {{ children Shape {{ geometry IndexedFaceSet {{ coord Coordinate {{\n"
+    f"point [{rows(TETRAHEDRON)}] }}\ncoordIndex [{rows(FACES).replace(chr(10), ' -1 ')}] }} }} }}\n"
+)
 YAML = (
     "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\ncamera_matrix: !!opencv-matrix\n  rows: 3\n  cols: 3\n"
     "  dt: d\n  data: [800., 0., 320., 0., 800., 240., 0., 0., 1.]\n"
@@ -66,6 +69,12 @@ def binary_stl() -> bytes:
     facets = np.zeros(4, [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("colour", "<u2")])
     facets["corners"] = np.array(TETRAHEDRON, float)[np.array(FACES)]
     return bytes(80) + np.uint32(4).tobytes() + facets.tobytes()
+
+
+def binary_ply() -> bytes:
+    header = PLY.replace("ascii", "binary_little_endian").partition("end_header\n")
+    faces = b"".join(b"\3" + np.array(face, "<i4").tobytes() for face in FACES)
+    return "".join(header[:2]).encode() + np.array(TETRAHEDRON, "<f4").tobytes() + faces
 
 
 @dataclass
@@ -105,7 +114,9 @@ SERIES = b"time,value,sigma\n0,1,0.1\n1,2,0.1\n2,2.5,0.2\n"
 FILES = {
     "lander": Kind(".toml", shipped("philae.toml"), read_lander),
     "observations": Kind(".toml", shipped("philae_published.toml"), read_observations),
-    "cameras, JSON": Kind(".json", shipped("cobbles/cams.json"), read_cameras),
+    "cameras, JSON": Kind(
+        ".json", shipped("cobbles/cams.json"), lambda path: read_cameras(path, ("bodies", "arcs_s"))
+    ),
     "cameras, YAML": Kind(".yaml", YAML.encode(), read_cameras),
     "experiment": Kind(
         ".json", shipped("cobbles/cams.json"), lambda path: read_experiment(path, [COBBLES / "stone.obj"] * 2)
@@ -119,8 +130,12 @@ FILES = {
     "STL, text": Kind(".stl", STL.encode(), in_metres),
     "STL, binary": Kind(".stl", binary_stl(), in_metres),
     "PLY": Kind(".ply", PLY.encode(), in_metres),
+    "PLY, binary": Kind(".ply", binary_ply(), in_metres),
     "OFF": Kind(".off", (f"OFF\n4 4 6\n{rows(TETRAHEDRON)}{rows(FACES, prefix='3 ')}").encode(), in_metres),
     "plates": Kind(".tab", f"4 4\n{rows(TETRAHEDRON)}{rows(FACES, 1)}".encode(), in_metres),
+    "plates, rows v and f": Kind(
+        ".txt", (rows(TETRAHEDRON, prefix="v ") + rows(FACES, 1, "f ")).encode(), in_metres
+    ),
     "VRML": Kind(".wrl", WRL.encode(), in_metres),
 }
 of_each_kind = pytest.mark.parametrize("name", FILES)

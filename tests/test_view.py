@@ -1,5 +1,6 @@
 """What a result holds in space: read from its marks, written for ParaView and spreadsheets, and drawn."""
 
+import base64
 import csv
 import importlib.util
 import os
@@ -73,7 +74,7 @@ def test_vtk_and_csv_hold_what_the_result_holds(result, tmp_path):
     names = ["stones_vertices_1.pvd", "stones_vertices_2.pvd", "stones_track.vtp", "stones_ground.vtp"]
     assert [path.name for path in opened] == names
     rows = ElementTree.parse(opened[1]).findall(".//DataSet")
-    assert [row.get("timestep") for row in rows] == ["0", "1"]  # two of three instants
+    assert [row.get("timestep") for row in rows] == ["0.0", "1.0"]  # two of three instants
     assert all((tmp_path / row.get("file")).is_file() for row in rows)
     files = export_csv(result, tmp_path, "stones")
     written = {path.name: list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in files}
@@ -83,6 +84,19 @@ def test_vtk_and_csv_hold_what_the_result_holds(result, tmp_path):
     assert [line[head.index("speed [m/s]")] for line in lines] == ["1.0", "2.0", "3.0"]
     assert ["mass", "2.0", "kg", "mass of a body"] in written["stones_numbers.csv"]
     assert chosen(10, 3) == [0, 4, 9] and chosen(2, 5) == [0, 1]
+
+
+def test_vtk_keeps_times_and_places_far_from_their_origin(result, tmp_path):
+    """Seconds past J2000, and a place on Earth: nine digits would make one instant and one point of them."""
+    far = result.assign_coords(time=("time", 4.7e8 + np.array([0.0, 0.1, 0.2]), {"units": "s"}))
+    far["position"] = (far["position"] + 6.4e6).assign_attrs(result["position"].attrs)
+    (moving,) = (path for path in export_vtk(far, tmp_path, "far") if path.stem == "far_vertices_1")
+    rows = ElementTree.parse(moving).findall(".//DataSet")
+    assert [float(row.get("timestep")) for row in rows] == far["time"].values.tolist()
+    (points,) = ElementTree.parse(tmp_path / rows[1].get("file")).findall(".//Points/DataArray")
+    raw = base64.b64decode(points.text)
+    part = next(part for part in parts(far) if part.name == "vertices_1")
+    np.testing.assert_array_equal(np.frombuffer(raw[8:], "<f8").reshape(-1, 3), part.points[1])
 
 
 @needs_pyvista

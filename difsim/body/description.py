@@ -4,14 +4,18 @@ import importlib.util
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from jaxtyping import Float
 
 from difsim.body.rigid import RigidBody
+from difsim.body.urdf import read_urdf
 from difsim.checks import instance
 from difsim.mesh import TriMesh, box, cylinder
 from difsim.mesh.solids import ellipsoid_mesh
+from difsim.saving.texts import MOST, check_file
 
 
 class Description(NamedTuple):
@@ -31,46 +35,100 @@ class Description(NamedTuple):
 def read_description(path: str | PathLike) -> Description:
     """The rigid body that a URDF or MJCF file describes.
 
-    Every link counts, with its own inertia. Surfaces are those that collide, or all where none does; boxes, cylinders,
-    spheres, ellipsoids and closed meshes. Joints are locked at zero, since a body here has no joints. Meshes of a URDF
-    are looked for beside the file.
+    Every link counts, with its own inertia: in a URDF that of its `<inertial>`, or none; in an MJCF also that which its
+    geometry has by density. Surfaces are those that collide, or all where none does; boxes, cylinders, spheres,
+    ellipsoids and closed meshes. Joints are locked where the file has them (in a URDF at zero), since a body here has
+    no joints. Meshes of a URDF are looked for beside the file, and under package:// in the folders above it. Geometry
+    in the world of an MJCF is the ground and is left out. Springs, motors, sensors, friction, gravity and settings of
+    the simulation are not read.
 
     **Arguments:** `path`. **Returns:** the body, its surfaces, its centre and the joints that were locked.
-    **Raises:** `ValueError` without MuJoCo, for a file that MuJoCo refuses, for one without mass, and for a surface
-    that is open or of another kind; `FileNotFoundError`.
+    **Raises:** `ValueError` without MuJoCo, for a file that MuJoCo refuses or that has what is not known here, for one
+    without mass or of several bodies, and for a surface that is open or of another kind; `FileNotFoundError`.
     """
     path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
-    if path.suffix not in (".urdf", ".xml"):  # MuJoCo tells them apart by that
+    if path.suffix.lower() not in (".urdf", ".xml"):
         raise ValueError(f"{path}: give a robot as URDF (.urdf) or as MJCF (.xml)")
     if importlib.util.find_spec("mujoco") is None:
         raise ValueError('read_description needs MuJoCo: pip install "difsim[import]"')
     import mujoco
 
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
-        spec.compiler.fusestatic = False  # links that are welded to the world keep their mass
+        check_file(path, MOST)
+        root = ElementTree.parse(path).getroot()
+        if root.tag == "robot":
+            text, locked = read_urdf(path, root)
+            spec = mujoco.MjSpec.from_string(text)
+        else:
+            _refuse_nan(root)
+            if path.suffix == ".xml":
+                spec = mujoco.MjSpec.from_file(str(path))
+            else:  # MuJoCo knows a file by its suffix in lower case alone
+                spec = mujoco.MjSpec.from_string(path.read_text(encoding="utf-8-sig"))
+                spec.modelfiledir = str(path.parent)
+            locked = _lock(spec)
+        for link in spec.bodies:
+            if link.explicitinertial and link.mass < 0:  # MuJoCo makes it 0
+                raise ValueError(f"link {link.name!r}: mass = {link.mass:g} kg must be 0 or more")
         model = spec.compile()
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    # LookupError: an encoding that Python does not know.
+    except (ValueError, LookupError, ElementTree.ParseError) as error:
+        raise ValueError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mass, centre, inertia = _composite(model, data)
     if not mass > 0:
-        raise ValueError(f"{path}: no link has a mass: give each an <inertial>, or the geometries a density")
-    joints = [model.joint(i) for i in range(model.njnt)]
-    locked = tuple(joint.name for joint in joints if joint.type[0] != mujoco.mjtJoint.mjJNT_FREE)
-    collide = [i for i in range(model.ngeom) if model.geom_contype[i] or model.geom_conaffinity[i]]
+        raise ValueError(
+            f"{path}: no link has a mass: give each an <inertial>, or in an MJCF the geometries a density"
+        )
+    shapes = [i for i in range(model.ngeom) if model.geom_bodyid[i] != 0]  # 0 is the world
+    heavy = [i for i in range(model.nbody) if model.body_mass[i] > 0]
+    apart = {int(model.body_rootid[i]) for i in [*heavy, *(model.geom_bodyid[i] for i in shapes)]}
+    if len(apart) > 1:
+        names = [model.body(i).name for i in sorted(apart)]
+        raise ValueError(f"{path}: the bodies {names} stand apart in the world: give each a file of its own")
     surfaces = {}
-    for i in collide or range(model.ngeom):
+    for i in [i for i in shapes if model.geom_contype[i] or model.geom_conaffinity[i]] or shapes:
         name = model.geom(i).name or f"{model.body(model.geom_bodyid[i]).name}_{i}"
         try:
+            if name in surfaces:
+                raise ValueError("another has this name: give each its own")
             surfaces[name] = _surface(model, data, i, centre)
         except ValueError as error:
             raise ValueError(f"{path}: geometry {name!r}: {error}") from error
-    return Description(RigidBody(mass, inertia), surfaces, centre, locked)
+    try:
+        return Description(RigidBody(mass, inertia), surfaces, centre, locked)
+    except ValueError as error:  # inertia that no body has
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _refuse_nan(root: Element) -> None:
+    """**Raises:** ValueError for a number that is none: MuJoCo takes it as not given, and so a mass by density."""
+    for element in root.iter():
+        for name, text in element.items():
+            if "nan" in text.lower().split():
+                raise ValueError(f"<{element.tag}>: {name} = {text!r}: give numbers")
+
+
+def _lock(spec: Any) -> tuple[str, ...]:
+    """Take the joints out of an MJCF, and what refers to them. **Returns:** their names.
+
+    A link that moves must have a mass for MuJoCo; one that is locked need not.
+    """
+    import mujoco
+
+    if spec.flexes:
+        raise ValueError(f"flex {spec.flexes[0].name!r} can be deformed: give rigid bodies alone")
+    spec.compiler.fusestatic = False  # links that are welded to the world keep their mass
+    moving = tuple(joint.name for joint in spec.joints if joint.type != mujoco.mjtJoint.mjJNT_FREE)
+    referring = (spec.keys, spec.sensors, spec.tuples, spec.actuators, spec.equalities, spec.tendons)
+    for kind in (*referring, spec.joints):
+        for each in list(kind):
+            spec.delete(each)
+    return moving
 
 
 def _composite(model: Any, data: Any) -> tuple[float, np.ndarray, np.ndarray]:

@@ -1,16 +1,14 @@
-"""Calibrations of cameras from files: OpenCV's YAML, and a plain JSON."""
+"""Calibrations of cameras from files: the YAML of OpenCV and ROS, and a plain JSON."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-import yaml
 
-from difsim import rotation
+from difsim.camera.opencv import read_opencv
 from difsim.camera.pinhole import Camera
 from difsim.checks import instance
 from difsim.saving.atomic import atomically
@@ -19,98 +17,41 @@ from difsim.saving.texts import read_text
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
 OPTIONAL = {"rate": 0}
 UNIT = {"fx": "px", "fy": "px", "cx": "px", "cy": "px", "rotation": "rad", "translation": "m", "size": "px"}
-MATRICES = ("camera_matrix", "K")
-DISTORTIONS = ("distortion_coefficients", "dist_coeffs", "D")
-ROTATIONS = ("rvec", "R")  # a rotation vector or a matrix
-TRANSLATIONS = ("tvec", "T")
-LARGEST_YAML = 2**18  # bytes: one camera has a thousand, and a reader in Python takes seconds for more
+NOTES = ("note", "notes", "comment", "description", "source")  # which a reader may leave out
 FURTHEST = 100.0  # m: a laboratory camera is closer to the origin; a larger number is probably in mm
 
 
-class _Loader(yaml.SafeLoader):
-    """A YAML loader without code execution that reads OpenCV's matrices."""
-
-    def compose_node(self, parent, index):
-        # A few nested aliases stand for lists of any length; no calibration has one.
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias (*name): write out what it stands for")
-        return super().compose_node(parent, index)
-
-
-for _tag in ("opencv-matrix", "opencv-nd-matrix"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", lambda loader, node: loader.construct_mapping(node, True))
-
-
-def read_cameras(path: str | PathLike) -> dict[str, Camera]:
+def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str, Camera]:
     """The cameras of a calibration file, by name: JSON (.json) of several, or the YAML of OpenCV (.yaml, .yml) of one.
 
     `write_cameras` shows the JSON: {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3],
     "rotation": [3], "translation": [3], "size": [2], "rate": ...}}}, with the arguments of `Camera` in px, rad and m.
-    Other keys beside "cameras" are ignored.
 
     The YAML is that of OpenCV's FileStorage, its calibration sample or ROS, and its camera has the name of the file.
     The entries are `camera_matrix` (K), `distortion_coefficients` (dist_coeffs, D) as (k₁, k₂, p₁, p₂[, k₃]),
     `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m. Without a pose the camera's
-    frame is the frame.
+    frame is the frame. Pixels are those of the image that the camera took: P and R of ROS concern the rectified.
 
-    **Arguments:** `path`. **Returns:** name -> camera.
-    **Raises:** ValueError for another suffix, for missing, unknown, misshapen or non-finite entries, skew, and
-    distortion that `Camera` does not have (tangential, rational, thin prism); FileNotFoundError.
+    **Arguments:** `path`; `further`, keys of a JSON file beside "cameras" that the caller reads itself; a note may
+    stand there, too. **Returns:** name -> camera.
+    **Raises:** ValueError for another suffix, for missing, unknown, repeated, misshapen or non-finite entries, skew,
+    binned or cut images, and distortion that `Camera` does not have (tangential, rational, thin prism, fisheye);
+    FileNotFoundError.
     """
     path = Path(instance("read_cameras: path", path, str | PathLike, "the path of a file"))
     match path.suffix.lower():
         case ".json":
-            return _read_json(path)
+            return _read_json(path, further)
         case ".yaml" | ".yml":
-            return {path.stem: _read_opencv(path)}
+            try:
+                return {path.stem: _camera(read_opencv(path))}
+            except ValueError as error:
+                raise ValueError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     raise ValueError(f"{path}: give a calibration as .json, or as .yaml or .yml of OpenCV")
 
 
-def _read_opencv(path: Path) -> Camera:
-    text = read_text(path, LARGEST_YAML)
-    # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
-    text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
-    try:
-        content = yaml.load(text, _Loader)
-    # ValueError: a date that is none, and a number with more digits than Python reads.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no YAML: {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: no calibration: give camera_matrix, distortion and size of the image")
-    try:
-        k = _entry(content, MATRICES, (9,)).reshape(3, 3)
-        if not np.array_equal(k[[0, 1, 2, 2, 2], [1, 0, 0, 1, 2]], [0, 0, 0, 0, 1]):
-            raise ValueError(f"camera_matrix {k.tolist()} is not [fx 0 cx; 0 fy cy; 0 0 1] (no skew)")
-        d = np.zeros(14)
-        given = _entry(content, DISTORTIONS, (4, 5, 8, 12, 14))
-        d[: given.size] = given
-        if d[[2, 3, *range(5, 14)]].any():
-            raise ValueError(
-                f"distortion {given.tolist()} has more than k1, k2 and k3: calibrate with CALIB_ZERO_TANGENT_DIST"
-            )
-        posed = any(name in content for name in ROTATIONS + TRANSLATIONS)
-        turn, shift = np.zeros(3), np.zeros(3)
-        if posed:
-            turn, shift = _entry(content, ROTATIONS, (3, 9)), _entry(content, TRANSLATIONS, (3,))
-        size = [float(_entry(content, (name,), (1,))[0]) for name in ("image_width", "image_height")]
-        return _camera(
-            {
-                "fx": k[0, 0],
-                "fy": k[1, 1],
-                "cx": k[0, 2],
-                "cy": k[1, 2],
-                "radial": d[[0, 1, 4]],
-                "rotation": _vector(turn),
-                "translation": shift,
-                "size": size,
-            }
-        )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _read_json(path: Path) -> dict[str, Camera]:
-    text = read_text(path)
+def _read_json(path: Path, further: Sequence[str]) -> dict[str, Camera]:
+    text = read_text(path, encoding="utf-8-sig")
     try:
         content = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
@@ -122,6 +63,8 @@ def _read_json(path: Path) -> dict[str, Camera]:
     table = content.get("cameras") if isinstance(content, dict) else None
     if not isinstance(table, dict) or not table:
         raise ValueError(f'{path}: no cameras: give {{"cameras": {{NAME: {{"fx": ...}}}}}}')
+    if unknown := sorted(content.keys() - {"cameras", *further, *NOTES}):
+        raise ValueError(f'{path}: unknown {unknown} beside "cameras": leave them out, or read them as `further`')
     found = {}
     for name, entry in table.items():
         try:
@@ -148,14 +91,20 @@ def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further
     """Write a file that `read_cameras` reads.
 
     **Arguments:** `path`; `cameras` by name; `further` keys of the file.
+    **Raises:** ValueError for a camera whose image has no size, and for further numbers that are not finite.
     """
-    names = (*REQUIRED, *OPTIONAL)
-    table = {
-        key: {n: np.asarray(getattr(camera, n)).tolist() for n in names if np.isfinite(getattr(camera, n)).all()}
-        for key, camera in cameras.items()
-    }
+    table = {}
+    for name, camera in cameras.items():
+        if not np.isfinite(camera.size).all():
+            raise ValueError(f"write_cameras: camera {name!r} has no size of its image: give Camera(size=...)")
+        names = (*REQUIRED, *(key for key in OPTIONAL if np.isfinite(getattr(camera, key))))
+        table[name] = {key: np.asarray(getattr(camera, key)).tolist() for key in names}
+    try:
+        text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise ValueError(f"write_cameras: {sorted(further)}: {error}: JSON has no such number") from None
     with atomically(Path(path)) as whole:
-        whole.write_text(json.dumps({"cameras": table, **further}, indent=1) + "\n")
+        whole.write_text(text + "\n")
 
 
 def _camera(entry: Mapping[str, Any]) -> Camera:
@@ -176,38 +125,20 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
     return Camera(**values)
 
 
-def _entry(content: Mapping[Any, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
-    """The flat numbers under the first of `names` that exists."""
-    found = next((name for name in names if name in content), None)
-    if found is None:
-        raise ValueError(f"no {' or '.join(names)}: there are {sorted(map(str, content))}")
-    value = content[found]
-    value = value.get("data") if isinstance(value, dict) else value
-    try:
-        array = np.asarray(value, float).ravel()  # a text too: "1e-5" is one to YAML, which wants 1.e-5
-    except (TypeError, ValueError, OverflowError):
-        array = np.zeros(0)
-    if array.size not in sizes or not np.isfinite(array).all():
-        raise ValueError(f"{found} = {value!r}: give {' or '.join(map(str, sizes))} finite numbers")
-    return array
-
-
 def _numbers(value: Any) -> np.ndarray:
     """The array that a JSON file holds; NaN for what is no number, such as a text or a Boolean."""
     try:
         array = np.asarray(value)
-        return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
+        return array.astype(float) if array.dtype.kind in "iuf" and not has_boolean(value) else np.array(np.nan)
     except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)
 
 
-def _vector(turn: np.ndarray) -> np.ndarray:
-    """A rotation vector [3] rad, from one or from a matrix [9]."""
-    if turn.size == 3:
-        return turn
-    matrix = turn.reshape(3, 3)
-    near = rotation.nearest_rotation(matrix)
-    # 1e-4: matrices are printed with five digits or more.
-    if np.abs(near - matrix).max() > 1e-4 or np.linalg.det(near) < 0:
-        raise ValueError(f"R = {matrix.tolist()} is not a rotation")
-    return np.asarray(rotation.to_rotation_vector(rotation.from_matrix(jnp.asarray(near))))
+def has_boolean(value: Any) -> bool:
+    """Whether a Boolean is in a value of a JSON file, which NumPy would take as 0 or 1 among numbers.
+
+    **Arguments:** `value`, with its lists and tables. **Returns:** the answer.
+    """
+    if isinstance(value, dict):
+        value = list(value.values())
+    return any(map(has_boolean, value)) if isinstance(value, list) else isinstance(value, bool)

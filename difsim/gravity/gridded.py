@@ -26,6 +26,8 @@ from difsim.typing import Scalar, Vec3, require
 # image of points inside it cannot be resolved by a table.
 BLEND = (1.35, 1.5)
 
+LARGEST_TABLE = 1e8  # numbers in the near table; the fit needs some ten times their memory (8 GB)
+
 FIT = 1  # version of the fit, so that tables of an older one are not used
 
 
@@ -112,8 +114,8 @@ class Gridded(AbstractField):
 
         **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
         true to show bars. **Returns:** the fast field.
-        **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or not positive, and for
-        a field that does not fall off as GM/r.
+        **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or so small that the near
+        table has more than 1e8 numbers, and for a field that does not fall off as GM/r.
         """
         instance("Gridded.fit: field", field, AbstractField, "a field of difsim.gravity")
         require_mesh("Gridded.fit", mesh)
@@ -126,6 +128,12 @@ class Gridded(AbstractField):
                 "and some twentieth for accelerations good to a percent at the surface"
             )
         inner, outer = BLEND[0] * radius, BLEND[1] * radius
+        if (numbers := (2 * outer / spacing) ** 3) > LARGEST_TABLE:
+            raise ValueError(
+                f"spacing {spacing} m for a body of {radius:.6g} m greatest radius makes a table of {numbers:.3g} "
+                f"numbers, {8 * numbers / 2**30:.3g} GiB: give {2 * outer / LARGEST_TABLE ** (1 / 3):.3g} m or more; "
+                "is the mesh in metres?"
+            )
         labels = ("far table", "near table", "surface") if progress else (None,) * 3
         far = far_table(field, centre, inner, labels[0])
         near = near_table(field, centre, spacing, far, inner, outer, labels[1])

@@ -20,8 +20,9 @@ from difsim.session import MATRIX_LIBRARY
 from difsim.typing import Mat3, Scalar, Vec3, is_known, require
 from difsim.units import G
 
-# Facets (or edges) times points per block: its dozen temporary arrays stay in the cache of a core.
-POINTS, BLOCK = 64, 16384
+# Points side by side, and facets (or edges) times points of a block. On a CPU a block's dozen temporary arrays stay in
+# the cache of a core. A GPU needs large blocks: each is a few kernels, which take 2 µs to start.
+CPU, GPU = (64, 2**14), (2**13, 2**25)
 
 
 # U [P], g [P,3], ∇g [P,3,3]
@@ -71,15 +72,15 @@ class Polyhedron(AbstractField):
         require(self.density >= 0, f"Polyhedron: density = {self.density} kg/m³ is negative; give ρ ≥ 0.")
 
     def potential(self, x: Vec3) -> Scalar:
-        return _at_points(x[None], self)[0][0]
+        return _at_points(x[None], self, CPU[1])[0][0]
 
     def acceleration(self, x: Vec3) -> Vec3:
         """g = +∇U [3] in m/s² at `x` [3] in m."""
-        return _at_points(x[None], self)[1][0]
+        return _at_points(x[None], self, CPU[1])[1][0]
 
     def gradient(self, x: Vec3) -> Mat3:
         """∇g [3,3] in 1/s² at `x` [3] in m, symmetric."""
-        return _at_points(x[None], self)[2][0]
+        return _at_points(x[None], self, CPU[1])[2][0]
 
     def laplacian(self, x: Vec3) -> Scalar:
         """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, in proportion to the solid angle on the surface."""
@@ -98,11 +99,17 @@ class Polyhedron(AbstractField):
 
 
 def _evaluated(body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
+    return jax.lax.platform_dependent(
+        body, points, cpu=partial(_evaluate_in_tiles, CPU), default=partial(_evaluate_in_tiles, GPU)
+    )
+
+
+def _evaluate_in_tiles(tile: tuple[int, int], body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
     n = points.shape[0]
-    width = min(n, POINTS)
+    width = min(n, tile[0])
     chunks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
     # Checkpointed, or reverse mode would keep the blocks of every chunk of points.
-    results = jax.lax.map(jax.checkpoint(lambda x: _at_points(x, body), prevent_cse=False), chunks)
+    results = jax.lax.map(jax.checkpoint(lambda x: _at_points(x, body, tile[1]), prevent_cse=False), chunks)
     return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[:n], results)
 
 
@@ -119,27 +126,27 @@ def _edges(faces: Int[np.ndarray, "F 3"]) -> Int[np.ndarray, "E 4"]:
 
 
 @eqx.filter_custom_jvp
-def _at_points(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
-    return _sums(x, body)
+def _at_points(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
+    return _sums(x, body, block)
 
 
 @_at_points.def_jvp
 def _(primals, tangents):
     """∂U/∂x is g and ∂g/∂x is ∇g; only derivatives by other variables go through the sums."""
-    (x, body), (dx, dbody) = primals, tangents
-    U, g, gradient = _at_points(x, body)
+    (x, body, block), (dx, dbody, _) = primals, tangents
+    U, g, gradient = _at_points(x, body, block)
     change = [jnp.zeros_like(part) for part in (U, g, gradient)]
     if dx is not None:
-        third = eqx.filter_jvp(lambda x: _sums(x, body)[2], (x,), (dx,))[1]
+        third = eqx.filter_jvp(lambda x: _sums(x, body, block)[2], (x,), (dx,))[1]
         change = [jnp.sum(g * dx, axis=1), jnp.einsum("pij,pj->pi", gradient, dx), third]
     if jax.tree.leaves(dbody):
-        by_body = eqx.filter_jvp(lambda body: _sums(x, body), (body,), (dbody,))[1]
+        by_body = eqx.filter_jvp(lambda body: _sums(x, body, block), (body,), (dbody,))[1]
         change = [a + b for a, b in zip(change, by_body, strict=True)]
     return (U, g, gradient), tuple(change)
 
 
-def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
-    """U, g and ∇g from sums over blocks of edges and of facets.
+def _sums(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
+    """U, g and ∇g from sums over blocks of edges and of facets, `block` of them times points.
 
     With r = a - x and a fixed point a of each edge or facet all three follow from ten sums that do not contain x:
     of E L, E a L and a·E a L, and likewise of -F ω. So the points enter by one matrix product each.
@@ -148,9 +155,8 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
     centre = jax.lax.stop_gradient(jnp.mean(body.vertices, axis=0, keepdims=True))
     vertices, x = body.vertices - centre, (x - centre).T
     size = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum(vertices**2, axis=1))))
-    sums = _blocked(_edge_sums, x, size, vertices, body.edges) + _blocked(
-        _facet_sums, x, size, vertices, body.faces
-    )
+    sums = _blocked(_edge_sums, x, size, vertices, body.edges, block)
+    sums += _blocked(_facet_sums, x, size, vertices, body.faces, block)
     xx, yy, zz, xy, yz, zx, *first, second = G * body.density * sums
     tensor = [[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]
     x = list(x)
@@ -160,11 +166,16 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron) -> Field:
 
 
 def _blocked(
-    sums: Callable, x: Float[Array, "3 P"], size: Scalar, vertices: Float[Array, "V 3"], index: Int[Array, "n m"]
+    sums: Callable,
+    x: Float[Array, "3 P"],
+    size: Scalar,
+    vertices: Float[Array, "V 3"],
+    index: Int[Array, "n m"],
+    block: int,
 ) -> Float[Array, "10 P"]:
     """Σ sums(x, size, corners [m,3,B], weights [B]) over blocks of B rows of `index`, the last one filled up."""
     n, m = index.shape
-    block = min(n, BLOCK // x.shape[1])
+    block = min(n, block // x.shape[1])
     count = -(-n // block)
     rows = jnp.arange(count * block)
     weights = (rows < n).astype(vertices.dtype).reshape(count, block)

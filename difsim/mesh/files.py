@@ -1,6 +1,6 @@
-"""Mesh files: OBJ, PLY, STL and OFF through trimesh; PDS plate tables and VRML text by readers of our own."""
+"""Mesh files: which format a file has, the unit of its coordinates, and the size of its body."""
 
-import re
+import warnings
 from os import PathLike
 from pathlib import Path
 
@@ -8,10 +8,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from difsim.checks import instance
+from difsim.mesh.ply import read_ply
+from difsim.mesh.polygons import triangulate
+from difsim.mesh.stl import read_stl
 from difsim.mesh.surface import TriMesh
+from difsim.mesh.text_rows import OF_ICQ, read_obj, read_off, read_table
+from difsim.mesh.vrml import read_vrml
 from difsim.saving.texts import check_file
 
 LARGEST = 2**30  # bytes, 1 GiB: ten million faces as text
+FAR = 100.0  # sizes of a body from the origin: beyond it rounded coordinates are looked for ...
+COARSE = 1e-3  # ... in steps of this share of the size
 _METRES = {"m": 1.0, "km": 1000.0}
 
 Vertices = Float[np.ndarray, "V 3"]
@@ -38,36 +45,44 @@ def load(path: str | PathLike, unit: str, size: tuple[float, float] | None = Non
 
 
 def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
-    """Vertices [V,3] in m and faces [F,3] of a mesh file without checks, for `TriMesh` or `repair`.
+    """Vertices [V,3] in m and faces [F,3] of a mesh file without checks of the surface, for `TriMesh` or `repair`.
 
-    The suffix names the format: .obj, .ply, .stl, .off; .tab, a plate model of the Planetary Data System (numbers
-    of vertices and plates, then both tables, see `_plates`); .wrl, text with one `point` and one `coordIndex`
-    list. Vertices with equal coordinates are merged, since STL and textured files repeat them at every face, and
-    unused vertices are dropped.
+    The suffix names the format: .obj, .ply, .stl, .off; .tab, .txt, .plt, .ver, tables of vertices and plates (see
+    docs/theory-shapes.md); .wrl, VRML text. What a reader does not understand it refuses, unless it is known not to
+    change the surface. Polygons become fans of triangles from their first corner. Vertices with equal coordinates are
+    merged, since STL and textured files repeat them at every face, and unused vertices are dropped.
 
     **Arguments:** `path`; `unit` of the coordinates in the file, "m" or "km". **Returns:** vertices and faces.
-    **Raises:** `ValueError` for another unit or format and for tables that do not fit their headers;
-    `FileNotFoundError`.
+    **Raises:** `ValueError` for another unit or format, for a file that is damaged or holds what is not understood, and
+    for a polygon that no fan fills; `FileNotFoundError`. **Warns:** where coordinates far from the origin are rounded
+    to 0.1 % of the body's size or more.
     """
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
     path = Path(instance("load: path", path, str | PathLike, "the path of a file"))
     if not path.exists():
         raise FileNotFoundError(f"no mesh file at {path}")
-    if path.suffix.lower() not in _READERS:
+    suffix = path.suffix.lower()
+    if suffix in _OTHERS:
+        form, remedy = _OTHERS[suffix]
+        raise ValueError(f"{path}: is {form}, which is not read: {remedy.format(name=path.name, stem=path.stem)}")
+    if suffix not in _READERS:
         raise ValueError(f"{path}: no reader for {path.suffix!r}; give one of {', '.join(_READERS)}")
     check_file(path, LARGEST)
     try:
-        vertices, faces = _READERS[path.suffix.lower()](path)
-    except (ValueError, OverflowError) as error:  # NumPy raises the second for an index of more than 64 bits
+        polygons = _READERS[suffix](path)
+        faces = triangulate(polygons)
+    except (ValueError, OverflowError) as error:  # the second for an index of more than 64 bits
         raise ValueError(f"{path}: {error}") from error
-    if faces.min(initial=0) >= 0 and faces.max(initial=0) < len(vertices):  # otherwise `TriMesh` raises
-        unique, index = np.unique(vertices, axis=0, return_inverse=True)
-        if len(unique) < len(vertices):
-            vertices, faces = unique, index[faces]
-        used, faces = np.unique(faces, return_inverse=True)
-        vertices, faces = vertices[used], faces.reshape(-1, 3)
-    return vertices * _METRES[unit], faces
+    _warn_of_rounding(path, polygons.vertices, unit)
+    # Zero has no sign here: -0.0 is the same place.
+    vertices, index = np.unique(polygons.vertices + 0.0, axis=0, return_inverse=True)
+    if len(vertices) < len(polygons.vertices):
+        faces = index.reshape(-1)[faces]
+    else:
+        vertices = polygons.vertices
+    used, faces = np.unique(faces, return_inverse=True)
+    return vertices[used] * _METRES[unit], faces.reshape(-1, 3)
 
 
 def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:
@@ -84,80 +99,47 @@ def _check_size(surface: TriMesh, unit: str, low: float, high: float) -> None:
     raise ValueError(f'read in "{unit}" the body is {longest:.6g} m long, not {low:.6g} to {high:.6g} m: {remedy}')
 
 
-def _by_trimesh(path: Path) -> tuple[Vertices, Faces]:
-    import trimesh
-
-    try:
-        raw = trimesh.load_mesh(path, process=False)
-        vertices, faces = np.asarray(raw.vertices, float), np.asarray(raw.faces, np.int64).reshape(-1, 3)
-    # Its parsers raise whatever they stumble over: IndexError, KeyError, struct.error and others.
-    except Exception as error:
-        raise ValueError(f"no {path.suffix} file that trimesh reads: {type(error).__name__}: {error}") from error
-    if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise ValueError(f"its vertices have shape {vertices.shape}: give three coordinates each")
-    return vertices, faces
-
-
-def _plates(path: Path) -> tuple[Vertices, Faces]:
-    """A plate model: the number of vertices, their table, the number of plates, their table.
-
-    Both numbers are in the first line, or each precedes its table. A row is `x y z`, or `1 x y z` with a running
-    number. Plates count vertices from 1, or from 0 if a 0 occurs.
-    """
-    rows = [line.replace(",", " ").split() for line in path.read_text().splitlines()]
-    rows = [row for row in rows if row and not row[0].startswith("#")]
-    counts, rows = _counts(rows, (1, 2))
-    vertices, rows = _table(rows, counts[0], "vertices")
-    if len(counts) == 1:
-        counts, rows = _counts(rows, (1,))
-    plates, rest = _table(rows, counts[-1], "plates")
-    if rest:
-        raise ValueError(f"{len(rest)} lines follow after {len(vertices)} vertices and {len(plates)} plates")
-    if not ((plates == np.round(plates)) & (np.abs(plates) < 2.0**53)).all():  # NaN and inf, too
-        raise ValueError("a plate names a vertex by what is no whole number")
-    faces = plates.astype(np.int64)
-    return vertices, faces - int(faces.min(initial=1) > 0)
+def _warn_of_rounding(path: Path, vertices: Vertices, unit: str) -> None:
+    """Warn of a body far from the origin whose coordinates are rounded to a large share of its size."""
+    if not len(vertices) or not np.isfinite(vertices).all():  # `TriMesh` names these
+        return
+    size = float(np.ptp(vertices, axis=0).max())
+    for name, x in zip("xyz", vertices.T, strict=True):
+        far = np.abs(x).max()
+        # Near the origin equal steps are those of a lattice, as in a box or in a body of voxels.
+        if not far > FAR * size > 0:
+            continue
+        least = COARSE * size
+        for base in (2.0, 10.0):  # single precision, and digits
+            step = base ** np.ceil(np.log(least) / np.log(base))
+            turns = x / step
+            if np.abs(turns - np.round(turns)).max() <= 4 * np.spacing(far / step):
+                warnings.warn(
+                    f"{path}: the coordinates {name}, around {far:.7g} {unit}, are multiples of {step:.3g} {unit} or "
+                    f"more in a body of {size:.3g} {unit}: its shape may be rounded. Subtract a point of the body "
+                    "before the file is written, or write more digits (STL has single precision)",
+                    stacklevel=4,
+                )
+                return
 
 
-def _counts(rows: list[list[str]], lengths: tuple[int, ...]) -> tuple[list[int], list[list[str]]]:
-    """The sizes of the next tables, from the first row, and the rows after it."""
-    first = rows[0] if rows else []
-    if len(first) not in lengths or not all(word.isdigit() for word in first):
-        raise ValueError(
-            f"{' '.join(first)!r} stands where a plate model has the number of rows of the next table: "
-            "put it there (vertices, or vertices and plates, in the first line)"
-        )
-    return [int(word) for word in first], rows[1:]
-
-
-def _table(rows: list[list[str]], count: int, what: str) -> tuple[Float[np.ndarray, "N 3"], list[list[str]]]:
-    """The first `count` rows as three numbers each, and the rows after them."""
-    taken = rows[:count]
-    widths = {len(row) for row in taken}
-    if len(taken) < count or not widths <= {3, 4} or len(widths) > 1:
-        raise ValueError(
-            f"the header promises {count} {what}, of which {len(taken)} lines are left, with {sorted(widths)} "
-            "columns: each needs 3, or 4 with a running number"
-        )
-    numbers = np.array(taken, float).reshape(count, -1)
-    if widths == {4} and (numbers[:, 0] - numbers[0, 0] != np.arange(count)).any():
-        raise ValueError(f"the first of 4 columns of the {what} is no running number")
-    return numbers[:, -3:], rows[count:]
-
-
-def _vrml(path: Path) -> tuple[Vertices, Faces]:
-    """The `point` and `coordIndex` lists of VRML text; its transforms are not applied."""
-    text = re.sub(r"#.*", "", path.read_text())
-    text = re.sub(r"TextureCoordinate2?\s*\{[^}]*\}", "", text)
-    points, indices = (re.findall(rf"\b{name}\s*\[([^\]]*)\]", text) for name in ("point", "coordIndex"))
-    if len(points) != 1 or len(indices) != 1:
-        raise ValueError(f"{len(points)} point and {len(indices)} coordIndex lists: keep one body, one of each")
-    vertices = np.array(points[0].replace(",", " ").split(), float)
-    polygons = [part.split() for part in re.split(r"-1\b", indices[0].replace(",", " ")) if part.strip()]
-    if vertices.size % 3 or any(len(polygon) != 3 for polygon in polygons):
-        raise ValueError("points need 3 coordinates and polygons 3 corners: triangulate the surface first")
-    return vertices.reshape(-1, 3), np.array(polygons, np.int64).reshape(-1, 3)
-
-
-_READERS = {".obj": _by_trimesh, ".ply": _by_trimesh, ".stl": _by_trimesh, ".off": _by_trimesh}
-_READERS |= {".tab": _plates, ".wrl": _vrml}
+_READERS = {".obj": read_obj, ".ply": read_ply, ".stl": read_stl, ".off": read_off, ".wrl": read_vrml}
+_READERS |= dict.fromkeys((".tab", ".txt", ".plt", ".ver"), read_table)
+_BY_TRIMESH = 'write an OBJ file in Python: trimesh.load_mesh("{name}").export("{stem}.obj")'
+# Other forms of published shapes and of tools: their name, and how to convert them.
+_OTHERS = {
+    ".icq": ("an implicitly connected quadrilateral model (ICQ)", OF_ICQ),
+    ".bds": ("a SPICE DSK", "make an OBJ file of it with NAIF's tool dskexp (-format 3)"),
+    ".dsk": ("a SPICE DSK", "make an OBJ file of it with NAIF's tool dskexp (-format 3)"),
+    ".glb": ("glTF", f"{_BY_TRIMESH}; glTF is in metres with y upwards"),
+    ".gltf": ("glTF", f"{_BY_TRIMESH}; glTF is in metres with y upwards"),
+    ".dae": ("COLLADA", "write an OBJ file with Blender or MeshLab"),
+    ".x3d": ("X3D", "write an OBJ file with Blender or MeshLab"),
+    ".3mf": ("3MF", "write an OBJ file with Blender, MeshLab or a slicer"),
+    ".fbx": ("FBX", "write an OBJ file with Blender"),
+    ".step": ("STEP, a CAD format of curved surfaces", "write an STL file with the CAD program"),
+    ".stp": ("STEP, a CAD format of curved surfaces", "write an STL file with the CAD program"),
+    ".igs": ("IGES, a CAD format of curved surfaces", "write an STL file with the CAD program"),
+    ".gz": ("compressed", "decompress it"),
+    ".zip": ("compressed", "decompress it"),
+}

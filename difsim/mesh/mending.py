@@ -8,6 +8,8 @@ from jaxtyping import Float, Int
 from difsim.checks import host_numbers
 from difsim.mesh.surface import TriMesh
 
+MOST = 0.05  # share of the area that a repair may drop or add: more of it is another body
+
 
 class Repaired(NamedTuple):
     """A repaired surface and one line for each change; no line if nothing was changed."""
@@ -21,11 +23,13 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
 
     The steps: drop faces with a coordinate that is not finite or with a repeated corner; keep the piece of the
     largest area; turn faces that are wound against their neighbours; close holes of up to `largest_hole` edges by
-    a fan around their middle; turn the whole surface outwards. Holes are closed flat: check that this is the body.
+    a fan around their middle; turn the whole surface outwards. Holes are closed flat: check that this is the body. A
+    repair that drops or adds more than 5 % of the area is refused: the cause is then in the file, or in its reading.
 
     **Arguments:** `vertices` [V,3], m, and `faces` [F,3], as `read` gives them; `largest_hole`, edges.
     **Returns:** the mesh and the list of changes.
-    **Raises:** `ValueError` for larger holes, edges of three faces, and faces without area.
+    **Raises:** `ValueError` for larger holes, edges of three faces, faces without area, and a surface of which more
+    than 5 % would change.
     """
     import igl
 
@@ -44,6 +48,11 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
         area = np.bincount(piece, igl.doublearea(np.nan_to_num(vertices), faces) / 2)
         kept = piece == area.argmax()
         changes.append(f"kept 1 of {count} pieces, {area.max() / area.sum():.4%} of the area")
+        if area.max() < (1 - MOST) * area.sum():
+            raise ValueError(
+                f"the largest of {count} pieces has {area.max() / area.sum():.2%} of the area only: if they are one "
+                "body, merge their vertices along the seams; if not, keep the faces of one of them"
+            )
         faces = faces[kept]
     oriented, _ = igl.bfs_orient(faces)
     if turned := np.sum((oriented != faces).any(axis=1)):
@@ -53,11 +62,18 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
             changes.append(f"turned {wrong} faces that were wound against their neighbours")
     used, faces = np.unique(oriented, return_inverse=True)
     vertices, faces = vertices[used], faces.reshape(-1, 3)
+    whole = len(faces)
     for hole in _holes(faces):
         if len(hole) > largest_hole:
             raise ValueError(f"a hole of {len(hole)} edges is larger than largest_hole = {largest_hole}: raise it")
         changes.append(f"closed a hole of {len(hole)} edges")
         vertices, faces = _close(vertices, faces, hole)
+    area = igl.doublearea(vertices, faces)
+    if area[whole:].sum() > MOST * area.sum():
+        raise ValueError(
+            f"the faces that close the holes have {area[whole:].sum() / area.sum():.2%} of the area: too much of the "
+            "surface is missing to know the body; is the file whole?"
+        )
     if np.linalg.det(vertices[faces] - vertices.mean(axis=0)).sum() < 0:
         changes.append("turned the whole surface outwards")
         faces = faces[:, ::-1]

@@ -91,7 +91,7 @@ class TriMesh:
             sizes = sorted((len(piece) for piece in pieces), reverse=True)
             raise ValueError(
                 f"the mesh has {len(pieces)} separate pieces, of {sizes[:5]} faces: a body is one closed "
-                "surface; keep the largest (mesh.repair does), or make one TriMesh for each"
+                "surface; make one TriMesh for each (mesh.repair drops small pieces)"
             )
         if self.volume <= 0:
             raise ValueError(

@@ -24,12 +24,14 @@
 # |---|---|
 # | `[lander]` | all of it |
 # | `[gear]` | the damper: `kind = "maxwell"` has one in each leg; `"central"` has one for all legs, and a stop |
-# | `[site]` | `normal`, `velocity_m_per_s`, and `gravity_m_per_s2` (without it, the gravity of comet 67P is used) |
+# | `[site]` | `body`, its name; `normal`, `velocity_m_per_s` and `gravity_m_per_s2` |
 # | `[unknowns]` | the ranges: two numbers are a range; one number is known, and not searched |
 # | `[regolith]` | the porosity of the ground |
 #
 # Philae's file has two more tables, which a mission without a boulder leaves out: `[obstacle]` is a boulder, and
-# `[sub_spheres]` serves touchdowns on beds of grains.
+# `[sub_spheres]` serves touchdowns on beds of grains. Its body is `"67P"`, the one whose field and shape come with
+# difsim: there `position_m` gives the gravity, and the lander is followed to its next contact. On another body you give
+# the gravity, and the touchdown is all.
 
 # %%
 import difsim
@@ -63,8 +65,8 @@ kind = "maxwell"
 damping_N_s_per_m = 400.0
 
 [site]
+body = "small asteroid"  # for the report
 # In the asteroid's frame.
-position_m = [0.0, 0.0, 250.0]
 normal = [0.0, 0.0, 1.0]  # out of the ground
 velocity_m_per_s = [0.05, 0.0, -0.4]  # at touch
 # In the surface frame: z along the normal, x along the approach.
@@ -180,7 +182,7 @@ assert found.explains_data and verdicts["grain_diameter"] == "fixed by the data"
 # ## 6. The whole inversion by one command
 #
 # The command does the same for all unknowns, also for choices such as `friction = [0.2, 0.6, 1.0]`. It writes a report,
-# figures and the data:
+# figures and the data. It prints the gravity that it uses, and what it assumes:
 #
 # ```
 # difsim agilkia --lander lander.toml --observations observations.toml --out results/mine

@@ -1,5 +1,6 @@
-"""Descent, touchdown and bounce as one chain, for the best fit and for draws of the posterior."""
+"""Descent, touchdown and bounce on 67P as one chain, for the best fit and for draws of the posterior."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -48,22 +49,34 @@ def at_landing(experiment: Experiment, world: World, landing: FlightState) -> Ex
     )
 
 
+def is_agilkia(site: Mapping[str, Any]) -> bool:
+    """Whether a table [site] has Philae's first touchdown, the one to which a descent is known."""
+    place, velocity = tuple(site["position_m"]), tuple(site["velocity_m_per_s"])
+    return (place, velocity) == AGILKIA.end
+
+
 class ChainProgram:
     """The chain as two programs, which are compiled in a thread while others search.
 
     The descent is the same for every ground. Touchdown and bounce happen where and as it ends: site, normal, local
-    gravity and approach are the landing's, and not those of the lander file.
+    gravity and approach are the landing's, and not those of the lander file. At a site of one's own there is no
+    descent: the touchdown is the file's.
 
-    **Arguments:** `problem`, whose unknowns it takes, with the `Experiment` as its simulator; `world`.
+    **Arguments:** `problem`, whose unknowns it takes, with the `Experiment` as its simulator; `world`; `descends`,
+    whether Philae's descent comes first.
     """
 
-    def __init__(self, problem: Problem, world: World):
+    def __init__(self, problem: Problem, world: World, descends: bool):
         def compiled():
-            begin = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
-            state, time, ok = eqx.filter_jit(landed)(world, begin)
-            experiment = at_landing(problem.predict, world, state)
+            experiment, landing, ok = replace(problem.predict, world=world), {}, True
+            if descends:
+                begin = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
+                state, time, ok = eqx.filter_jit(landed)(world, begin)
+                experiment = at_landing(problem.predict, world, state)
+                landing = {"time": time, "position": state.position, "velocity": state.velocity}
             program = jax.jit(lambda p: experiment(p), compiler_options=COMPILE_SOONER)
-            return state, float(time), bool(ok), program.lower(_arrays(problem.parameters)).compile()
+            landing = {f"landing_{k}": np.asarray(v).tolist() for k, v in landing.items()}
+            return landing, bool(ok), program.lower(_arrays(problem.parameters)).compile()
 
         alone = ThreadPoolExecutor(1)
         self.compiled = alone.submit(compiled)
@@ -72,25 +85,19 @@ class ChainProgram:
     def __call__(self, values: dict[str, float]) -> dict[str, Any]:
         """The chain at one set of unknowns as plain numbers.
 
-        **Returns:** `status` "ok" or "failed", `landing_*`, `rebound_*` and `second_contact_*`.
+        **Returns:** `status` "ok" or "failed", `rebound_*`, `second_contact_*`, and `landing_*` after a descent.
         """
-        landing, time, ok, program = self.compiled.result()
+        landing, ok, program = self.compiled.result()
         observed, ended = program(_arrays(values))
-        plain = lambda x: np.asarray(x).tolist()  # noqa: E731
-        return {
-            "status": "ok" if ok and ended == Status.OK else "failed",
-            **{k: plain(v) for k, v in observed.items() if k.startswith(("rebound_", "second_"))},
-            "landing_time": time,
-            "landing_position": plain(landing.position),
-            "landing_velocity": plain(landing.velocity),
-        }
+        kept = {k: np.asarray(v).tolist() for k, v in observed.items() if k.startswith(("rebound_", "second_"))}
+        return {"status": "ok" if ok and ended == Status.OK else "failed"} | kept | landing
 
     def draws(self, posterior: Posterior, key: Array, count: int, progress: bool = True) -> dict[str, np.ndarray]:
         """The next contact for draws of the posterior.
 
         **Returns:** the OUTPUTS by name [count, ...], NaN where the flight failed or never comes down.
         """
-        _, _, ok, program = self.compiled.result()
+        _, ok, program = self.compiled.result()
         rows = posterior.resample(key, count)
         cases = [{k: v[i] for k, v in rows.items()} for i in range(count)]
         with tqdm(total=count, disable=not progress, desc="next contacts") as bar:
@@ -127,11 +134,13 @@ def contacts(found: dict[str, np.ndarray], trusted: bool) -> dict[str, Any]:
 
 def chain_table(chain: dict[str, Any]) -> str:
     """The chain's ends at the best fit, and the next contact over the posterior, as text."""
-    lines = ["", f"one chain on {chain['shape']}, from separation to the second contact: {chain['status']}"]
+    begin = "Philae's separation" if "landing_time" in chain else "the touchdown at the site"
+    lines = ["", f"one chain on 67P ({chain['shape']}), from {begin} to the next contact: {chain['status']}"]
     where = lambda r: "(" + ", ".join(f"{x:.0f}" for x in r) + ") m"  # noqa: E731
     if chain["status"] == "ok":  # what a failed flight leaves is no result
+        if "landing_time" in chain:
+            lines.append(f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}")
         lines += [
-            f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}",
             f"  best fit: rebounds with {chain['rebound_speed']:.3f} m/s; next contact after "
             f"{chain['second_contact_time']:.0f} s, {chain['second_contact_distance']:.0f} m away, at "
             f"{where(chain['second_contact_position'])}",

@@ -48,7 +48,8 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
     """Tables of a lander file, every key checked.
 
     Without the keys of legs, and the table [gear], the lander is its hull alone; without [obstacle] there is no
-    boulder. **Raises** `ValueError` that names the file, key and remedy.
+    boulder. On 67P the site's position gives its gravity; on another body the file does.
+    **Raises** `ValueError` that names the file, key and remedy.
     """
     tables = _read(path)
     confirmed = keys.confirmed(path, tables)
@@ -78,6 +79,7 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
     known = {*needed, "sub_spheres"}
     if extra := set(tables) - known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(known)}")
+    _check_gravity_is_known(path, tables["site"])
     if "obstacle" in tables:
         _check_edge(path, tables)
     for row in catalogue.unknowns:
@@ -95,6 +97,18 @@ def _check_prior(path: Path, row: Unknown, given: Any) -> None:
         row.prior(given)
     except ValueError as error:
         raise ValueError(f"{path}: [unknowns] {row.key} = {given!r}: {error}") from None
+
+
+def _check_gravity_is_known(path: Path, site: Mapping[str, Any]) -> None:
+    if site["body"] == keys.COMET and "position_m" not in site:
+        raise ValueError(
+            f"{path}: [site] lacks 'position_m', m from the centre of {keys.COMET} in its Cheops frame"
+        )
+    if site["body"] != keys.COMET and "gravity_m_per_s2" not in site:
+        raise ValueError(
+            f"{path}: [site] body = {site['body']!r} needs gravity_m_per_s2, in the surface frame with z along the "
+            f"normal: only {keys.COMET!r} has a field that comes with difsim"
+        )
 
 
 def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:

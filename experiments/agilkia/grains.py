@@ -11,15 +11,17 @@ import xarray as xr
 from tqdm import tqdm
 
 from difsim import AtSample, Courant, Solution, initialise, simulate
-from experiments.agilkia import grains_pictures, words
+from experiments.agilkia import grains_pictures, report, words
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import Scene, build
 from experiments.agilkia.grains_series import PAPER, Look, left, outline, sequence, series
+from experiments.agilkia.keys import PHILAE
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
 from experiments.foot.scene import LAW
 from experiments.harness import Found
+from experiments.report import resolved, unit_of
 
 FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
@@ -44,8 +46,11 @@ def touch_down(
     scene = build(known, OPTIMUM, lander["sub_spheres"], ground, bed == "drum")
     found = run(scene, float(known.horizon), out / "grains.checkpoint")
     result = series(scene, found)
-    result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene)}
-    columns = {"paper": PAPER, "grains": judge(known, result), "reduced": reduced(known)}
+    place = report.place(lander, data, known)
+    result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene), "lander": place["lander"]}
+    columns = {"grains": judge(known, result), "reduced": reduced(known)}
+    if place["lander"] == PHILAE:
+        columns = {"paper": PAPER} | columns
     contact, step = (
         of(found.progress.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step)
     )
@@ -59,8 +64,8 @@ def touch_down(
         "steps": int(found.stats.steps[-1]),
         "steps_of_shortest_contact": float(contact / (COURANT * step)),
     }
-    summary = about | columns | {"sequence_s": sequence(result)}
-    text = table(columns, sequence(result))
+    summary = place | about | {"ground": OPTIMUM} | columns | {"sequence_s": sequence(result)}
+    text = report.place_line(place) + "\n" + table(columns, sequence(result))
     return Found(
         summary,
         {"grains": result},
@@ -147,12 +152,13 @@ def reduced(known: Experiment) -> dict[str, Any]:
 
 
 def table(columns: dict[str, dict[str, Any]], spans: dict[str, list[float]]) -> str:
-    """What was found, beside the paper's and the reduced law's."""
+    """What was found, beside the reduced law's, and the paper's of Philae."""
     rows = [f"{'':24}" + "".join(f"{name:>12}" for name in columns)]
     for key in columns["grains"]:
         values = [column.get(key) for column in columns.values()]
-        if isinstance(values[1], float):
-            rows.append(f"{key:24}" + "".join(f"{'' if v is None else f'{v:.4g}':>12}" for v in values))
+        if isinstance(columns["grains"][key], float):
+            known = ("" if v is None else f"{resolved(v, unit_of(key)):.4g}" for v in values)
+            rows.append(f"{key:24}" + "".join(f"{v:>12}" for v in known))
     said = {"boulder": "touched for the last time"}
     rows += [f"{k}: touched at {a:.2f} s, {said.get(k, 'deepest')} at {b:.2f} s" for k, (a, b) in spans.items()]
     return "\n".join(rows)

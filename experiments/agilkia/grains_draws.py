@@ -4,6 +4,7 @@ Draws of the posterior of a run with the reduced law are simulated again, on bed
 each stand the reduced law and the calibrated one, the latter with its error at two standard deviations either way.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.agilkia import words
+from experiments.agilkia import report, words
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains import WIDTH, require_tables, run
 from experiments.agilkia.grains_scene import build
@@ -49,7 +50,8 @@ def at_draws(
     known = experiment(require_tables(lander), data)
     known = eqx.tree_at(lambda e: e.horizon, known, jnp.minimum(known.horizon, HORIZON))
     stated = eqx.tree_at(lambda e: e.calibration, known, read(), is_leaf=lambda x: x is None)
-    draws = drawn(out / "result.nc", count, seed)
+    place = report.place(lander, data, known)
+    draws = drawn(out / "result.nc", count, seed, place)
     rows = []
     for i, values in enumerate(draws):
         soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
@@ -61,24 +63,32 @@ def at_draws(
         rows.append(of_grains(series(scene, found)))
     laws = {"reduced": [of_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
-    summary = {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
+    summary = place | {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
     sigma = {k: float(data.fitted[k].sigma) for k in UNITS if k in data.fitted}
     summary |= {"draws": draws, "compared": compared(result, sigma)}
     figures = {"draws": draw(result)}
     return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
 
 
-def drawn(path: Path, count: int, seed: int) -> list[dict[str, float]]:
-    """`count` draws of the posterior in a file of results, by their weight. **Raises:** ValueError where none is."""
+def drawn(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:
+    """`count` draws of the posterior in a file of results, by their weight.
+
+    **Raises:** ValueError where none is, or one of another `lander` or `body` than those of the `place`.
+    """
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             posterior, weight = tree["posterior"].load(), tree["sample_stats"]["weight"].values.ravel()
+            other = {k: tree.attrs[k] for k in ("lander", "body") if tree.attrs[k] != place[k]}
             names = [n for n, x in posterior.data_vars.items() if x.dims == ("chain", "draw")]
             values = {n: posterior[n].values.ravel() for n in names}
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} has no posterior ({error}): run `difsim agilkia` into that folder first"
         ) from error
+    if other:
+        raise ValueError(
+            f"{path} is of another {' and '.join(other)}: {other}; run `difsim agilkia` of this one first"
+        )
     if "law_error" in values:
         raise ValueError(f"{path} is of the calibrated law: draws on grains are compared with the reduced one")
     if (some := int((weight > 0).sum())) < count:

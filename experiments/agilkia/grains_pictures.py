@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
 from experiments.agilkia.grains_series import PAPER
+from experiments.agilkia.keys import PHILAE
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 
 AXES = (BLUE, ORANGE, GREEN)
@@ -56,8 +57,10 @@ def _curves(figure, result: xr.Dataset) -> None:
     time = result["time"].values
     (force, speed), (spin, energy), (depth, stroke) = figure.subplots(3, 2, sharex=True)
     force.plot(time, np.linalg.norm(result["force"].values, axis=1), color=BLACK)
-    force.axhline(PAPER["peak_force_N"], color=RED, linestyle=":", linewidth=1)
-    force.set(ylabel="N", yscale="log", ylim=(1, None), title="Contact force (dotted: the paper's peak, 35 N)")
+    force.set(ylabel="N", yscale="log", ylim=(1, None), title="Contact force")
+    if result.attrs["lander"] == PHILAE:
+        force.axhline(PAPER["peak_force_N"], color=RED, linestyle=":", linewidth=1)
+        force.set_title("Contact force (dotted: the paper's peak, 35 N)")
     for i, colour in enumerate(AXES):
         speed.plot(time, result["velocity"].values[:, i], color=colour, label="xyz"[i])
         spin.plot(time, result["spin"].values[:, i], color=colour)

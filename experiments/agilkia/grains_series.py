@@ -17,7 +17,7 @@ from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import SITE, Experiment
 from experiments.geometry import spheres, surface
-from experiments.variables import described
+from experiments.variables import BODY, described
 
 FRAMES = 101  # of an animation
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
@@ -129,8 +129,8 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
     result["lander_in_time"].attrs |= spheres("sub_sphere_radius")
     result["grains_in_time"].attrs |= spheres("grain_radius")
     result["boulder"].attrs |= surface("boulder_faces")
-    names = {"position": "centre of mass", "momentum": "angular momentum, body frame", "spin": "spin, body frame"}
-    return described(result, SITE, names=names)
+    names = {"position": "centre of mass", "momentum": "angular momentum", "foot": "feet at the start"}
+    return described(result, SITE, names=names, frames=dict.fromkeys(("momentum", "spin"), BODY))
 
 
 def sequence(result: xr.Dataset) -> dict[str, list[float]]:

@@ -15,6 +15,8 @@ import numpy as np
 from experiments.ranges import Range
 
 ANY = -1  # in a shape: one or more
+COMET = "67P"  # [site] body: the one body whose field and shape come with difsim
+PHILAE = "Philae"  # [lander] name: of whom the paper tells, and nothing of it is said of another
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def _in_words(shape: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A text; with `several` also a list of one or more."""
+    """A text that is not empty; with `several` also a list of one or more."""
 
     several: bool = False
 
@@ -78,7 +80,7 @@ class Text:
     def refuse(self, value: Any) -> str:
         """What is wrong with `value`, or nothing."""
         texts = value if self.several and isinstance(value, list) else [value]
-        is_right = texts and all(isinstance(text, str) for text in texts)
+        is_right = texts and all(isinstance(text, str) and text.strip() for text in texts)
         return "" if is_right else f"has the wrong type: it must be a text{' or a list' if self.several else ''}"
 
 
@@ -146,7 +148,7 @@ OBSTACLE = {
 LANDER = {
     "lander": BODY,
     "site": {
-        "position_m": Numbers(_SITE, (VECTOR,), lengths),
+        "body": Text(),
         "normal": Numbers(Range("long: a direction", (1e-6, 1e6), (1e-6, 1e6)), (VECTOR,), lengths),
         "velocity_m_per_s": Numbers(_SPEED, (VECTOR,), lengths),
         "alpha_s_deg": Numbers(_ANGLE),
@@ -158,7 +160,8 @@ LANDER = {
     },
 }
 GRAVITY = Numbers(Range("m/s2", (0.0, 100.0), (1e-7, 0.3), "mm/s2"), (VECTOR,), lengths)
-OPTIONAL = {"site": {"gravity_m_per_s2": GRAVITY}, "lander": LEGS}
+POSITION = Numbers(_SITE, (VECTOR,), lengths)
+OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS}
 SUB_SPHERES = {
     "leg_mass_kg": Numbers(Range("kg", (1e-4, 1e4), (0.01, 50.0), "g")),
     "strut_radius_m": Numbers(Range("m", (1e-4, 1.0), (1e-3, 0.2), "mm")),
@@ -192,7 +195,6 @@ DURATION = Numbers(Range("s", (0.0, 1e6), (0.0, 1e3), "ms"))
 FORCE = Numbers(Range("N", (-1e9, 1e9), (-1e5, 1e5), "mN"))
 FLIGHT = Numbers(Range("s", (0.0, 1e9), (10.0, 1e6), "minutes or hours"))
 DISTANCE = Numbers(Range("m", (0.0, 1e8), (1.0, 1e5), "km"))
-POSITION = Numbers(_SITE, (VECTOR,), lengths)
 REMARKS = {"source": Text(), "fitted": Flag()}
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
 from experiments.agilkia.bounce import PAPER_SITE
+from experiments.agilkia.keys import PHILAE
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, absent, heading, number
 
 PAPER_KM = np.asarray(PAPER_SITE) / 1e3
@@ -98,11 +99,12 @@ def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
         if mesh is not None:
             _outline(ax, mesh, i, j, np.asarray(towards), close=False)
         ax.plot(places[:, i], places[:, j], ".", color=BLUE, markersize=4, alpha=0.6)
-        ax.plot(PAPER_KM[i], PAPER_KM[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
+        if is_philae := result.attrs["lander"] == PHILAE:
+            ax.plot(PAPER_KM[i], PAPER_KM[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xlabel(f"{'xyz'[i]} [km]")
         ax.set_ylabel(f"{'xyz'[j]} [km]")
-        ax.set_title(f"{name} (comet-fixed); ×: the paper's second site")
+        ax.set_title(f"{name} (comet-fixed)" + ("; ×: the paper's second site" if is_philae else ""))
     for ax, name, unit in zip(below, ("time", "distance"), ("s", "m"), strict=True):
         values = result[f"second_contact_{name}"].values[known]
         ax.hist(values, bins=30, color=BLUE)

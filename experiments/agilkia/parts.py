@@ -11,6 +11,7 @@ from difsim.body import Flywheel, Hull, Lander, RigidBody
 from difsim.contact import Hooke, NormalForce
 from difsim.gravity import Rotating, Uniform, lobes_67p
 from difsim.surface_frame import SurfaceFrame
+from experiments.agilkia import keys, worlds
 from experiments.agilkia.catalogue import STANDARD, Catalogue
 
 HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
@@ -29,6 +30,8 @@ def check(tables: Mapping[str, Mapping[str, Any]], catalogue: Catalogue = STANDA
         raise ValueError(f"[site] alpha_s_deg, beta_s_deg: {error}") from None
     if "gravity_m_per_s2" in site:
         local_gravity(site, frame)
+    if site["body"] == keys.COMET:
+        worlds.check_site(site["position_m"], worlds.analogue()[1], "analogue")
     try:
         lander_of(tables["lander"], tables.get("gear"), Flywheel(0.0, 1.0), catalogue)  # any wheel does
     except ValueError as error:
@@ -57,7 +60,7 @@ def hull_of(body: Mapping[str, Any]) -> Hull:
 
 
 def frame_of(site: Mapping[str, Any]) -> SurfaceFrame:
-    """The frame of the site, x along the tangential part of the approach.
+    """The frame of the site, x along the tangential part of the approach; its origin where the file has none.
 
     **Raises** `ValueError` for an approach that moves away from the ground.
     """
@@ -70,7 +73,7 @@ def frame_of(site: Mapping[str, Any]) -> SurfaceFrame:
         )
     tangential = velocity - velocity @ normal * normal
     heading = tangential if np.linalg.norm(tangential) > 1e-6 else np.roll(normal, 1)
-    return SurfaceFrame.from_normal(np.asarray(site["position_m"], float), normal, heading)
+    return SurfaceFrame.from_normal(np.asarray(site.get("position_m", np.zeros(3)), float), normal, heading)
 
 
 def local_gravity(site: Mapping[str, Any], frame: SurfaceFrame) -> Uniform:
@@ -86,5 +89,7 @@ def local_gravity(site: Mapping[str, Any], frame: SurfaceFrame) -> Uniform:
                 "normal, upwards, and must not be positive"
             )
         return Uniform(jnp.asarray(site["gravity_m_per_s2"], float))
+    if site["body"] != keys.COMET:
+        raise ValueError(f"[site] body = {site['body']!r} needs gravity_m_per_s2")
     comet = Rotating(lobes_67p(), jnp.asarray([0.0, 0.0, units.SPIN_67P]))
     return Uniform(frame.direction(comet.acceleration(frame.origin)))

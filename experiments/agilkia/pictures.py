@@ -8,7 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams
+from experiments.agilkia.keys import PHILAE
 from experiments.corner import corner
+from experiments.report import resolved
 from experiments.style import (
     BLACK,
     BLUE,
@@ -34,7 +36,7 @@ CLIP = 5.0  # sigma beyond which a residual is drawn as an arrow at the margin
 def draw(result: xr.Dataset) -> dict[str, Figure]:
     """The touchdown, the fit, its parameters and the search tree; a missing part leaves a note in its place.
 
-    **Arguments:** `result`: the variables of result.nc, and name, scenario and status as attributes.
+    **Arguments:** `result`: the variables of result.nc, and lander, body, name, scenario and status as attributes.
     **Returns:** the figures by name.
     """
     return {
@@ -90,9 +92,11 @@ def _curves_panel(ax: Axes, what: str, curves: dict, time: np.ndarray, shown: np
     for values, colour in curves.values():
         ax.plot(time[shown], values[shown], color=colour)
     ax.axhline(0.0, color=GREY, linewidth=0.6)
-    label_right(ax, [(last(v[shown]), f"{name} → {number(last(v))} {unit}", c) for name, (v, c) in curves.items()])
-    size = next(iter(curves.values()))[0]
-    ax.set_title(f"{what}: from {number(size[0])} to {number(last(size))} {unit} (→ at {time[-1]:.3g} s)")
+    ends = {name: number(resolved(last(v), unit)) for name, (v, _) in curves.items()}
+    rows = [(last(v[shown]), f"{name} → {ends[name]} {unit}", colour) for name, (v, colour) in curves.items()]
+    label_right(ax, rows)
+    first, end = next(iter(curves.values()))[0][0], next(iter(ends.values()))
+    ax.set_title(f"{what}: from {number(resolved(first, unit))} to {end} {unit} (→ at {time[-1]:.3g} s)")
 
 
 def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
@@ -115,7 +119,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
             rows.append((force[k], f"{name}: {number(force[k])} N", colour))
         else:
             rows.append((0.0, f"{name}: {'none' if np.isfinite(force).all() else 'no values'}", colour))
-    for level in (35.0, 7.5):
+    for level in (35.0, 7.5) if result.attrs.get("lander") == PHILAE else ():
         ax.axhline(level, color=GREY, linewidth=0.8, linestyle="--")
         rows.append((level, f"paper 000: {level:g} N", GREY))
     ax.set_ylim(bottom=0.0)
@@ -147,7 +151,8 @@ def _energy_panel(ax: Axes, result: xr.Dataset, time: np.ndarray, shown: np.ndar
     ax.set_ylabel("energy, stacked [J]")
     lost = 100 * (1 - last(values["kinetic"]) / start)
     given = [result[n].values for n in ("energy_potential", "energy_flywheel") if n in result]
-    gift = f"; gravity and wheel gave {number(sum(g[0] - last(g) for g in given), '+.2g')} J" if given else ""
+    gained = number(resolved(sum(g[0] - last(g) for g in given), "J"), "+.2g")
+    gift = f"; gravity and wheel gave {gained} J" if given else ""
     ax.set_title(f"Energy: {lost:.0f} % of the initial {number(start)} J is lost at {time[-1]:.3g} s{gift}")
 
 
@@ -178,8 +183,8 @@ def _residuals(result: xr.Dataset) -> Figure:
         marker = "o" if abs(residual[k]) <= CLIP else ("<" if residual[k] < 0 else ">")
         ax.plot(np.clip(residual[k], -CLIP, CLIP), y, marker, color=colour, markerfacecolor=face, markersize=7)
         table.text(0.17, y, number(residual[k], "+.1f") + " σ", ha="right", va="center", color=colour)
-        table.text(0.45, y, number(simulated[k]), ha="right", va="center")
         unit = result["observable_unit"].values[k]
+        table.text(0.45, y, number(resolved(simulated[k], str(unit))), ha="right", va="center")
         table.text(0.52, y, f"{number(observed[k])} ± {number(sigma[k], '.2g')} {unit}", va="center")
     ax.set_yticks(range(len(rows)), [names[k].replace("_", " ") for k in rows])
     ax.set_ylim(len(rows) - 0.4, -1.3)

@@ -1,6 +1,8 @@
 """What the study writes: result.nc, summary.json, and the table that it prints."""
 
 import json
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,14 +13,16 @@ import xarray as xr
 from difsim import Solution, safe
 from difsim.status import raise_unless_ok
 from experiments import posteriors
+from experiments.agilkia import worlds
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.outline import outline
-from experiments.agilkia.scenario import SITE
+from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
-from experiments.variables import described
+from experiments.report import resolved
+from experiments.variables import BODY, described
 from inversion.programs import Programs
 from inversion.stuck import stuck_leaves
 from inversion.tree import PROBABLE, Node
@@ -28,6 +32,59 @@ CONTACT = {"units": "m", "frame": "comet-fixed"}
 RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
 RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
+RESULT_NAMES = {
+    "position": "centre of mass",
+    "velocity": "velocity of the centre of mass",
+    "attitude": "attitude, a quaternion from the body to the surface frame",
+    "outline": "hull and legs",
+    "gravity": "gravity that was used",
+    "force": "contact force on the lander",
+    "boulder_force": "size of the boulder's force",
+    "sole_force": "normal force on each footpad",
+    "hull_force": "normal force on the hull",
+    "stroke": "greatest stroke of the legs",
+}
+
+
+def place(
+    lander: Mapping[str, Any],
+    data: DataSet,
+    known: Experiment,
+    shape: str = "",
+    world: worlds.World | None = None,
+) -> dict[str, Any]:
+    """Who lands where, the gravity that is used there, and what is `assumed` because no file gives it.
+
+    **Arguments:** `lander`, the tables of its file; `data`; `known`; `shape` and `world`, where one is flown about.
+    **Returns:** entries of summary.json; `gravity_m_s2` in the surface frame.
+    """
+    site, assumed = lander["site"], []
+    if "gravity_m_per_s2" not in site:
+        assumed.append("Gravity is that of two rotating ellipsoids with the mass and inertia of 67P's lobes.")
+    assumed += [
+        f"{key} is the data set's, {value}, and not the lander file's." for key, value in data.lander.items()
+    ]
+    assumed += [] if world is None else worlds.assumed(shape)
+    height = None if world is None else worlds.check_site(site["position_m"], world[1], shape)
+    if height is not None:
+        side = "above" if height > 0 else "below"
+        assumed.append(
+            f"The site is {abs(height):.3g} m {side} the surface of the shape {shape!r}; flights begin on that surface."
+        )
+    return {
+        "lander": lander["lander"]["name"],
+        "body": site["body"],
+        "gravity_m_s2": np.asarray(known.gravity.acceleration(jnp.zeros(3))).tolist(),
+        "site_height_m": height,
+        "assumed": assumed,
+    }
+
+
+def place_line(found: Mapping[str, Any]) -> str:
+    """Who lands where, and under which gravity, as text."""
+    vector = ", ".join(f"{x:.4g}" for x in found["gravity_m_s2"])
+    size = np.linalg.norm(found["gravity_m_s2"])
+    return f"{found['lander']} on {found['body']}: gravity ({vector}) m/s2 in the surface frame, in all {size:.4g} m/s2"
 
 
 def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[str, float]]:
@@ -52,6 +109,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         )
 
     force, boulder, footpads, hull = contact(solution.states)
+    strokes = partial(model.lander.gear.strokes, legs=model.lander.legs)
     body, (vertices, faces) = solution.states.body, outline(model.lander)
     series = {
         "position": (("time", "axis"), body.position, "m"),
@@ -65,7 +123,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "sole_force": (("time", "foot"), footpads, "N"),
         "hull_force": (("time",), hull, "N"),
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
-        "stroke": (("time",), jnp.max(solution.states.gear, axis=1, initial=0.0), "m"),
+        "stroke": (("time",), jnp.max(jax.vmap(strokes)(solution.states.gear), axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"units": unit}) for k, (dims, v, unit) in series.items()},
@@ -130,7 +188,9 @@ def summarise(
     jacobian_cost: float,
 ) -> dict[str, Any]:
     """The content of summary.json."""
-    identified, tree, converged = answer.identifiability, answer.tree, answer.fit.status.is_converged
+    identified, tree, fit = answer.identifiability, answer.tree, answer.fit
+    ended = "misses the data" if fit.status.is_converged else fit.status.name.lower()
+    ended = "derivative in doubt" if fit.doubt else ended
     # Half a unit of chi-squared: no data could tell the two apart.
     agrees = bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5))
     return {
@@ -138,8 +198,8 @@ def summarise(
         "scenario": "ab"[round(answer.fit.values["scenario"])]
         if "scenario" in answer.fit.values
         else "no boulder",
-        "status": "ok" if answer.fit.ok else "misses the data" if converged else answer.fit.status.name.lower(),
-        "verdict": answer.fit.verdict,
+        "status": "ok" if fit.ok else ended,
+        "verdict": fit.verdict,
         "misfit": answer.fit.misfit,
         "parameters": posteriors.rows(answer.posterior, answer.fit.values),
         "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
@@ -187,9 +247,11 @@ def summarise(
 
 
 def dataset(
-    answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, next_contacts: dict[str, np.ndarray]
+    answer: Answer, data: DataSet, series: xr.Dataset, summary: dict, next_contacts: dict[str, np.ndarray] | None
 ) -> xr.DataTree:
     """result.nc: everything above as arrays with names and units, enough to draw all pictures again.
+
+    On a body other than 67P there are no `next_contacts`.
 
     The samples are in groups with the names and dimensions of ArviZ.
     """
@@ -215,19 +277,24 @@ def dataset(
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
         leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
         leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
-        second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
-        second_contact_distance=("contact", next_contacts["second_contact_distance"], {"units": "m"}),
-        second_contact_position=(("contact", "axis"), next_contacts["second_contact_position"], CONTACT),
+        gravity=("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
     )
+    if next_contacts is not None:
+        result = result.assign(
+            second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
+            second_contact_distance=("contact", next_contacts["second_contact_distance"], {"units": "m"}),
+            second_contact_position=(("contact", "axis"), next_contacts["second_contact_position"], CONTACT),
+        )
     result = result.assign_attrs(
+        lander=summary["lander"],
+        body=summary["body"],
         name=data.name,
         scenario=summary["scenario"],
         status=summary["status"],
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-    named = {"spin": "spin, body frame", "outline": "hull and legs, body frame"}
-    root = described(result, SITE, RESULT_UNITS, named)
+    root = described(result, SITE, RESULT_UNITS, RESULT_NAMES, {"spin": BODY})
     return xr.DataTree.from_dict({"/": root} | posteriors.samples(answer.posterior))
 
 
@@ -268,7 +335,9 @@ def _last_decision(answer: Answer, node: Node) -> str:
 def table(summary: dict[str, Any]) -> str:
     """The answer as text."""
     lines = [
-        f"Agilkia from Philae's rebound, data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
+        place_line(summary),
+        *summary["assumed"],
+        f"data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
         summary["verdict"],
         "",
     ]
@@ -284,7 +353,8 @@ def table(summary: dict[str, Any]) -> str:
     for name, row in summary["observables"].items():
         if row["observed"] is not None:
             note = "" if row["fitted"] else "   (reported, not fitted)"
-            numbers = f"{row['simulated']:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
+            simulated = resolved(row["simulated"], row["unit"])
+            numbers = f"{simulated:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
             lines.append(f"{name:24s}{numbers}  {row['unit']}{note}")
     e, b = summary["energy"], summary["branch"]
     lines += [

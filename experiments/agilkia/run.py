@@ -1,9 +1,10 @@
-"""`difsim agilkia`: what the Agilkia surface is made of, from Philae's rebound."""
+"""`difsim agilkia`: what the ground is made of that a lander touched, from its rebound; by default Philae's."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -18,6 +19,7 @@ from experiments.agilkia import (
     descent,
     grains,
     grains_draws,
+    keys,
     orbits,
     pictures,
     report,
@@ -25,7 +27,7 @@ from experiments.agilkia import (
     worlds,
 )
 from experiments.agilkia.baseline import jacobian_cost
-from experiments.agilkia.chain import ChainProgram, chain_table, contacts
+from experiments.agilkia.chain import ChainProgram, chain_table, contacts, is_agilkia
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
@@ -35,22 +37,24 @@ from experiments.ranges import SEED, Range
 from inversion import Checkpoint
 from inversion.prior_runs import PriorRuns
 
+PHILAE = DATA / "philae.toml"
 THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
 
 
 @dataclass
 class Agilkia(Study):
-    """Fit the surface at Agilkia to Philae's first touchdown: branch and bound over the discrete unknowns,
-    gradients for the others, and an honest statement of what the data fix."""
+    """Fit the ground to a lander's touchdown, by default Philae's at Agilkia: branch and bound over the discrete
+    unknowns, gradients for the others, and an honest statement of what the data fix."""
 
-    data: Literal["published", "paper", "bounce"] = "published"
-    """Which built-in observations to fit; they are never mixed. "bounce": the touchdown with its next contact."""
-    lander: Path = DATA / "philae.toml"
+    data: Literal["published", "paper", "bounce"] | None = None
+    """Which observations of Philae to fit ("published"); they are never mixed. "bounce": the touchdown with its next
+    contact."""
+    lander: Path = PHILAE
     """Lander, site and unknowns (TOML; units are in its keys: m, kg, N, s, Pa, degrees)."""
     observations: Path | None = None
     """Your own observations instead of --data (TOML; m/s, J, m, rad/s, s, N)."""
     shape: str = "analogue"
-    """The comet that is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
+    """Comet 67P, which is flown about: "analogue" (made of published numbers), "shap5" (downloaded once), or a mesh
     file with vertices in km. Its field and distances are kept in the cache folder."""
     regolith: Literal["reduced", "calibrated", "grains"] = "reduced"
     """"reduced": the law of a sole as it stands; "calibrated": times what grains resist more
@@ -87,14 +91,29 @@ class Agilkia(Study):
                 raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
         if self.draws is not None and (self.draws < 1 or self.regolith != "grains" or self.bed != "feet"):
             raise ValueError(f"--draws {self.draws} must be at least 1, with --regolith grains and --bed feet")
+        if self.data and self.observations:
+            raise ValueError(f"--data {self.data} and --observations {self.observations}: give one of them")
+        if self.lander != PHILAE and not (self.data or self.observations):
+            raise ValueError(
+                f"--lander {self.lander} needs its readings: --observations FILE, or --data published for Philae's"
+            )
+        if self.stage == "descent" and (self.lander != PHILAE or self.data or self.observations):
+            raise ValueError(
+                "--stage descent flies Philae's descent: it takes no --lander, --data or --observations"
+            )
         if self.keep > self.starts:
             raise ValueError(
                 f"--keep {self.keep} must be at most --starts {self.starts}, of which it keeps the best"
             )
 
+    @property
+    def readings(self) -> Path:
+        """The file of the observations."""
+        return self.observations or DATA / f"philae_{self.data or 'published'}.toml"
+
     def inputs(self) -> list[Path]:
         """The two input files, the table of the calibrated law, and the shape's file."""
-        shipped = [] if self.observations else [DATA / f"philae_{self.data}.toml"]
+        shipped = [] if self.observations else [self.readings]
         calibration = [TABLE] if self.regolith == "calibrated" else []
         return super().inputs() + shipped + calibration + worlds.files_of(self.shape)
 
@@ -105,17 +124,18 @@ class Agilkia(Study):
 
 def _all(options: Agilkia, out: Path) -> Found:
     """The inversion, or the touchdown on grains."""
-    lander = read_lander(options.lander)
-    data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
+    lander, data = read_lander(options.lander), read_observations(options.readings)
     if options.regolith == "grains":
         if options.quick:
             raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
         if options.draws is not None:
             return grains_draws.at_draws(lander, data, options.grain, options.seed, out, options.draws)
         return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
-    world = worlds.best_of(options.shape, CACHE / "worlds")
+    world = _world(options, lander["site"])
     calibration = read() if options.regolith == "calibrated" else None
     inverse = problem(lander, data, world, calibration)
+    place = report.place(lander, data, inverse.predict, options.shape, world)
+    print(report.place_line(place), flush=True)
     # The data with which an interrupted run may go on: a change in any of it starts afresh.
     settings = (options.seed, options.starts, options.keep)
     size = 100 if options.quick else {"usual": 1000, "thorough": 10_000}[options.posterior]
@@ -123,25 +143,38 @@ def _all(options: Agilkia, out: Path) -> Found:
         out / "checkpoint",
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
-    chain = ChainProgram(inverse, world)
+    chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
     solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
     answer = invert(inverse, solver, checkpoint, progress=True, size=size, evidence=evidence)
 
     series, simulated, energy = report.trajectory(answer)
-    summary = report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
+    summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
-    flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
-    ends = contacts(flown, trusted=answer.posterior.fault is None)
-    summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": ends}
+    flown, text = None, report.table(summary)
+    if chain is not None:
+        flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
+        ends = contacts(flown, trusted=answer.posterior.fault is None)
+        summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": ends}
+        text += "\n" + chain_table(summary["chain"])
     result = report.dataset(answer, data, series, summary, flown)
-    text = report.table(summary) + "\n" + chain_table(summary["chain"])
     return Found(summary, {"result": result}, _draw(result.to_dataset(), options), text, report=words.inversion)
 
 
+def _world(options: Agilkia, site: Mapping[str, Any]) -> worlds.World | None:
+    """67P, or None where the site is on another body: no other one can be flown about."""
+    if site["body"] != keys.COMET:
+        if options.shape != Agilkia.shape:
+            raise ValueError(f"--shape {options.shape} is of 67P, and the site is on {site['body']!r}")
+        return None
+    return worlds.best_of(options.shape, CACHE / "worlds")
+
+
 def _draw(result: xr.Dataset, options: Agilkia) -> dict[str, Figure]:
+    if "second_contact_time" not in result:
+        return pictures.draw(result)
     body = worlds.coarse_of(worlds.shape_of(options.shape))
     return pictures.draw(result) | {"contacts": orbits.draw_contacts(result, body)}
 
@@ -159,6 +192,7 @@ def _descent(options: Agilkia, out: Path) -> Found:
     figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
     text = descent.table(down) + "\n\n" + bounce.table(up)
     summary = {"descent": descent.numbers(down), "bounce": descent.numbers(up)}
+    summary["assumed"] = worlds.assumed(options.shape)
     data = {"descent": down, "bounce": up}
     return Found(summary, data, figures, text, record="flights", report=words.flights)
 
@@ -167,10 +201,9 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     """Posteriors of synthetic touchdowns, which a run for more of them goes on with."""
     if options.regolith == "grains":
         raise ValueError("--stage coverage is of an inversion: --regolith grains has none")
-    lander = read_lander(options.lander)
-    data = read_observations(options.observations or DATA / f"philae_{options.data}.toml")
+    lander, data = read_lander(options.lander), read_observations(options.readings)
     calibration = read() if options.regolith == "calibrated" else None
-    inverse = problem(lander, data, worlds.best_of(options.shape, CACHE / "worlds"), calibration)
+    inverse = problem(lander, data, _world(options, lander["site"]), calibration)
     made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
     prior = PriorRuns.simulated(

@@ -20,7 +20,7 @@ from difsim.gravity import AbstractField
 from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia import parts
+from experiments.agilkia import keys, parts
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet
@@ -231,6 +231,11 @@ def problem(
         if part in needs and not there:
             raise ValueError(f"data set {data.name!r} fits {needs[part]}, and the lander's file has no {part}")
     if FLIGHT in needs:
+        if (body := lander["site"]["body"]) != keys.COMET:
+            raise ValueError(
+                f"data set {data.name!r} fits {needs[FLIGHT]}, and the flight to the next contact is of "
+                f"{keys.COMET} alone: the site is on {body!r}"
+            )
         if world is None:
             raise ValueError(f"data set {data.name!r} fits the next contact: give a world to fly in")
         known = replace(known, world=world)

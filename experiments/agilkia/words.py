@@ -4,10 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from difsim import Status
+from experiments.agilkia.keys import COMET, PHILAE
+from experiments.foot.footpads import LOAD, SPEED
+from experiments.foot.scene import RADIUS
 from experiments.posteriors import span, table
 from experiments.report import Report, Table, digits, failures, share
 
-ASSUMED = "Priors and uncertainties that are marked as assumed in the input files are ours."
+ASSUMED = "Priors and uncertainties that the input files mark as assumed are no measurements."
+ACCOUNTS = "Forces are reported and not fitted: the accounts of them contradict the speeds and the depth."
+GROUNDED = (
+    f"Only {COMET} can be flown about: where the lander comes down next is not computed, and [site] position_m has no "
+    "effect."
+)
+CALIBRATED = (
+    f"The factors of the calibrated law are those of a footpad of {2 * RADIUS:g} m with {LOAD:g} kg/m², thrown at "
+    f"{SPEED:g} m/s under the gravity of {COMET}."
+)
 
 
 def concerns(found: Mapping[str, Any]) -> list[str]:
@@ -33,7 +45,7 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
         said.append(f"The best searches at {_values(name, values)} lie above both neighbours: they look stuck.")
     if not found["posterior"]["is_good"]:
         said.append(f"The posterior has no intervals: {found['posterior']['verdict']}.")
-    if found["chain"]["status"] != "ok":
+    if "chain" in found and found["chain"]["status"] != "ok":
         said.append("A flight of the chain failed, or does not come down again: its numbers are left out.")
     return said
 
@@ -54,7 +66,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
     ]
     if bounded:
         answer.insert(1, f"They bound the {_join(bounded)} on one side.")
-    chain = found["chain"]
+    chain = found.get("chain", {"status": "none"})
     if chain["status"] == "ok":
         answer.append(
             f"From there the lander flies {digits(chain['second_contact_time'], 4)} s and comes down "
@@ -80,7 +92,8 @@ def inversion(found: Mapping[str, Any]) -> Report:
     energy = {k: v for k, v in found["energy"].items() if k.endswith("_J")}
     branch = found["branch"]
     return Report(
-        question=f"What is the ground at Agilkia made of, by Philae's touchdown (data set {found['data_set']!r})?",
+        question=f"What is the ground on {found['body']} made of, by the touchdown of {found['lander']} (data set "
+        f"{found['data_set']!r})?",
         answer=answer,
         concerns=concerns(found),
         tables=[
@@ -123,10 +136,15 @@ def inversion(found: Mapping[str, Any]) -> Report:
         limits=[
             "The ground is a law of a footpad, not grains; its own error is not in the intervals.",
             "All searches are local, with random starts: a better minimum cannot be excluded.",
-            "Forces are reported and not fitted: the accounts of them contradict the speeds and the depth.",
+            *([ACCOUNTS] if found["lander"] == PHILAE else []),
+            *([] if "chain" in found else [GROUNDED]),
             ASSUMED,
         ],
-        captions={"touchdown": "The best touchdown: motion, forces, penetration and energy against time"},
+        assumed=[*found["assumed"], *([CALIBRATED] if "calibration" in found else [])],
+        captions={
+            "touchdown": f"The best touchdown of {found['lander']} on {found['body']}: motion, forces, penetration "
+            "and energy against time"
+        },
     )
 
 
@@ -151,6 +169,7 @@ def flights(found: Mapping[str, Any]) -> Report:
             Table("bounce", [{"world": k, **_spaced(v)} for k, v in up.items()]),
         ],
         limits=["The state at separation is synthetic: it was shot from the touchdown.", ASSUMED],
+        assumed=found["assumed"],
     )
 
 
@@ -181,21 +200,30 @@ def coverage(found: Mapping[str, Any]) -> Report:
 
 def grains(found: Mapping[str, Any]) -> Report:
     """The report on the touchdown on beds of grains."""
-    columns = {k: found[k] for k in ("paper", "grains", "reduced")}
-    ours, theirs = found["grains"], found["paper"]
+    columns = {k: found[k] for k in ("paper", "grains", "reduced") if k in found}
+    ours, theirs = found["grains"], found.get("paper")
+    beside = {
+        key: f" (the paper: {theirs[key]} {key[-1]})" if theirs else ""
+        for key in ("energy_after_J", "peak_force_N")
+    }
+    ground = ", ".join(f"{name.replace('_', ' ')} {digits(value)}" for name, value in found["ground"].items())
     keys = dict.fromkeys(key for column in columns.values() for key in column)
     return Report(
-        question="What does Philae's touchdown look like on grains, at the optimum of the paper?",
+        question=f"What does the touchdown of {found['lander']} on {found['body']} look like on grains, at the optimum "
+        "of the paper?",
         answer=[
             f"It gets {digits(100 * ours['deepest_sole_m'], 2)} cm deep, and keeps "
-            f"{digits(ours['energy_after_J'], 2)} of {digits(ours['energy_before_J'])} J "
-            f"(the paper: {theirs['energy_after_J']} J).",
-            f"The greatest force is {digits(ours['peak_force_N'])} N (the paper: {theirs['peak_force_N']} N).",
+            f"{digits(ours['energy_after_J'], 2)} of {digits(ours['energy_before_J'])} J{beside['energy_after_J']}.",
+            f"The greatest force is {digits(ours['peak_force_N'])} N{beside['peak_force_N']}.",
+        ],
+        assumed=[
+            *found["assumed"],
+            f"Ground and attitude are those of the paper's optimum, not the file's [unknowns]: {ground} (SI units).",
         ],
         concerns=[] if ours["left"] else ["The lander had not left the ground at the end of the run."],
         tables=[
             Table(
-                "this run beside the paper and the reduced law",
+                f"this run beside {'the paper and ' if theirs else ''}the reduced law",
                 [{"": k.replace("_", " "), **{n: c.get(k) for n, c in columns.items()}} for k in keys],
             ),
             Table(
@@ -258,4 +286,5 @@ def draws(found: Mapping[str, Any]) -> Report:
             f"{count} draws, one bed for each; the run ends after {digits(found['horizon_s'])} s.",
             f"Grains of {digits(100 * found['diameter_m'])} cm stand for finer ones.",
         ],
+        assumed=[*found["assumed"], CALIBRATED],
     )

@@ -1,6 +1,10 @@
 """The worlds of descent and bounce: 67P from published numbers, and from a mesh of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import equinox as eqx
+import jax.numpy as jnp
 
 from difsim import mesh, units
 from difsim.gravity import AbstractField, Gridded, Polyhedron, lobes_67p, pack
@@ -8,12 +12,16 @@ from difsim.gravity.gridded import fingerprint
 from difsim.mesh import TriMesh
 from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67p, shap5
 from difsim.shape.bodies import SHAP5, fetch
+from difsim.typing import Scalar, Vec3
 
 # Gravity without the centrifugal term, and surface; both body-fixed, in m.
 World = tuple[AbstractField, AbstractSDF]
 
 FACETS = 8000  # of the mesh that gravity is computed from; the surface has all of them
 FIELD_SPACING, SURFACE_SPACING = 65.0, 30.0  # m
+# m between a real site and the surface of a world. The vertices of SHAP5 are up to 338 m off the two ellipsoids, and
+# up to 43 m off a mesh of 2000 facets.
+ANALOGUE_OFF, MESH_OFF = 350.0, 100.0
 
 
 def analogue() -> World:
@@ -24,6 +32,28 @@ def analogue() -> World:
     lobes = lobes_67p()
     solids = tuple(Posed(Ellipsoid(lobe.semi_axes), lobe.centre, lobe.axes.T) for lobe in lobes.fields)
     return lobes, Union(solids)
+
+
+@eqx.filter_jit
+def height(surface: AbstractSDF, position: Vec3) -> Scalar:
+    """How far a place lies above a surface, m; negative below it."""
+    return surface.distance(position)
+
+
+def check_site(position: Sequence[float], surface: AbstractSDF, shape: str) -> float:
+    """The height of a site above the surface of the `shape` of that name, m.
+
+    **Raises:** `ValueError` for a site that is further from it than any place on 67P.
+    """
+    found = float(height(surface, jnp.asarray(position, float)))
+    most = ANALOGUE_OFF if shape == "analogue" else MESH_OFF
+    if abs(found) > most:
+        raise ValueError(
+            f"[site] position_m = {list(position)} is {abs(found):.0f} m {'above' if found > 0 else 'below'} the "
+            f"surface of 67P (shape {shape!r}), of which a site is at most {most:g} m off: give m from the centre, "
+            "in the Cheops frame; another body has its own name in [site] body, and gravity_m_per_s2"
+        )
+    return found
 
 
 def shape_of(name: str) -> TriMesh:
@@ -42,6 +72,14 @@ def shape_of(name: str) -> TriMesh:
 def files_of(name: str) -> list[Path]:
     """What is read for the shape of that name, besides a file that is named itself."""
     return [fetch(SHAP5)] if name == "shap5" else []
+
+
+def assumed(name: str) -> list[str]:
+    """What is taken of the shape of that name without being told: a mesh file could be of any body."""
+    if name in ("analogue", "shap5"):
+        return []
+    mass, spin = f"GM = {units.GM_67P} m3/s2", f"a spin of {units.SPIN_67P:.6g} rad/s about z"
+    return [f"The mesh {name} is taken as comet 67P in its Cheops frame, evenly filled: {mass}, {spin}."]
 
 
 def surface_of(body: TriMesh, cache: Path) -> GridSDF:

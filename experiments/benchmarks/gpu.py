@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, gravity, initialise, simulate
+from difsim.mesh import TriMesh
 from difsim.stepping.marching import EqualSteps, Progress, advance
 from experiments.benchmarks import compile, dem, sph
 from experiments.benchmarks.gpu_program import Loop, read
@@ -25,6 +26,7 @@ from experiments.cliff.scene import ROWS, Cliff, soil
 
 MEMBERS = 1024  # of an ensemble, side by side
 GRAINS, STEPS = 10_000, 100
+POINTS = 2**17
 ENSEMBLES = {
     "touchdown": "touchdown",
     "hopper": "hopper",
@@ -36,11 +38,14 @@ ENSEMBLES = {
 
 
 class Program(NamedTuple):
-    """A function and its arguments, pytrees of arrays; the loop `at` whose turn is one of its `steps`, if known."""
+    """A function and its arguments, pytrees of arrays; the loop `at` whose turn is one of its `steps`.
+
+    Without such a loop `at` is (), the whole program, or None where its loops have an unknown number of turns.
+    """
 
     function: Callable
     arguments: tuple
-    at: tuple[int, ...] = ()
+    at: tuple[int, ...] | None = None
     steps: int = 1
 
 
@@ -64,9 +69,10 @@ def rows_of(name: str, program: Program, seeds: int = 3) -> Iterator[dict[str, A
     for call, count in library.items():
         yield row(f"{name}: {call}, in loops", count, "calls")
     seconds = _measured(program, seeds) / program.steps
-    if program.at in loops and program.at:
+    if program.at is not None:
+        work = "a step" if program.at else "all"
         yield row(
-            f"{name}: a step by the roofline, and measured", 1e6 * loops[program.at].seconds, "us", 1e6 * seconds
+            f"{name}: {work} by the roofline, and measured", 1e6 * loops[program.at].seconds, "us", 1e6 * seconds
         )
     elif np.isfinite(seconds):
         yield row(f"{name}: measured", np.nan, "s", seconds)
@@ -152,7 +158,18 @@ def _soil_by_friction() -> Program:
     return _by_friction(with_friction, begun, dt, 0.4)
 
 
+def _polyhedron() -> Program:
+    """U, g and ∇g of a sphere of triangles, at points around it."""
+    import trimesh
+
+    sphere = trimesh.creation.icosphere(5)
+    body = gravity.Polyhedron(TriMesh(np.asarray(sphere.vertices), np.asarray(sphere.faces)), 500.0)
+    points = 1.5 * np.random.default_rng(0).normal(size=(POINTS, 3))
+    return Program(lambda body, points: body.evaluate(points), (body, jnp.asarray(points)), ())
+
+
 PROGRAMS: dict[str, Callable[[], Program]] = {
+    f"polyhedron, 20480 facets, {POINTS} points": _polyhedron,
     f"grains, {GRAINS} spheres": _grains,
     f"grains, {GRAINS} spheres, float32": lambda: _grains(in_float32),
     f"grains, {GRAINS} spheres, positions in float64, else float32": lambda: _grains(dem.all_but_positions),

@@ -71,8 +71,12 @@ class Loop:
     @property
     def seconds(self) -> float:
         """A turn by a roofline: all kernels start one after the other, or memory is the limit."""
-        bytes_of_all = self.moved + sum((loop.turns or 1) * loop.moved for loop in self.all() if loop is not self)
-        return max(LAUNCH * self.launches, bytes_of_all / BANDWIDTH)
+        return max(LAUNCH * self.launches, self.traffic / BANDWIDTH)
+
+    @property
+    def traffic(self) -> int:
+        """The bytes of a turn, with the turns of inner loops that are known (others: one)."""
+        return self.moved + sum((loop.turns or 1) * loop.traffic for loop in self.inner)
 
 
 def read(text: str) -> Loop:

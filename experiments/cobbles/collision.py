@@ -20,7 +20,7 @@ from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
 from experiments.geometry import surface
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import BODY, described
 from inversion import map_batched
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
@@ -85,9 +85,14 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
     result["paper_normal_ratio"] = ("restitution", "inclination"), paper.NORMAL_RATIO
     result.attrs["cobble"] = cobble.name
     ratios = {str(k): "1" for k in result.variables if "ratio" in str(k)}
-    names = {"inclination": "angle between the line of approach and the common normal"}
+    names = {
+        "inclination": "angle between the line of approach and the common normal",
+        "attitude": "attitude, a quaternion from the body to the inertial frame",
+        "contact_normal": "normal from the first body to the second",
+        "impulse": "impulse on the second body",
+    }
     units = ratios | {"contact_normal": "1", "restitution": "1"}
-    result = described(result, "inertial, x along the line of approach", units, names)
+    result = described(result, "inertial, x along the line of approach", units, names, {"spin": BODY})
     summary = {
         "cobble": {"name": cobble.name, "mass_kg": cobble.mass, "inertia_kg_m2": cobble.inertia.tolist()},
         "nominal": _judge_nominal(result),

@@ -175,6 +175,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
         "friction": "standard deviation of the friction",
         "uncalibrated": "standard deviation of the restitution with unknown calibration and markers",
         "seen": "share of the images in which a marker is seen",
+        "cameras": "x and y on the wall, x and y of the aim in the plane z = 0",
     }
     result = described(result, "body frame of each stone", one, names)
     table = {

@@ -280,6 +280,8 @@ def estimate_tracks(
     means = tuple(jnp.stack([f.x for f in arc]) for arc in fits)
     noise = jnp.stack([jnp.stack([f.covariance for f in arc]) for arc in fits])
     found = {
+        "pixel_px": float(errors.pixel),
+        "marker_m": float(errors.marker),
         "energy_ratio": float(energy_ratio(means, tuple(k.body for k in known))),
         "energy_ratio_sigma": float(ratio_sigma(means, known, noise, slopes, errors)),
         "states": table,

@@ -26,13 +26,15 @@ import numpy as np
 
 from difsim.body import RigidBody
 from difsim.camera import Camera, read_cameras
+from difsim.camera.files import has_boolean
 from difsim.checks import instance
 from difsim.mesh import TriMesh, load
 from difsim.mesh.distance import signed_distance
-from difsim.saving.texts import read_text
+from difsim.saving.texts import read_number, read_text
 from experiments.cobbles.arcs import Tracks
 from experiments.cobbles.stones import SIZES
 
+KEYS = {"mass_kg", "markers_m"}
 COLUMNS = ("time_s", "camera", "body", "marker", "u_px", "v_px")
 OFF_SURFACE = 5e-3  # m: a marker is no further from the scanned surface; its own size is 2 mm
 DENSITIES = 100.0, 2e4  # kg/m³, pumice to gold: outside, a mass is in grams or a mesh in other units
@@ -54,10 +56,10 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
 
     **Raises:** ValueError for missing or wrong entries, and for markers that are not on their mesh.
     """
-    cameras = read_cameras(calibration)
+    cameras = read_cameras(calibration, ("bodies", "arcs_s"))
     if Path(calibration).suffix.lower() != ".json":
         raise ValueError(f"{calibration}: bodies and arcs stand beside the cameras in one .json")
-    content = json.loads(read_text(calibration))
+    content = json.loads(read_text(calibration, encoding="utf-8-sig"))
     table, arcs = content.get("bodies"), content.get("arcs_s")
     if not isinstance(table, dict) or len(table) != 2 or len(meshes) != 2:
         raise ValueError(f'{calibration}: give "bodies" with two entries, and a mesh for each (--mesh A --mesh B)')
@@ -69,10 +71,14 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
         raise ValueError(f'{calibration}: "arcs_s" = {arcs!r}: give [[start, end], [start, end]] in s, in order')
     bodies, names = {}, {}
     for (name, entry), path in zip(table.items(), meshes, strict=True):
+        if isinstance(entry, dict) and (unknown := sorted(entry.keys() - KEYS)):
+            raise ValueError(
+                f"{calibration}: body {name!r}: unknown {unknown}: give {sorted(KEYS)}: a body is uniform"
+            )
         try:
             mass, places = entry["mass_kg"], entry["markers_m"]
             markers = np.array(list(places.values()))
-            if markers.dtype.kind not in "iuf" or type(mass) not in (int, float):
+            if markers.dtype.kind not in "iuf" or type(mass) not in (int, float) or has_boolean(places):
                 raise ValueError("a text or a Boolean")
             mass, markers = float(mass), markers.astype(float)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -165,7 +171,7 @@ def _row(fields: list[str], experiment: Experiment) -> tuple[float, str, str, st
     numbers = {}
     for name, text in zip(("time_s", "u_px", "v_px"), (fields[0], *fields[4:]), strict=True):
         try:
-            numbers[name] = float(text)
+            numbers[name] = read_number(text)
         except ValueError:
             raise ValueError(f"{name} = {text!r} is no number") from None
         if not math.isfinite(numbers[name]):

@@ -143,10 +143,12 @@ def tracks(found: Mapping[str, Any]) -> Report:
             f"The pair kept {digits(found['energy_ratio'], 4)} ± {digits(found['energy_ratio_sigma'])} of it."
         ],
         tables=[Table("fits of the arcs", states)],
-        limits=[
-            "The stated uncertainty assumes the errors of pixels and markers that are among the options, and an exact "
-            "calibration.",
-            "Bodies are taken as rigid and uniform.",
+        limits=["An error of what is assumed is not in the stated uncertainty."],
+        assumed=[
+            f"Standard deviations: {digits(found['pixel_px'])} px of a marker in an image, "
+            f"{digits(1e3 * found['marker_m'])} mm of its place on the body.",
+            "The calibration of the cameras is exact.",
+            "Bodies are rigid and uniform, and no force acts on them in the arcs.",
         ],
     )
 

@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from experiments.foot.scene import GRAVITY, LAW
 from experiments.report import Report, Table, digits, share
 
+ASSUMED = (
+    f"The soil is that of paper 000's optimum: a layer of {float(LAW.thickness):g} m of {float(LAW.bulk_density):.3g} "
+    f"kg/m³ with a friction of {float(LAW.friction):g}, under the gravity of 67P, {GRAVITY:g} m/s²."
+)
 ROUND = "The footpad is guided: it does not tilt or slip, and no other one is near."
 
 
@@ -27,6 +32,7 @@ def push(found: Mapping[str, Any]) -> Report:
         ]
         if rows
         else [],
+        assumed=[ASSUMED],
         limits=[ROUND, "The bearing of particles falls with their spacing: a single spacing is too high."],
         captions={
             "force": "Force over area against penetration, for each speed. Dotted: the reduced law of a disc.",
@@ -49,6 +55,7 @@ def throw(found: Mapping[str, Any]) -> Report:
             f"At {name} the footpad still moved at the end." for name, r in throws.items() if not r["stands"]
         ],
         tables=[Table("throws", [{"": name, **r} for name, r in throws.items()])],
+        assumed=[ASSUMED],
         limits=[ROUND, "The soil cannot be compacted; soil that can takes less of the speed."],
         captions={
             "thrown": "Force over area, and speed of the footpad, against penetration.",
@@ -71,6 +78,7 @@ def grains(found: Mapping[str, Any]) -> Report:
             Table("throws", [{"": f"{n}, {k}", **r[k]} for n, r in throws.items() for k in ("grains", "law")]),
             Table("beds", [{"": k, **v} for k, v in found.items() if k not in throws]),
         ],
+        assumed=[ASSUMED],
         limits=[
             ROUND,
             "The wall and the floor of the cylinder resist too.",

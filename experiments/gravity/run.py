@@ -3,6 +3,7 @@
 The fast field fitted to the polyhedron of a mesh, or the ellipsoids and mascons in it, as paper 000 Fig. A.3.
 """
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -58,6 +59,28 @@ def plane_errors(
     return planes
 
 
+DENSITY = Range(
+    "kg/m3", (10.0, 2.3e4), (200.0, 8e3)
+)  # possible: up to the densest metal; plausible: comets to iron
+
+
+def density_of(GM: float, shape: TriMesh, unit: str) -> float:
+    """The mean density, kg/m3, of a body of gravitational parameter `GM`, m3/s2, with a shape that was read in `unit`.
+
+    **Raises:** ValueError for a density that no body has. **Warns:** for one that is implausible.
+    """
+    density = GM / (G * shape.volume)
+    implied = f"--GM {GM:g} m3/s2 and the volume {shape.volume:.6g} m3 imply {density:.3g} kg/m3, which"
+    other, factor = ("km", 1e-9) if unit == "m" else ("m", 1e9)
+    is_other = DENSITY.possible[0] <= density * factor <= DENSITY.possible[1]
+    remedy = f"if the mesh is in {other}, give --unit {other}" if is_other else "give the GM of this body"
+    if wrong := DENSITY.refuse(np.asarray(density)):
+        raise ValueError(f"{implied} {wrong}: {remedy}")
+    if doubt := DENSITY.doubt(np.asarray([density])):
+        warnings.warn(f"{implied} {doubt}", stacklevel=2)
+    return density
+
+
 @dataclass
 class GravityStudy(Study):
     """Map the errors of a fast field of a uniform body, with the shape of a mesh file, against its polyhedron."""
@@ -80,7 +103,7 @@ class GravityStudy(Study):
 
 def _map(options: GravityStudy, out: Path) -> Found:
     shape = load(options.mesh, options.unit)
-    density = options.GM / (G * shape.volume)
+    density = density_of(options.GM, shape, options.unit)
     exact = Polyhedron(shape, density)
     if options.stage == "packed":
         fast, title = pack(shape, density, GM=options.GM).field, "three ellipsoids and 1200 mascons"
@@ -97,7 +120,8 @@ def _map(options: GravityStudy, out: Path) -> Found:
     )
     result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
-    return Found({"greatest_error": worst}, {"result": result}, {"errors": figure}, report=words.errors)
+    found = {"greatest_error": worst, "GM_m3_s2": options.GM, "unit": options.unit}
+    return Found(found, {"result": result}, {"errors": figure}, report=words.errors)
 
 
 def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:

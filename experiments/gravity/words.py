@@ -19,4 +19,8 @@ def errors(found: Mapping[str, Any]) -> Report:
             "The planes go through the centroid: the largest error may lie elsewhere.",
             "The polyhedron is uniform; the error of that assumption is not in these numbers.",
         ],
+        assumed=[
+            f"The mesh is in {found['unit']} (--unit). Its GM is {digits(found['GM_m3_s2'], 4)} m³/s² (--GM), on which "
+            "relative errors of a uniform body do not depend.",
+        ],
     )

@@ -140,7 +140,10 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
         },
     )
     names = {
-        "local_attitude": "attitude from the body to the local axes",
+        "attitude": "attitude, a quaternion from the body to the comet's frame",
+        "target": "attitude of the comet, a quaternion from its frame to the inertial one",
+        "local_attitude": "attitude, a quaternion from the body to the local axes",
+        "spin": "size of the spin against the comet",
         "track": "centre of mass",
         "clearance": "distance of the centre of mass from the ground",
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from difsim import Status
+from experiments.agilkia.worlds import assumed
 from experiments.report import Report, Table, digits, failures, grid, label, share
 
 ROUGH = "Impacts on rough ground amplify small changes: a single place of rest is no prediction."
@@ -64,6 +65,7 @@ def minerva(found: Mapping[str, Any]) -> Report:
             f"The shape is {found['shape']}, and its roughness is drawn at random.",
             "A slow roll below the threshold of spin counts as rest.",
         ],
+        assumed=assumed(found["shape"]),
     )
 
 
@@ -114,6 +116,7 @@ def ensemble(found: Mapping[str, Any]) -> Report:
             "The spread of the inputs is our assumption.",
             "The law of rolling resistance decides whether a hopper rests on a face or on its rim: see the README.",
         ],
+        assumed=assumed(found["shape"]),
         captions={
             "ensemble": "Places of rest around the site with the landing ellipses of 1, 2 and 3 σ; times until rest; "
             "and the change of each output by one standard deviation of each input.",

@@ -1,0 +1,269 @@
+"""Mesh files of bodies with known volumes, in every form that is read: by hand, and drawn at random."""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from difsim import mesh
+
+
+@dataclass
+class Body:
+    """Polygons, counter-clockwise from outside; the volume, m3; the principal moments of inertia at 1 kg/m3."""
+
+    places: np.ndarray
+    faces: list[list[int]]
+    volume: float
+    moments: np.ndarray
+
+
+def prism(sectors: int, radius: float, height: float) -> Body:
+    """A regular prism of polygons about z, whose volume and moments are those of a regular polygon."""
+    angle = 2 * np.pi * np.arange(sectors) / sectors
+    ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    places = np.concatenate([np.column_stack([ring, np.full(sectors, z)]) for z in (-height / 2, height / 2)])
+    faces = [[i, (i + 1) % sectors, (i + 1) % sectors + sectors, i + sectors] for i in range(sectors)]
+    faces += [list(range(sectors))[::-1], list(range(sectors, 2 * sectors))]
+    area = sectors / 2 * radius**2 * np.sin(angle[1])
+    across = (
+        area * radius**2 / 12 * (2 + np.cos(angle[1]))
+    )  # second moment of the polygon about an axis in its plane
+    flat = across * height + area * height**3 / 12
+    return Body(places, faces, area * height, np.sort([flat, flat, 2 * across * height]))
+
+
+def triangles(body: Body) -> Body:
+    fans = [[face[0], *face[k : k + 2]] for face in body.faces for k in range(1, len(face) - 1)]
+    return Body(body.places, fans, body.volume, body.moments)
+
+
+def with_loose_vertex(body: Body, random) -> Body:
+    """A vertex that no face names, somewhere in the table."""
+    at = int(random.integers(len(body.places) + 1))
+    places = np.insert(body.places, at, random.normal(size=3) * 50, axis=0)
+    faces = [[corner + (corner >= at) for corner in face] for face in body.faces]
+    return Body(places, faces, body.volume, body.moments)
+
+
+def drawn(random) -> Body:
+    """A turned and moved prism, of polygons, triangles or both, with its faces in any order and from any corner."""
+    body = prism(int(random.integers(3, 9)), *random.uniform(0.5, 3, 2))
+    axes = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    body.places = body.places @ (axes * np.linalg.det(axes)).T + random.normal(size=3) * random.choice([0, 3])
+    if random.random() < 0.4:
+        body = triangles(body)
+    faces = [list(np.roll(face, random.integers(len(face)))) for face in body.faces]
+    body.faces = [faces[i] for i in random.permutation(len(faces))]
+    return body
+
+
+# --- a box by hand
+
+BOX = prism(4, 2.0, 3.0)  # 24 m3, of quadrilaterals
+TRIANGLES = triangles(BOX)
+
+
+def lines(rows, first=0, prefix=""):
+    return "".join(f"{prefix}{' '.join(str(x + first) for x in row)}\n" for row in rows)
+
+
+PLACES = BOX.places.tolist()
+V, F = lines(PLACES, prefix="v "), lines(BOX.faces, 1, "f ")
+
+
+def written(tmp_path, content, suffix="obj"):
+    path = tmp_path / f"body.{suffix}"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def holds(path, volume=BOX.volume, moments=BOX.moments, rel=1e-12):
+    body = mesh.load(path, unit="m")
+    assert body.volume == pytest.approx(volume, rel=rel)
+    np.testing.assert_allclose(np.linalg.eigvalsh(body.inertia(1.0)), moments, rtol=10 * rel)
+
+
+def refused(path, message):
+    with pytest.raises(ValueError, match=message) as error:
+        mesh.load(path, unit="m")
+    assert str(path) in str(error.value)
+
+
+# --- writers: the suffix and the content of a file, odd but legal
+
+
+def number(x: float, random=None) -> str:
+    """As computers write it: in full, in exponents, or with a sign."""
+    forms = ("{!r}", "{:.16e}", "{:+.24f}", "{:.17g}")
+    return forms[0 if random is None else random.integers(len(forms))].format(float(x))
+
+
+def row(words, random) -> str:
+    return " " * random.integers(2) + random.choice([" ", "  ", "\t"]).join(map(str, words))
+
+
+def ended(lines: list[str], random) -> bytes:
+    """Lines with the ends of one system, perhaps after a byte order mark, perhaps in UTF-16."""
+    text = random.choice(["\n", "\r\n", "\r"]).join([*lines, ""])
+    encoding = random.choice(["utf-8", "utf-8-sig", "utf-16"], p=[0.6, 0.3, 0.1])
+    return text.encode(str(encoding))
+
+
+def obj(body: Body, random) -> tuple[str, bytes]:
+    """Relative and absolute indices, groups with their own vertices, and faces before the last vertices."""
+    tail = random.choice(["", " 0.1 0.2 0.3", " 1.0"], p=[0.7, 0.15, 0.15])
+    vertices = [row(["v", *(number(x, random) for x in place)], random) + tail for place in body.places]
+    noise = [
+        "# a comment \\",
+        "g part_1",
+        "o Stein gro\u00df",
+        "s off",
+        "usemtl grey#1",
+        "mtllib a.mtl",
+        "",
+        "vt 0 1",
+        "vn 0 0 1",
+    ]
+    noise += ["l 1 2", "p 1", "vn \\", "  1 0 0"]
+    is_relative, slashes = random.random() < 0.5, random.choice(["", "/1", "/1/1", "//1"])
+    lines, known, is_written = [], 0, np.zeros(len(body.faces), bool)
+    for at, vertex in enumerate(vertices):
+        lines.append(vertex)
+        known = at + 1
+        for i, face in enumerate(body.faces):
+            # A face is due once its last vertex is written: at once, or at the end.
+            due = max(face) < known and (random.random() < 0.3 or known == len(vertices))
+            if due and not is_written[i]:
+                is_written[i] = True
+                corners = [c - known if is_relative and random.random() < 0.9 else c + 1 for c in face]
+                lines.append(row(["f", *(f"{c}{slashes}" for c in corners)], random))
+                if random.random() < 0.1:
+                    lines[-1] = lines[-1].replace(" ", " \\\n", 1) if lines[-1][0] != " " else lines[-1]
+        if random.random() < 0.2:
+            i = random.integers(len(noise) - 1)
+            lines += noise[i : i + 2] if noise[i] == "vn \\" else [noise[i]] if i < len(noise) - 2 else []
+    content = ended(lines, random)
+    if random.random() < 0.2 and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        content = content.replace("gro\u00df".encode(), b"gro\xdf")
+    return ".obj", content
+
+
+def table(body: Body, random) -> tuple[str, bytes]:
+    """Rows v and f, or tables after their lengths: numbered, from 0 or 1, with D exponents, or faces in two rows."""
+    first, form = int(random.integers(2)), random.choice(["v f", "together", "apart", "pairs"])
+    if form in ("together", "apart"):
+        body = triangles(body)
+    exponent = random.choice(["e", "D", "d"])
+    places = [[f"{x:.16e}".replace("e", exponent) for x in place] for place in body.places]
+    faces = [[corner + first for corner in face] for face in body.faces]
+    comma = random.choice([" ", ", "])
+    if form == "v f":
+        rows = [["v", *place] for place in places] + [["f", *face] for face in faces]
+        return random.choice([".tab", ".txt", ".plt"]), ended([row(each, random) for each in rows], random)
+    if random.random() < 0.5:
+        places = [[i + first, *place] for i, place in enumerate(places)]
+        faces = [[i + 1, *face] for i, face in enumerate(faces)] if form != "pairs" else faces
+    sizes = [[len(places)], [len(faces)]]
+    head, between = ([sizes[0]], [sizes[1]]) if form == "apart" else ([sizes[0] + sizes[1]], [])
+    if form == "pairs":
+        faces = [each for face in faces for each in ([len(face)], face)]
+    rows = [*head, *places, *between, *faces]
+    return random.choice([".tab", ".txt", ".ver"]), ended([comma.join(map(str, each)) for each in rows], random)
+
+
+def off(body: Body, random) -> tuple[str, bytes]:
+    """Colours, normals and texture of vertices, colours of faces, comments, and the lengths in any line."""
+    keyword, extra = [("OFF", 0), ("COFF", 4), ("NOFF", 3), ("STOFF", 2), ("STCNOFF", 9)][random.integers(5)]
+    sizes = [len(body.places), len(body.faces), *([0] if random.random() < 0.8 else [])]
+    rows = [[keyword, *sizes]] if random.random() < 0.3 else [[keyword], sizes]
+    rows += [[number(x, random) for x in place] + [0.5] * extra for place in body.places]
+    rows += [[len(face), *face, *[128] * random.choice([0, 0, 1, 3, 4])] for face in body.faces]
+    lines = [row(each, random) for each in rows]
+    lines[0] = lines[0].strip()
+    for _ in range(random.integers(3)):
+        lines.insert(random.integers(1, len(lines)), random.choice(["", "# 1 2 3"]))
+    return ".off", "\n".join([*lines, ""]).encode()
+
+
+def stl(body: Body, random) -> tuple[str, bytes]:
+    """Binary, perhaps with a header that begins like text; text in one line or many, in several solids."""
+    facets = body.places[np.array(triangles(body).faces)]
+    if random.random() < 0.5:
+        head = random.choice([b"solid of something", b"COLOR=abcd", b""]).ljust(80, b" ")
+        parts = [struct.pack("<12fH", 0, 0, 1, *facet.ravel(), random.integers(2**16)) for facet in facets]
+        return ".stl", head + struct.pack("<I", len(facets)) + b"".join(parts)
+    end, pieces = random.choice(["\n", " ", "\r\n"]), []
+    for facet in facets:
+        corners = [f"vertex {' '.join(number(x, random) for x in corner)}" for corner in facet]
+        pieces.append(end.join(["facet normal 0 0 1", "outer loop", *corners, "endloop", "endfacet"]))
+    cut = int(random.integers(len(pieces) + 1))
+    solids = [pieces[:cut], pieces[cut:]] if random.random() < 0.3 else [pieces]
+    text = "\n".join(
+        "\n".join([f"solid vertex {i} endsolid", *solid, f"endsolid {i}"]) for i, solid in enumerate(solids)
+    )
+    return ".stl", (text.upper() if random.random() < 0.3 else text).encode()
+
+
+INTEGERS = {
+    "uchar": "B",
+    "char": "b",
+    "ushort": "H",
+    "short": "h",
+    "int": "i",
+    "uint": "I",
+    "int32": "i",
+    "uint8": "B",
+}
+
+
+def ply(body: Body, random) -> tuple[str, bytes]:
+    """Text and both orders of bytes, mixed polygons, further properties and elements."""
+    order = random.choice(["ascii", "binary_little_endian", "binary_big_endian"])
+    real, length, index = random.choice(["float", "double", "float64"]), *random.choice(list(INTEGERS), 2)
+    is_late, has_colour, has_edges = random.random() < 0.3, random.random() < 0.4, random.random() < 0.3
+    header = ["ply", f"format {order} 1.0", "comment element tristrips 1"]
+    colour = ["property uchar red", f"property {real} quality"] if has_colour else []
+    vertex = [f"element vertex {len(body.places)}", *colour, *(f"property {real} {name}" for name in "xyz")]
+    lists = [f"property list {length} {index} {random.choice(['vertex_indices', 'vertex_index'])}"]
+    textures = ["property list uchar float texcoord"] if has_colour else []
+    face = [f"element face {len(body.faces)}", *(textures + lists if is_late else lists + textures)]
+    edge = ["element edge 2", "property int vertex1", "property int vertex2"] if has_edges else []
+    header += [*vertex, *edge, *face, "end_header", ""]
+    r = "f" if real == "float" else "d"
+    rows = [([7, 0.25] if has_colour else []) + [float(x) for x in place] for place in body.places]
+    codes = [("B" + r if has_colour else "") + 3 * r] * len(rows)
+    rows += [[0, 1]] * 2 if has_edges else []
+    codes += ["ii"] * 2 if has_edges else []
+    for corners in body.faces:
+        of_texture = [2, 0.5, 0.5] if has_colour else []
+        named, code = [len(corners), *corners], INTEGERS[length] + INTEGERS[index] * len(corners)
+        rows.append([*of_texture, *named] if is_late else [*named, *of_texture])
+        texture = "Bff" if has_colour else ""
+        codes.append(texture + code if is_late else code + texture)
+    if order == "ascii":
+        return ".ply", ("\n".join(header) + "".join(row(each, random) + "\n" for each in rows)).encode()
+    mark = "<" if "little" in order else ">"
+    packed = [struct.pack(mark + code, *each) for code, each in zip(codes, rows, strict=True)]
+    return ".ply", "\n".join(header).encode() + b"".join(packed)
+
+
+def vrml(body: Body, random) -> tuple[str, bytes]:
+    """Both versions, with names, looks and views around the surface."""
+    faces = ", ".join(f"{', '.join(map(str, face))}, -1" for face in body.faces)
+    faces = faces.removesuffix(", -1") if random.random() < 0.3 else faces
+    point = f"point [ {', '.join(' '.join(map(number, place)) for place in body.places)} ]  # ] }}"
+    if random.random() < 0.5:
+        begin = "Separator { Material { diffuseColor 1 0 0 } ShapeHints { vertexOrdering COUNTERCLOCKWISE }\n"
+        rest = f"Coordinate3 {{ {point}\n}}\nIndexedFaceSet {{ coordIndex [ {faces} ] }}"
+        return ".wrl", f"#VRML V1.0 ascii\n{begin}{rest} }}\n".encode()
+    shape = (
+        "Shape { appearance Appearance { material Material { } } geometry DEF s IndexedFaceSet { "
+        f"solid FALSE coord Coordinate {{ {point}\n}} coordIndex [ {faces} ] }} }}"
+    )
+    info = 'WorldInfo { title "a { b" } NavigationInfo { type "EXAMINE" }'
+    return ".wrl", f"#VRML V2.0 utf8\n{info}\nDEF T Group {{ children [ {shape} ] }}\n".encode()
+
+
+WRITERS = {"OBJ": obj, "tables": table, "OFF": off, "STL": stl, "PLY": ply, "VRML": vrml}
