@@ -101,7 +101,9 @@ class Bouncer(AbstractHardModel):
         )
 
     def scales(self, t, state):
-        units = motion_units(self.approach(t, state))
+        # A point has no size: at rest on the ground its motion would have no length but the least hop.
+        near = self.approach(t, state)
+        units = motion_units(eqx.tree_at(lambda a: a.gap, near, jnp.maximum(near.gap, self.rest_height)))
         still, ones = jnp.zeros(3), jnp.ones(3)
         return PointState(state.position, still), PointState(
             position=units.length * ones,
