@@ -167,6 +167,10 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         state = eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase.astype(state.phase.dtype), heading))
         return state, {"contact": -jnp.dot(impulse, u + 0.5 * W @ impulse)}
 
+    def closing(self, t, state):
+        met = self.closest_point(state)
+        return -jnp.dot(met.normal, met.velocity)
+
     def lies(self, t, state):
         here = self._here(state, self.flight(t, state))
         rise = jnp.dot(here.normal, here.velocity)
@@ -190,10 +194,13 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         """The direction ĥ of the slip.
 
         The state's is normalised here: a rounding error of its length would grow as |slip| to the power -2. Without
-        friction ĥ has no effect but on the derivative by friction, and follows from the velocity.
+        friction ĥ has no effect but on the derivative by friction, and follows from the velocity, from rest from the
+        acceleration.
         """
-        slip = here.velocity - jnp.dot(here.normal, here.velocity) * here.normal
-        return jnp.where(self._rubs, safe.unit(state.heading), jax.lax.stop_gradient(safe.unit(slip)))
+        change = here.acceleration + here.response @ here.slides(jnp.zeros(3), self.law.friction)
+        slip, pull = (v - jnp.dot(here.normal, v) * here.normal for v in (here.velocity, change))
+        follows = safe.unit(slip + here.least_slip(self.rest_height) * safe.unit(pull))
+        return jnp.where(self._rubs, safe.unit(state.heading), jax.lax.stop_gradient(follows))
 
     def _left(self, state: Any, here: "Accelerated") -> Float[Array, "2"]:
         """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
