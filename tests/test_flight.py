@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 
 from difsim import Adaptive, AtContact, Forward, MaxImpacts, Reverse, Status, simulate, transition, units
 from difsim.dynamics import (
@@ -184,6 +184,73 @@ def test_derivatives_by_the_start_against_differences(method):
         assert not found.time.any()
         # Hamiltonian flow keeps the volume, whatever the frame.
         assert np.linalg.det(found.state) == pytest.approx(1, abs=1e-8)
+
+
+TWINS = InertialFlight(
+    Flight(Mascons((1.0, 0.3), ((0.0, 0.0, 0.0), (0.6, 0.0, 0.0))), (0.0, 0.0, 0.5), Sphere(STILL, 1e-3))
+)
+LAUNCH = FlightState((2.0, 0.0, 0.0), (0.0, 0.8, 0.1))
+
+
+@pytest.mark.parametrize(
+    "derivative, mode",
+    [
+        pytest.param(jax.jacfwd, Forward(), id="forward"),
+        pytest.param(jax.jacrev, Reverse(), id="reverse"),
+    ],
+)
+def test_the_time_of_the_start_in_a_field_that_turns(derivative, mode):
+    """Against differences of scipy's solution, and with an integral beside the state."""
+
+    def rate(t, y):
+        c, s = np.cos(0.5 * t), np.sin(0.5 * t)
+        pull = [
+            -m * (y[:3] - x) / np.linalg.norm(y[:3] - x) ** 3
+            for m, x in ((1, 0), (0.3, 0.6 * np.array([c, s, 0])))
+        ]
+        return np.concatenate([y[3:6], sum(pull), [t * y[0]]])
+
+    def end(start, stop):
+        way = {"rtol": 1e-12, "atol": 1e-12}
+        return solve_ivp(rate, (start, stop), [2.0, 0.0, 0.0, 0.0, 0.8, 0.1, 0.0], "DOP853", **way).y[
+            [0, 1, 2, 6], -1
+        ]
+
+    h = 1e-4
+    by_start = (end(0.3 + h, 4.0) - end(0.3 - h, 4.0)) / (2 * h)
+    by_end = (end(0.3, 4.0 + h) - end(0.3, 4.0 - h)) / (2 * h)
+    np.testing.assert_allclose(by_start[:3], (1.13441, 0.75318, 0.11343), atol=1e-5)
+
+    def found(times):
+        solution = simulate(TWINS, LAUNCH, times, **flight(), derivative=mode, integrals=moment)
+        return jnp.append(solution.last.position, solution.integrals["moment"][-1])
+
+    np.testing.assert_allclose(
+        jax.jit(derivative(found))(jnp.array([0.3, 4.0])), np.stack([by_start, by_end], 1), atol=1e-6
+    )
+
+
+def moment(model, t, state):
+    return {"moment": t * state.position[0]}
+
+
+@pytest.mark.slow
+def test_a_landing_on_a_body_that_turns_by_the_time_of_the_start():
+    """The surface is that of an ellipsoid at the time of touch: place and time against differences."""
+    body = Flight(PointMass(1.0, STILL), (0.0, 0.0, 0.5), Ellipsoid((0.9, 0.5, 0.4)), resolution=1e-3)
+
+    way = landing()
+
+    def landed(start):
+        solution = simulate(
+            InertialFlight(body), FlightState((1.8, 0.0, 0.0), (0.0, 0.4, 0.1)), jnp.stack([start, start + 9.0]),
+            **way, throw=False,
+        )  # fmt: skip
+        return jnp.append(solution.last.position, solution.times[-1])
+
+    run = jax.jit(landed)
+    found, h = jax.jit(jax.jacfwd(landed))(jnp.array(0.3)), 1e-5
+    np.testing.assert_allclose(found, (run(0.3 + h) - run(0.3 - h)) / (2 * h), atol=1e-6)
 
 
 @pytest.mark.slow

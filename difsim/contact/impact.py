@@ -84,7 +84,7 @@ class Newton(AbstractImpact):
 class Stronge(AbstractImpact):
     """Restitution of energy: the normal force does e² of the work in restitution that it took in compression.
 
-    **Arguments and errors:** those of `Newton`. The derivative by e is 0 at e = 0, where the law has a root.
+    **Arguments and errors:** those of `Newton`.
     """
 
     restitution: Scalar = scalar()
@@ -106,7 +106,12 @@ class Stronge(AbstractImpact):
             dp = safe.divide(2 * missing, speed + safe.sqrt(square))
             return jnp.where(square >= 0, dp, jnp.inf)
 
-        return path.held(path.follow(pressed, remaining, self.turns))
+        ended = path.follow(pressed, remaining, self.turns)
+        # What is left of the root √(e² work) at e = 0: its derivative by e, with the value 0.
+        along = path.ahead(pressed)
+        rebound = safe.sqrt(safe.divide(-2 * pressed.work, jnp.dot(normal, response @ along)))
+        rebound = jnp.where(self.restitution == 0, self.restitution * jax.lax.stop_gradient(rebound * along), 0.0)
+        return path.held(Impulse(ended.total + rebound, ended.work, ended.stopped))
 
 
 def _check(law: AbstractImpact) -> None:
@@ -156,7 +161,6 @@ class _Path(eqx.Module):
         stop is no singular point. Then in straight lines: to the stop, and to the end. For slip along one line
         these are exact; else what is left for them is 1e-8 of the velocity, of a slip that stops.
         """
-        stuck = self.stopped.force / jnp.dot(self.normal, self.stopped.force)
         along_n = self.response @ self.normal
         fastest = safe.norm(self._tangent(along_n)) + self.friction * (
             jnp.trace(self.response) - jnp.dot(self.normal, along_n)
@@ -189,7 +193,7 @@ class _Path(eqx.Module):
             impulse, _ = jax.lax.scan(turn, impulse, length=turns)
         for _ in range(2):
             slip = self._slip(impulse.total)
-            along = jnp.where(impulse.stopped, stuck, self._along(impulse.total))
+            along = self.ahead(impulse)
             rate, speed = self.response @ along, self._speed(impulse.total)
             gain = jnp.dot(self.normal, rate)
             to_end = remaining(impulse, speed, gain)
@@ -203,6 +207,11 @@ class _Path(eqx.Module):
             )
         return impulse
 
+    def ahead(self, impulse: Impulse) -> Vec3:
+        """dP/dp after `impulse`."""
+        stuck = self.stopped.force / jnp.dot(self.normal, self.stopped.force)
+        return jnp.where(impulse.stopped, stuck, self._along(impulse.total))
+
     def _tangent(self, v: Vec3) -> Vec3:
         return v - jnp.dot(self.normal, v) * self.normal
 
@@ -210,7 +219,7 @@ class _Path(eqx.Module):
         return jnp.dot(self.normal, self.velocity + self.response @ total)
 
     def _along(self, total: Vec3) -> Vec3:
-        """dP/dp."""
+        """dP/dp while the point slips."""
         return self.normal - self.friction * safe.unit(self._slip(total))
 
     def _slip(self, total: Vec3) -> Vec3:

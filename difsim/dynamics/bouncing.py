@@ -101,7 +101,11 @@ class Bouncer(AbstractHardModel):
         )
 
     def scales(self, t, state):
-        units = motion_units(self.approach(t, state))
+        # A point has no size: where it rests on the ground nothing tells how far it will go, and lengths are in metres.
+        near = self.approach(t, state)
+        height = jnp.maximum(near.gap, 0.0) + safe.divide(near.speed**2, 2 * near.acceleration)
+        rests = (near.acceleration > 0) & (height <= self.rest_height)
+        units = motion_units(eqx.tree_at(lambda a: a.gap, near, jnp.where(rests, 1.0, near.gap)))
         still, ones = jnp.zeros(3), jnp.ones(3)
         return PointState(state.position, still), PointState(
             position=units.length * ones,

@@ -6,7 +6,7 @@ phase. A phase ends where `boundary` falls through zero; there `impact` gives th
 | phase | contact force | ends when |
 |---|---|---|
 | FLIGHT | none | the gap closes |
-| SLIDING | N n̂ - μ N ĥ, with n̂·u' = 0 | the slip along ĥ, or the normal force N, falls to zero |
+| SLIDING | N n̂ - μ N ĥ, with n̂·u' = 0 | the slip along ĥ (for μ > 0), or the normal force N, falls to zero |
 | STICKING | F, with u' = 0: a point rests, a ball rolls | the friction reaches its bound: |F_t| = μ N |
 
 Rebounds that become smaller would accumulate without end. Therefore an impact whose next hop would be lower than
@@ -15,6 +15,9 @@ Rebounds that become smaller would accumulate without end. Therefore an impact w
 A sliding point turns faster as it slows down: under a force across the slip, the direction of the slip changes at a
 rate proportional to 1/|slip|, so that it follows a power of the remaining time. The steps shrink with that time
 (`ahead`), and a negligible slip (`least_slip`) counts as stopped.
+
+Without friction nothing stops a slip: a point on the ground always slides, also one without slip, and its heading is
+not needed.
 """
 
 from abc import abstractmethod
@@ -105,8 +108,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         free = self.flight(t, state)
         here = self._here(state, free)
         sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
-        # The heading is normalised here: a rounding error of its length would grow as |slip| to the power -2.
-        h, u = safe.unit(state.heading), here.velocity
+        h, u = self._heading(state, here), here.velocity
         force = jnp.where(sliding, here.slides(h, self.law.friction), 0.0)
         force = jnp.where(sticking, here.sticks(), force)
         # The force keeps n̂·u = 0 along the ground, so that the part of u' normal to ĥ turns the slip.
@@ -115,13 +117,13 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         rate = eqx.tree_at(
             lambda r: (r.phase, r.heading),
             self.pushed(state, free, force),
-            (jnp.zeros_like(state.phase), jnp.where(sliding, turn, 0.0)),
+            (jnp.zeros_like(state.phase), jnp.where(sliding & self._rubs, turn, 0.0)),
         )
         return rate, {"contact": -jnp.dot(force, u)}
 
     def boundary(self, t, state):
         here = self._here(state, self.flight(t, state))
-        left = safe.least(here.left(state.heading, self.rest_height))
+        left = safe.least(self._left(state, here))
         # The margin is an acceleration, so that a root found to 1e-12 is equally accurate for any mass.
         margin = here.margin(self.law.friction) * jnp.trace(here.response)
         grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
@@ -143,24 +145,31 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         # Where the slip has stopped, its rounding error is removed. Sliding that started with less than the least
         # slip would begin beyond its own end, which no root search would find.
         small = jnp.dot(slip, slip) <= before.least_slip(self.rest_height) ** 2
-        stops = (flying & low & (hit.stopped | small)) | (
-            sliding & (jnp.argmin(before.left(state.heading, self.rest_height)) == 0)
-        )
-        impulse = jnp.where(stops, -solve3(W, u), jnp.where(flying, hit.total, 0.0))
+        stops = (flying & low & (hit.stopped | small)) | (sliding & (jnp.argmin(self._left(state, before)) == 0))
+        stops = stops & self._rubs
+        halted = self.struck(state, -solve3(W, u))
+        held = hold(W, n, self._here(halted, self.flight(t, halted)).acceleration, μ)
+        # Slip that begins from rest is 0, and has the derivative of a slide along its heading: a start that is moved
+        # in time or pushed that way has slipped by then. A slide that stops and turns back does so at no slip.
+        begins = jnp.where(flying & ~held.sticks, self._begun(W, n, u, held.heading), 0.0)
+        impulse = jnp.where(stops, -solve3(W, u - begins), jnp.where(flying, hit.total, 0.0))
         # The time of impact is known to 1e-12 s, so that the gap may be -1e-12 m: without the shift a hop lower than
         # this would begin below the ground.
         state = self.shifted(self.struck(state, impulse), -before.gap * n)
 
         # A point without slip sticks or begins to slide. A sticking point slides once friction reaches its bound.
-        held = hold(W, n, self._here(state, self.flight(t, state)).acceleration, μ)
         force = before.sticks()
         push = jnp.dot(n, force)
         phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
         phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
         heading = jnp.where(stops, held.heading, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
-        heading = jnp.where(phase == Phase.SLIDING, heading, 0.0)
+        heading = jnp.where((phase == Phase.SLIDING) & self._rubs, heading, 0.0)
         state = eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase.astype(state.phase.dtype), heading))
         return state, {"contact": -jnp.dot(impulse, u + 0.5 * W @ impulse)}
+
+    def closing(self, t, state):
+        met = self.closest_point(state)
+        return -jnp.dot(met.normal, met.velocity)
 
     def lies(self, t, state):
         here = self._here(state, self.flight(t, state))
@@ -168,6 +177,38 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         # On a slope, rounding turns a velocity along the ground into one off the ground: so low a hop does not count.
         landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
         return landed | ((state.phase == Phase.STICKING) & (here.margin(self.law.friction) < 0))
+
+    def _begun(self, response: Mat3, normal: Vec3, velocity: Vec3, heading: Vec3) -> Vec3:
+        """The slip after a plastic impact of a point that slides along a heading: its derivative, with the value 0."""
+        along = normal - self.law.friction * heading
+        push = safe.divide(-jnp.dot(normal, velocity), jnp.dot(normal, response @ along))
+        slip = jnp.dot(heading, velocity + push * (response @ along))
+        return (slip - jax.lax.stop_gradient(slip)) * jax.lax.stop_gradient(heading)
+
+    @property
+    def _rubs(self) -> Bool[Array, ""]:
+        """Whether there is friction."""
+        return self.law.friction > 0
+
+    def _heading(self, state: Any, here: "Accelerated") -> Vec3:
+        """The direction ĥ of the slip.
+
+        The state's is normalised here: a rounding error of its length would grow as |slip| to the power -2. Without
+        friction ĥ has no effect but on the derivative by friction, and follows from the velocity, from rest from the
+        acceleration.
+        """
+        change = here.acceleration + here.response @ here.slides(jnp.zeros(3), self.law.friction)
+        slip, pull = (v - jnp.dot(here.normal, v) * here.normal for v in (here.velocity, change))
+        follows = safe.unit(slip + here.least_slip(self.rest_height) * safe.unit(pull))
+        return jnp.where(self._rubs, safe.unit(state.heading), jax.lax.stop_gradient(follows))
+
+    def _left(self, state: Any, here: "Accelerated") -> Float[Array, "2"]:
+        """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
+
+        Sliding ends when either of the two falls to zero; without friction when the pull does.
+        """
+        slip = jnp.dot(state.heading, here.velocity) - here.least_slip(self.rest_height)
+        return jnp.stack([jnp.where(self._rubs, slip, jnp.inf), -here.away])
 
     def _is_low(self, here: "Accelerated", rise: Scalar) -> Bool[Array, ""]:
         """Whether a hop with the speed `rise` m/s off the ground stays below the rest height."""
@@ -191,7 +232,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
         slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
         longest = jnp.where(change > 0, SHRINK * safe.divide(slip, change), jnp.inf)
-        return here, jnp.where(state.phase == Phase.SLIDING, longest, jnp.inf)
+        return here, jnp.where((state.phase == Phase.SLIDING) & self._rubs, longest, jnp.inf)
 
 
 class Accelerated(Meeting):
@@ -225,15 +266,6 @@ class Accelerated(Meeting):
         rise = safe.sqrt(-2 * self.away * rest_height)
         lost = LOST * jnp.finfo(self.speed.dtype).eps ** 0.4 * self.speed
         return jax.lax.stop_gradient(jnp.maximum(SLOW * rise, lost))
-
-    def left(self, heading: Vec3, rest_height: Scalar) -> Float[Array, "2"]:
-        """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
-
-        Sliding ends when either of the two falls to zero.
-
-        **Arguments:** `heading` ĥ [3]; `rest_height`, m. **Returns:** both [2].
-        """
-        return jnp.stack([jnp.dot(heading, self.velocity) - self.least_slip(rest_height), -self.away])
 
     def margin(self, friction: Scalar) -> Scalar:
         """The friction μ N - |F_t|, N, that a sticking point has in reserve."""

@@ -135,6 +135,13 @@ class AbstractImpactModel(AbstractModel):
         """
 
     @abstractmethod
+    def closing(self, t: Scalar, state: Any) -> Scalar:
+        """The speed, m/s, at which the nearest material of body and ground comes together; negative as it parts.
+
+        **Arguments:** `t`, s; `state`. **Returns:** the speed.
+        """
+
+    @abstractmethod
     def lies(self, t: Scalar, state: Any) -> Bool[Array, ""]:
         """Whether the state is at its boundary and does not leave it.
 

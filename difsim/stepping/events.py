@@ -24,8 +24,8 @@ from difsim.stepping.table import Choice
 from difsim.stepping.variational import Variational
 from difsim.typing import Scalar
 
-SLACK = 1e-6  # m, how deep a point may be in the ground: drift along curved ground is some 1e-9 m
-COMES = 1e-6  # of its speed: with less a start on the ground lies or slides there, rather than comes down
+SLACK = 1e-6  # m, how deep a point may be in the ground
+COMES = 1e-6  # of its speed: with less a point on the ground lies or slides there, rather than comes down
 
 
 def _boundary(model: Integrating, t: Scalar, state: Any) -> Scalar:
@@ -42,7 +42,12 @@ def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
     return ended
 
 
-def _moves(system: Variational, t: Scalar, z: Array, lies: Array, speed: Scalar) -> Array:
+def _comes(model: Integrating, t: Scalar, state: Any) -> Array:
+    """Whether the nearest point of the body comes down on the ground, rather than rests, slides or rolls there."""
+    return model.closing(t, state) > COMES * model.approach(t, state).speed
+
+
+def _moves(system: Variational, t: Scalar, z: Array, lies: Array) -> Array:
     """The tangents [p] of the time of touch of a start on the ground.
 
     A start that comes down is an impact like any other: where its place changes, so does the time of touch. One that
@@ -50,8 +55,7 @@ def _moves(system: Variational, t: Scalar, z: Array, lies: Array, speed: Scalar)
     """
     if len(z) == 1:
         return jnp.zeros(0, t.dtype)
-    comes = lies & (system.slope(t, z, _boundary) < -COMES * speed)
-    return system.landed(t, z, _boundary, comes)[2]
+    return system.landed(t, z, _boundary, lies & _comes(system.model, t, system.state(z)))[2]
 
 
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
@@ -74,7 +78,11 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
         end, last, shift = system.landed(solution.ts[1][0], last, _boundary, hit)
         inside = (times >= t) & (times <= end)
         states = jnp.where(inside[:, None, None], reached, states)
-        sunk = system.model.approach(end, system.state(last)).gap < -slack
+        # A point that slides or rolls along the ground sinks only as drift has it and the ripple of a table, which its
+        # velocity does not see; another one that goes into the ground comes down on it.
+        sunk = (system.model.approach(end, system.state(last)).gap < -slack) & _comes(
+            system.model, end, system.state(last)
+        )
         status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
         status = jnp.maximum(status, jnp.where(sunk, int(Status.SEVERAL_POINTS), int(Status.OK)))
         steps = steps + solution.stats["num_accepted_steps"]
@@ -88,7 +96,7 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
     start = (
         times[0],
         z,
-        _moves(system, times[0], z, lies, near.speed),
+        _moves(system, times[0], z, lies),
         lies,
         jnp.broadcast_to(z, (times.shape[0], *z.shape)),
         jnp.asarray(int(Status.OK)),

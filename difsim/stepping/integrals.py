@@ -67,6 +67,9 @@ class Integrating(AbstractModel):
         total = {name: x + taken.get(name, jnp.zeros_like(x)) for name, x in beside.taken.items()}
         return motion, Beside(total, beside.asked)
 
+    def closing(self, t: Scalar, state: Any) -> Scalar:
+        return self.model.closing(t, state[0])
+
     def lies(self, t: Scalar, state: Any) -> Any:
         return self.model.lies(t, state[0])
 

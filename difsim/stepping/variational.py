@@ -42,10 +42,10 @@ class Scales(eqx.Module):
 
 
 def scales_of(model: AbstractModel, t: Scalar, state: Any) -> Scales:
-    """The scales of a motion that starts at `t` s with `state`; they have no derivative."""
+    """The scales of a motion that starts at `t` s with `state`: units, which have no derivative by any of them."""
     flat, unravel = ravel_pytree(state)
     flat = jnp.asarray(flat, flat.dtype)  # the state PointState((0, 0, 1)) would be weakly typed
-    model, state = without_derivative((model, state))
+    model, t, state = without_derivative((model, t, state))
     origin, unit = (ravel_pytree(x)[0].astype(flat.dtype) for x in model.scales(t, state))
     return Scales(origin, unit, unravel)
 

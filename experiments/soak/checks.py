@@ -66,6 +66,7 @@ def judge(kind: Kind, numbers: Numbers, index: int, whole: bool) -> Verdict:
         return verdict
     rng = np.random.default_rng(index)
     way = {name: size * rng.normal(size=np.shape(size)) for name, size in sizes(numbers).items()}
+    way, is_one_sided = kind.inwards(numbers, way)
     end, slope, told = forward(kind, numbers, way, prepared, tolerance, FORWARD)
     verdict.status = Status(int(told.status)).name  # PAST_VALIDITY is known of tangents only
     if told.status != Status.OK:
@@ -76,7 +77,7 @@ def judge(kind: Kind, numbers: Numbers, index: int, whole: bool) -> Verdict:
     if kind.has_tolerance:
         _check_tighter(verdict, kind, numbers, prepared, end, told)
     if whole:
-        _check_differences(verdict, kind, numbers, way, prepared, slope, told)
+        _check_differences(verdict, kind, numbers, way, prepared, slope, told, is_one_sided)
         if kind.reverse:
             _check_reverse(verdict, kind, numbers, way, rng, prepared, slope)
     return verdict
@@ -99,8 +100,8 @@ def _check_tighter(verdict, kind, numbers, prepared, end, told) -> None:
     verdict.measured("tighter", _difference(end, finer), MARGIN * float(told.error), words)
 
 
-def _check_differences(verdict, kind, numbers, way, prepared, slope, told) -> None:
-    found = differences(kind, numbers, way, prepared, int(told.contacts))
+def _check_differences(verdict, kind, numbers, way, prepared, slope, told, is_one_sided) -> None:
+    found = differences(kind, numbers, way, prepared, int(told.contacts), is_one_sided)
     if found is None:
         verdict.unsure = True
         return
@@ -113,13 +114,14 @@ def _check_differences(verdict, kind, numbers, way, prepared, slope, told) -> No
 
 
 def differences(
-    kind: Kind, numbers: Numbers, way: Numbers, prepared: Any, contacts: int
+    kind: Kind, numbers: Numbers, way: Numbers, prepared: Any, contacts: int, is_one_sided: bool = False
 ) -> tuple[np.ndarray, float] | None:
-    """Central differences along a way after Richardson, and their own error; None where none agree.
+    """Differences along a way after Richardson, and their own error; None where none agree.
 
-    They are of runs at `FINEST`, and a reference only where all of them have the same contacts. Of two steps, ten times
-    apart, that agree best the shorter one counts, and their disagreement is its error: where one of many particles is
-    about to approach another, the halves of one step agree with each other and are wrong by the same.
+    They are central ones, and of second order too where they can go one way only, from a limit of a number. They are of
+    runs at `FINEST`, and a reference only where all of them have the same contacts. Of two steps, ten times apart, that
+    agree best the shorter one counts, and their disagreement is its error: where one of many particles is about to
+    approach another, the halves of one step agree with each other and are wrong by the same.
     """
     finest = jnp.asarray(min(FINEST, kind.tolerance))
 
@@ -129,12 +131,19 @@ def differences(
         usable = told.status == Status.OK and int(told.contacts) == contacts
         return np.asarray(end) if usable else None
 
+    def slope(ends, step):
+        if is_one_sided:
+            start, near, far = ends
+            return (4 * near - 3 * start - far) / step
+        return (ends[0] - ends[1]) / (2 * step)
+
     found = []
     for step in STEPS:
-        ends = [at(h) for h in (step, -step, step / 2, -step / 2)]
-        if any(end is None for end in ends):
+        shifts = (0.0, 0.5, 1.0) if is_one_sided else (1.0, -1.0)
+        coarse, fine = ([at(part * h) for part in shifts] for h in (step, step / 2))
+        if any(end is None for end in (*coarse, *fine)):
             continue
-        coarse, fine = (ends[0] - ends[1]) / (2 * step), (ends[2] - ends[3]) / step
+        coarse, fine = slope(coarse, step), slope(fine, step / 2)
         own = float(np.abs(fine - coarse).max())
         if own <= SURE * np.abs(fine).max(initial=0):
             found.append(((4 * fine - coarse) / 3, own))

@@ -125,9 +125,12 @@ def angular_momentum(model, solution):
     return [(jnp.cross(place, velocity), jnp.max(safe.norm(place)) * jnp.max(safe.norm(velocity)))]
 
 
+ZEROS = "velocity", "omega"
+
+
 def flight(name, draw, build, **options):
     """A kind of flight, by steps of order 8."""
-    options = {"until": AtContact, "order": 8, "reverse": REVERSE, "backward": 1e-4} | options
+    options = {"until": AtContact, "order": 8, "reverse": REVERSE, "backward": 1e-4, "zeros": ZEROS} | options
     return Motion(name, draw, 1e-10, build=build, watch=moved, **options)
 
 

@@ -166,9 +166,13 @@ def body(state):
     return state.body
 
 
+ENDS = {"least": {"restitution": 0.0, "friction": 0.0}, "most": {"restitution": 1.0}}
+ZEROS = "slope", "velocity"
+
+
 def hard(name, draw, build, watch, **options):
     """A kind of hard contact: impacts are located, so that both derivatives are right but for the tolerance."""
-    options = {"reverse": REVERSE, "backward": 1e-4, "order": 8} | options
+    options = {"reverse": REVERSE, "backward": 1e-4, "order": 8, "zeros": ZEROS} | ENDS | options
     return Motion(name, draw, 1e-10, build=build, watch=watch, until=IMPACTS, **options)
 
 
@@ -176,7 +180,15 @@ def hard(name, draw, build, watch, **options):
 KINDS = (
     hard("hard point on a slope", bounce_numbers, point_on_slope, moved),
     hard("hard point on an ellipsoid", ellipsoid_numbers, point_on_ellipsoid, moved, reverse=None),
-    hard("hard ball on a slope", body_numbers, ball_on_slope, body),
-    hard("hard box on a slope", body_numbers, box_on_slope, body, reverse=None),
-    hard("two hard balls", balls_numbers, two_balls, lambda state: state, conserved=balls_momenta, order=5),
+    hard("hard ball on a slope", body_numbers, ball_on_slope, body, zeros=(*ZEROS, "spin")),
+    hard("hard box on a slope", body_numbers, box_on_slope, body, reverse=None, zeros=(*ZEROS, "spin", "turn")),
+    hard(
+        "two hard balls",
+        balls_numbers,
+        two_balls,
+        lambda state: state,
+        conserved=balls_momenta,
+        order=5,
+        zeros=("spin",),
+    ),
 )

@@ -6,8 +6,9 @@ numbers tests the derivatives by all of them at once.
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +24,7 @@ from difsim.typing import Scalar
 Numbers = dict[str, Any]
 Rng = np.random.Generator
 
+AT_LIMIT = 0.15  # how often a number takes a limit of its range
 VALUES, FORWARD, REVERSE, UNROLLED = "values", "forward", "reverse", "unrolled"
 
 
@@ -52,7 +54,8 @@ class Kind(ABC):
     **Arguments:** `name`; `draw`, numbers from a generator; `tolerance` of its steps, and whether it has one that can
     be made finer (`has_tolerance`); `reverse`, how its reverse derivative is taken (`REVERSE`, through adaptive steps,
     `UNROLLED`, through equal ones, or None), and `backward`, the relative difference from the forward one that it may
-    have: equal steps give the same number but for rounding.
+    have: equal steps give the same number but for rounding; `least` and `most`, ends of the ranges of numbers by
+    their names, which scenes take now and then; `zeros`, names of numbers whose entries may be 0, each for itself.
     """
 
     name: str
@@ -61,6 +64,9 @@ class Kind(ABC):
     has_tolerance: bool = True
     reverse: str | None = UNROLLED
     backward: float = 1e-7
+    least: Mapping[str, float] = MappingProxyType({})
+    most: Mapping[str, float] = MappingProxyType({})
+    zeros: tuple[str, ...] = ()
 
     def prepare(self, numbers: Numbers) -> Any:
         """Data of a run besides its numbers, made once a scene on the host; no derivative sees them."""
@@ -76,9 +82,24 @@ class Kind(ABC):
         """
 
     def numbers(self, seed: int, index: int) -> Numbers:
-        """The numbers of one scene, the same for the same seed and index."""
+        """The numbers of one scene, the same for the same seed and index; some take limits of their ranges."""
         rng = np.random.default_rng([seed, zlib.crc32(self.name.encode()), index])
-        return {name: np.asarray(value, float) for name, value in self.draw(rng).items()}
+        numbers = {name: np.asarray(value, float) for name, value in self.draw(rng).items()}
+        for name, value in (*self.least.items(), *self.most.items()):
+            if rng.uniform() < AT_LIMIT:
+                numbers[name] = np.full_like(numbers[name], value)
+        for name in self.zeros:
+            numbers[name] = np.where(rng.uniform(size=numbers[name].shape) < AT_LIMIT, 0.0, numbers[name])
+        return numbers
+
+    def inwards(self, numbers: Numbers, way: Numbers) -> tuple[Numbers, bool]:
+        """A way that leaves no range, and whether the opposite one would.
+
+        **Arguments:** `numbers`; `way`, of each of them. **Returns:** the way with the signs that it must have.
+        """
+        signs = {name: 1.0 for name, value in self.least.items() if (numbers[name] == value).all()}
+        signs |= {name: -1.0 for name, value in self.most.items() if (numbers[name] == value).all()}
+        return way | {name: sign * np.abs(way[name]) for name, sign in signs.items()}, bool(signs)
 
 
 @eqx.filter_jit

@@ -137,6 +137,7 @@ def touchdown(name, gear, boulder, hull, reverse):
         drives=("flywheel",),
         conserved=momenta,
         reverse=reverse,
+        zeros=("turn", "spin", "velocity"),
     )
 
 

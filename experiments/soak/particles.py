@@ -108,7 +108,8 @@ def cluster_numbers(rng):
         "poisson": rng.uniform(0, 0.4),
         "restitution": rng.uniform(0.2, 0.95),
         "friction": rng.uniform(0, 1),
-        "pull": rng.uniform(0, 1e-2) * density * speed**2 * RADIUS**2,
+        "pressure": density * speed**2,
+        "pull": rng.uniform(0, 1e-2),
         "gravity": speed**2 / RADIUS * magnitude(rng, 0.01, 1),
     }
 
@@ -132,7 +133,7 @@ def spring_cluster(n):
         0.5,
         n["restitution"],
         n["friction"],
-        cohesion=(LinearCohesion(n["pull"], 0.05 * RADIUS),),
+        cohesion=(LinearCohesion(n["pull"] * n["pressure"] * RADIUS**2, 0.05 * RADIUS),),
     )
     floor = Plane((0.0, 0.0, -2.2 * RADIUS), (0.0, 0.0, 1.0))
     model = Grains(law, n["radius"], n["density"], n["gravity"] * jnp.array([0.0, 0.0, -1.0]), (floor,))
@@ -176,7 +177,8 @@ def soil_numbers(rng):
         "young": weight * magnitude(rng, 100, 1e4),
         "poisson": rng.uniform(0.1, 0.4),
         "friction": rng.uniform(0.2, 0.8),
-        "cohesion": rng.uniform(0, 1) * weight,
+        "weight": weight,
+        "cohesion": rng.uniform(0, 1),
         "velocity": np.sqrt(gravity * SPACING) * rng.normal(0, 0.5, 2),
     }
 
@@ -201,7 +203,9 @@ def block(material, n):
 
 def soil(n):
     """Soil of Drucker and Prager."""
-    return DruckerPrager(n["young"], n["poisson"], n["friction"], n["cohesion"], density=n["density"])
+    return DruckerPrager(
+        n["young"], n["poisson"], n["friction"], n["cohesion"] * n["weight"], density=n["density"]
+    )
 
 
 def elastic(n):
@@ -217,13 +221,32 @@ def soil_units(n):
 def grains(name, build, **options):
     """A kind of grains, whose steps are equal: no tolerance, and both derivatives are those of the steps."""
     return Particles(
-        name, cluster_numbers, 1e-8, False, build=build, units=grain_units, total=grain_energy, **options
+        name,
+        cluster_numbers,
+        1e-8,
+        False,
+        build=build,
+        units=grain_units,
+        total=grain_energy,
+        least={"friction": 0.0, "pull": 0.0},
+        most={"restitution": 1.0},
+        zeros=("poisson", "spin"),
+        **options,
     )
 
 
 def continuum(name, material):
     """A kind of soil."""
-    return Particles(name, soil_numbers, 1e-8, False, build=partial(block, material), units=soil_units)
+    return Particles(
+        name,
+        soil_numbers,
+        1e-8,
+        False,
+        build=partial(block, material),
+        units=soil_units,
+        least={"friction": 0.0, "cohesion": 0.0},
+        zeros=("velocity",),
+    )
 
 
 KINDS = (

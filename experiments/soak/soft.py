@@ -43,6 +43,8 @@ def hop_numbers(rng, least=0.02, most=5.0):
         "spin": rng.normal(size=3) * speed / size,
         "turn": turn(rng),
         "gravity": speed**2 / size * magnitude(rng, 0.02, 2),
+        "rolling": rng.uniform(0, 0.02),
+        "cohesion": rng.uniform(0, 0.04),
         "time": gap / speed + np.pi * depth / speed * magnitude(rng, 2, 60) + size / speed * rng.uniform(0, 1),
     }
 
@@ -76,7 +78,7 @@ def compressive(n):
 def clipped(n):
     """Tsuji's law, clipped, with sticking at the effective point and rolling resistance."""
     friction = AtEffectivePoint(contact.StickSlip(n["friction"], 1.2 * n["friction"], n["slip_speed"]))
-    rolling = (contact.RollingTorque(0.02 * n["size"], n["slip_speed"] / n["size"]),)
+    rolling = (contact.RollingTorque(n["rolling"] * n["size"], n["slip_speed"] / n["size"]),)
     return viscous(contact.ClippedDamping, power(n, 1.5), n), friction, rolling, ()
 
 
@@ -93,10 +95,10 @@ def hertz(n):
     friction = SpringAtEachPoint(contact.MindlinSpring(n["friction"], 2 * modulus, n["size"]))
     turning = n["slip_speed"] / n["size"]
     rolling = (
-        contact.RollingForceAndTorque(0.01 * n["size"], turning),
-        contact.SpinningResistance(0.005 * n["size"], turning),
+        contact.RollingForceAndTorque(n["rolling"] * n["size"], turning),
+        contact.SpinningResistance(0.5 * n["rolling"] * n["size"], turning),
     )
-    pull = 0.02 * n["stiffness"] * n["depth"]
+    pull = n["cohesion"] * n["stiffness"] * n["depth"]
     return normal, friction, rolling, (contact.LinearCohesion(pull, 0.3 * n["depth"]),)
 
 
@@ -183,9 +185,11 @@ def on_mesh(n):
 
 def soft(name, draw, build, reverse=None, drives=()):
     """A kind of regularised contact; a reverse derivative takes the longest to compile, and some have it."""
-    return Motion(name, draw, build=build, watch=body, reverse=reverse, drives=drives)
+    return Motion(name, draw, build=build, watch=body, reverse=reverse, drives=drives, zeros=ZEROS, **ENDS)
 
 
+ENDS = {"least": {"friction": 0.0, "rolling": 0.0, "cohesion": 0.0}, "most": {"restitution": 1.0}}
+ZEROS = "velocity", "spin", "turn"
 # Two laws of paper 003 can give energy: the force that keeps a slow slip as it is, and that of rolling resistance.
 STICKING, ROLLING = ("friction",), ("rolling",)
 KINDS = (

@@ -42,7 +42,8 @@ def pair_numbers(rng):
         "restitution": rng.uniform(0.1, 0.95),
         "friction": rng.uniform(0, 0.8),
         "stiffness": stiffness,
-        "cohesion": rng.uniform(0, 0.01) * stiffness * depth,
+        "depth": depth,
+        "cohesion": rng.uniform(0, 0.01),
         "step": np.pi * depth / speed / 100,
         "time": rng.uniform(1.0, 2.0) * apart / speed,
     }
@@ -117,17 +118,30 @@ def smooth(n):
 
 def compliant(n):
     """An elastic gap with cohesion, and rigid friction."""
-    return CompliantPair(1 / n["stiffness"], n["restitution"], n["friction"], n["cohesion"], n["step"])
+    return CompliantPair(
+        1 / n["stiffness"], n["restitution"], n["friction"], n["cohesion"] * n["stiffness"] * n["depth"], n["step"]
+    )
 
 
-def collision(name, law):
+def collision(name, law, is_rigid=False):
     """A kind of collision; its steps have no tolerance, and its derivatives are forward ones."""
-    return Stones(name, pair_numbers, 1e-8, has_tolerance=False, reverse=None, law=law)
+    least = {"friction": 0.0, "cohesion": 0.0} | ({"restitution": 0.0} if is_rigid else {})
+    return Stones(
+        name,
+        pair_numbers,
+        1e-8,
+        has_tolerance=False,
+        reverse=None,
+        law=law,
+        least=least,
+        most={"restitution": 1.0},
+        zeros=("spin", "turns"),
+    )
 
 
 KINDS = (
-    collision("two boxes, Newton", lambda n: HardPair(Newton(n["restitution"], n["friction"]))),
-    collision("two boxes, Stronge", lambda n: HardPair(Stronge(n["restitution"], n["friction"]))),
+    collision("two boxes, Newton", lambda n: HardPair(Newton(n["restitution"], n["friction"])), True),
+    collision("two boxes, Stronge", lambda n: HardPair(Stronge(n["restitution"], n["friction"])), True),
     collision("two boxes, smooth", smooth),
     collision("two boxes, compliant", compliant),
 )
