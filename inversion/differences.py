@@ -29,6 +29,8 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
     empty where they agree at one of the `SHARES` of the prior, or where nothing can be compared; and the simulations.
     """
     problem, calls = programs.problem, Calls()
+    if not problem.data.is_sum_of_squares:  # the rows of other laws of errors are no derivative of the residuals
+        return "", calls
     rows, mask = problem.data.rows, np.asarray(problem.free_mask)
     width = np.where(mask, RANGE * problem.per_coordinate(lambda q: q.prior_width), 0.0)
     slopes = np.asarray(search.jacobian)[:rows] * width
