@@ -115,8 +115,8 @@ _TEXTS = {
         "start outside",
     ),
     Status.SEVERAL_POINTS: (
-        "a second point of the body went into the ground, and hard contact holds one",
-        "take regularised contact, `Hopper`",
+        "the body went into the ground beside the one point that hard contact holds",
+        "take regularised contact, `Hopper`, and a table of the ground that is finer than the body",
     ),
     Status.UNSETTLED: (
         "the body still moves at the last time",

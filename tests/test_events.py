@@ -12,7 +12,7 @@ from difsim.contact import Ball, Newton, Stronge, Vertices
 from difsim.dynamics import Bouncer, HardBody, HardState, PointState, TwoBalls, TwoBallState
 from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
-from difsim.shape import Plane
+from difsim.shape import Box, GridSDF, Plane
 from tests.helpers import approx
 
 G = 9.81
@@ -161,6 +161,21 @@ def test_several_points_and_a_start_in_the_ground_are_statuses():
 
     assert run(jnp.array(0.15)) == Status.SEVERAL_POINTS
     assert run(jnp.array(0.04)) == Status.INSIDE
+
+
+@pytest.mark.slow
+def test_a_ball_rolls_over_the_ripple_of_a_table():
+    """The spacing is twice its radius: what the table ripples is no second point. x = v t₁ + 5/7 v (t - t₁)."""
+    table = GridSDF.from_sdf(Box((1.0, 1.0, 0.5)), (-1.0, -1.0, -0.5), (1.0, 1.0, 0.5), 0.2)
+    model = HardBody(
+        RigidBody(2.0, 8e-3 * jnp.eye(3)), Ball(0.1), Newton(0.5, 0.3, turns=0), table, Uniform((0.0, 0.0, -1.0))
+    )
+    start = thrown((0.0, 0.1, 0.8), (0.1, 0.05, 0.0))
+    solution = simulate(model, start, jnp.array([0.0, 2.5]), until=MaxImpacts(20), throw=False)
+    fall = np.sqrt(0.4)
+    way = fall + 5 / 7 * (2.5 - fall)
+    assert solution.status == Status.OK and solution.last.phase == Phase.STICKING
+    np.testing.assert_allclose(solution.last.body.position, [0.1 * way, 0.1 + 0.05 * way, 0.6], atol=2e-3)
 
 
 def test_wrong_models_are_refused():

@@ -196,7 +196,7 @@ LAUNCH = FlightState((2.0, 0.0, 0.0), (0.0, 0.8, 0.1))
     "derivative, mode",
     [
         pytest.param(jax.jacfwd, Forward(), id="forward"),
-        pytest.param(jax.jacrev, Reverse(), id="reverse"),
+        pytest.param(jax.jacrev, Reverse(), id="reverse", marks=pytest.mark.slow),
     ],
 )
 def test_the_time_of_the_start_in_a_field_that_turns(derivative, mode):

@@ -49,6 +49,7 @@ class Phase(IntEnum):
 # speeds whose difference the slip is: the direction of a smaller slip would be less accurate than the tolerances
 # require (1e-10 in float64), and such a slip changes the motion by at most 5e-12, the square of its relative size.
 SLOW, LOST = 1e-3, 4.0
+UNSEEN = 1e-6  # of the least slip: a smaller one is none, such as the rounding error of a start from rest
 SHRINK = 0.25  # the longest step, as a share of the time in which the slip would stop or reverse
 
 
@@ -199,7 +200,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         """
         change = here.acceleration + here.response @ here.slides(jnp.zeros(3), self.law.friction)
         slip, pull = (v - jnp.dot(here.normal, v) * here.normal for v in (here.velocity, change))
-        follows = safe.unit(slip + here.least_slip(self.rest_height) * safe.unit(pull))
+        follows = safe.unit(slip + UNSEEN * here.least_slip(self.rest_height) * safe.unit(pull))
         return jnp.where(self._rubs, safe.unit(state.heading), jax.lax.stop_gradient(follows))
 
     def _left(self, state: Any, here: "Accelerated") -> Float[Array, "2"]:

@@ -82,7 +82,8 @@ def page(found: Mapping[str, Any]) -> str:
             HEAD,
             paragraph(
                 "`difsim soak --hours N` draws random scenes over all models and laws, and checks each of them. A "
-                "scene is one model with random parameters and a random start. A scene that fails a check is written "
+                "scene is one model with random parameters and a random start. Some of its numbers are at the ends of "
+                "their ranges, such as a friction of 0 or a restitution of 1. A scene that fails a check is written "
                 "to a file, and `difsim soak --repeat FILE` runs it alone."
             ),
             table(("check", "requirement for a scene with the status OK"), CHECKS.items()),
