@@ -1,6 +1,7 @@
 """The text of the report of a random search, and of its page."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from experiments.report import Report, Table, shown
@@ -97,6 +98,7 @@ def page(found: Mapping[str, Any]) -> str:
                 "are not mended are among the [known issues](known-issues.md#stepping-and-derivatives)."
             ),
             table(head, rows),
+            (Path(__file__).parent / "inputs.md").read_text(),
         ]
     )
 
