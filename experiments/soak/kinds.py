@@ -7,8 +7,7 @@ numbers tests the derivatives by all of them at once.
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 import equinox as eqx
@@ -64,8 +63,8 @@ class Kind(ABC):
     has_tolerance: bool = True
     reverse: str | None = UNROLLED
     backward: float = 1e-7
-    least: Mapping[str, float] = MappingProxyType({})
-    most: Mapping[str, float] = MappingProxyType({})
+    least: Mapping[str, float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
     zeros: tuple[str, ...] = ()
 
     def prepare(self, numbers: Numbers) -> Any:
