@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from experiments.report import Table, digits
-from inversion import Discrete, Fixed, Gaussian, Log
-from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED
+from inversion import Discrete, Fixed, Log
+from inversion.identifiability import MISSED
 from inversion.posterior import Posterior
 
 GIVEN = "known: given"
 UNSURE = "no verdict: the sample is too small"
-# The prior's own interval of 95 % leaves 0.025 at either side: an end that excludes this share tells something.
-EXCLUDED = 0.1
 SHOWN = 1000  # equally weighted draws that a picture shows
 ENDS = ("lo68", "hi68", "lo95", "hi95")
 
@@ -24,52 +21,39 @@ Row = dict[str, Any]
 
 
 def rows(posterior: Posterior, best: Mapping[str, float]) -> dict[str, Row]:
-    """`value`, `median`, `lo68`, `hi68`, `lo95`, `hi95`, `unit`, `verdict` of unknowns that are single numbers.
+    """`value`, `median`, `lo68`, `hi68`, `lo95`, `hi95`, `prior`, `unit`, `verdict` of unknowns that are numbers.
 
-    Discrete ones have `probabilities`, label -> probability and standard error, and the range of the fewest values
-    that hold 95 %. Ends are None where the posterior gives none.
+    `prior` has the ends of the prior's range. Discrete ones have `probabilities`, label -> probability and standard
+    error, and choices with names no number: their value is the name. Ends are None where the posterior gives none.
 
     **Arguments:** `posterior`; `best`: the value of each unknown to be told, the best fit's. **Returns:** the rows.
     """
-    return {name: _row(posterior, name, value) for name, value in best.items()}
+    verdicts = posterior.verdicts
+    return {name: _row(posterior, name, value, verdicts) for name, value in best.items()}
 
 
-def _row(posterior: Posterior, name: str, value: float) -> Row:
+def _row(posterior: Posterior, name: str, value: float, verdicts: Mapping[str, str]) -> Row:
     q = posterior.problem.parameters[name]
-    row = {"value": value, "median": None} | dict.fromkeys(ENDS) | {"unit": q.unit, "verdict": UNSURE}
+    row = {"value": value, "median": None} | dict.fromkeys(ENDS)
+    row |= {"prior": None, "unit": q.unit, "verdict": UNSURE}
     if isinstance(q, Fixed):
         return row | {"median": value, "lo95": value, "hi95": value, "verdict": GIVEN}
+    if isinstance(q, Discrete) and not q.is_ordered:
+        row["value"] = q.labels[int(np.argmin(np.abs(np.asarray(q.values) - value)))]
+    else:
+        row["prior"] = list(posterior.prior_range(name))
     if isinstance(q, Discrete) and posterior.fault is None:
-        found = posterior.probabilities[name]
-        row |= {"probabilities": dict(zip(q.labels, map(list, found.values()), strict=True))}
+        row["probabilities"] = dict(zip(q.labels, map(list, posterior.probabilities[name].values()), strict=True))
     if not posterior.explains_data:
         return row | {"verdict": MISSED}
     if posterior.fault is not None:
         return row
-    row["median"] = posterior.median[name]
-    if isinstance(q, Discrete):
-        return row | _choices({v: p for v, (p, _) in found.items()})
-    for share in (68, 95):
-        row[f"lo{share}"], row[f"hi{share}"] = posterior.interval(name, share / 100)
-    return row | {"verdict": _verdict(q, row["lo95"], row["hi95"])}
-
-
-def _verdict(q: Any, low: float, high: float) -> str:
-    """The verdict by the number of ends of the interval that exclude a tenth of the prior or more."""
-    s = [float(q.scaled(jnp.asarray(end))) for end in (low, high)]
-    below, above = (float(jax.scipy.special.ndtr(x)) if np.isinf(q.limits[1]) else x for x in s)
-    return (NOT_FIXED, ONE_SIDED, FIXED)[(below >= EXCLUDED) + (above <= 1.0 - EXCLUDED)]
-
-
-def _choices(probability: dict[float, float]) -> Row:
-    """The fewest values that hold 95 %, most probable first."""
-    kept, total = [], 0.0
-    for value in sorted(probability, key=lambda v: -probability[v]):
-        if total < 0.95:
-            kept.append(value)
-        total += probability[value]
-    verdict = (FIXED, ONE_SIDED, NOT_FIXED)[(len(kept) > 1) + (len(kept) == len(probability))]
-    return {"lo95": min(kept), "hi95": max(kept), "verdict": verdict}
+    row["verdict"] = verdicts[name]
+    if name in posterior.numbers:
+        row["median"] = float(posterior.quantile(name, 0.5))
+        for share in (68, 95):
+            row[f"lo{share}"], row[f"hi{share}"] = posterior.interval(name, share / 100)
+    return row
 
 
 def quality(posterior: Posterior) -> dict[str, Any]:
@@ -105,7 +89,7 @@ def picture_data(posterior: Posterior, told: Mapping[str, Row]) -> xr.Dataset:
     """
     names = list(told)
     unknown = [posterior.problem.parameters[n] for n in names]
-    ends = np.asarray([_prior_ends(q) for q in unknown])
+    ends = np.asarray([posterior.prior_range(name) for name in names])
     drawn = posterior.resample(jax.random.PRNGKey(0), SHOWN)
     number = {k: [np.nan if r[k] is None else r[k] for r in told.values()] for k in ("value", "median", *ENDS)}
     of_each = {k: np.asarray(v, float) for k, v in number.items()} | {
@@ -129,34 +113,34 @@ def picture_data(posterior: Posterior, told: Mapping[str, Row]) -> xr.Dataset:
     return found
 
 
-def _prior_ends(q: Any) -> tuple[float, float]:
-    if isinstance(q, Gaussian):
-        return float(q.mean - 2 * q.sigma), float(q.mean + 2 * q.sigma)
-    return float(q.physical(jnp.asarray(0.0))), float(q.physical(jnp.asarray(1.0)))
-
-
 def samples(posterior: Posterior) -> dict[str, xr.Dataset]:
-    """The samples as groups with the names and dimensions of ArviZ. **Arguments:** `posterior`."""
+    """The samples as the groups of `Posterior.to_xarray`. **Arguments:** `posterior`."""
     return {name: group.to_dataset() for name, group in posterior.to_xarray().children.items()}
 
 
 def lines(told: Mapping[str, Row], found: Mapping[str, Any]) -> list[str]:
-    """The unknowns as lines of text: best fit, posterior, verdict; and the quality of the sample.
+    """The unknowns as lines of text: best fit, posterior, prior, verdict; and the quality of the sample.
 
     **Arguments:** `told`: `rows`; `found`: `quality`. **Returns:** the lines.
     """
-    said = [f"{'unknown':15s}{'best fit':>10s}{'median':>10s}  {'68 %':22s}{'95 %':22s}{'unit':7s}verdict"]
+    said = [
+        f"{'unknown':15s}{'best fit':>10s}{'median':>11s}  {'68 %':22s}{'95 %':22s}{'prior':22s}{'unit':7s}verdict"
+    ]
     for name, row in told.items():
+        best = row["value"] if isinstance(row["value"], str) else f"{row['value']:.4g}"
         if "probabilities" in row:
             shares = (f"{k} {p:.2f} ± {e:.2f}" for k, (p, e) in row["probabilities"].items())
             text = f"probability of {', '.join(shares)}"
-            said.append(f"{name:15s}{row['value']:>10.4g}  {text:54s}  {row['unit']:7s}{row['verdict']}")
+            said.append(f"{name:15s}{best:>10s}  {text:77s}{row['unit']:7s}{row['verdict']}")
             continue
         median = "" if row["median"] is None else f"{row['median']:.4g}"
-        narrow, wide = (_between(row[f"lo{share}"], row[f"hi{share}"]) for share in (68, 95))
-        said.append(
-            f"{name:15s}{row['value']:>10.4g}{median:>10s}  {narrow:22s}{wide:22s}{row['unit']:7s}{row['verdict']}"
+        ends = (
+            _between(row["lo68"], row["hi68"]),
+            _between(row["lo95"], row["hi95"]),
+            _between(*row["prior"] or (None, None)),
         )
+        columns = "".join(f"{each:22s}" for each in ends)
+        said.append(f"{name:15s}{best:>10s}{median:>11s}  {columns}{row['unit']:7s}{row['verdict']}")
     evidence = f"log evidence {found['log_evidence']:.2f} ± {found['log_evidence_error']:.2f}"
     said += ["", f"posterior: {found['verdict']}"]
     return [*said, f"{evidence}; {found['simulations']} simulations, {found['method']}"]
@@ -175,6 +159,7 @@ def table(told: Mapping[str, Row]) -> Table:
             "median": row["median"],
             "68 %": span(row, 68),
             "95 %": span(row, 95),
+            "prior": f"{digits(row['prior'][0])} to {digits(row['prior'][1])}" if row.get("prior") else "",
             "probabilities": ", ".join(f"{k}: {p:.2f}" for k, (p, _) in row.get("probabilities", {}).items()),
             "unit": row["unit"],
             "verdict": row["verdict"],

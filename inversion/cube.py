@@ -1,6 +1,7 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -86,6 +87,21 @@ class Cube:
 
     def _is_kept(self, u: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.kept[tuple(self.selected(u).values())], len(u))
+
+    def at(self, values: Mapping[str, Any]) -> Float[np.ndarray, " k"]:
+        """The point of physical values; a discrete one is in the middle of the share of the nearest value.
+
+        **Arguments:** `values` by name. **Returns:** u [k]. **Raises:** ValueError for values that no prior has.
+        """
+        self.relaxed.start("sample", values)  # which refuses what no prior has, and keeps a margin from bounds
+        s = np.asarray(self.relaxed.given("sample: a guess", values))[self.active]
+        unknown = map(self.problem.component, self.labels)
+        u = np.clip([float(q.probability(jnp.asarray(x))) for q, x in zip(unknown, s, strict=True)], 0.0, 1.0)
+        for k, count in self.choices.items():
+            of = self.problem.component(self.labels[k])
+            nearest = np.argmin(np.abs(np.asarray(jax.vmap(of.scaled)(of.values)) - s[k]))
+            u[k] = (nearest + 0.5) / count
+        return u
 
     def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The physical values [rows, n] of all unknowns."""

@@ -15,7 +15,8 @@ class Draws:
     `u` [steps, chains, k]; `log_likelihood` and `weights` [steps, chains], the latter with a sum of 1; `families`
     [chains], the number of each one's ancestor in the prior; `prior` [rows, k]: draws of the prior; `log_evidence`
     with its standard `error`; `k_hat`: the shape of the tail of importance weights, None without them; `method`: the
-    sampler in words.
+    sampler in words; `other`: a second estimate of the log evidence and its error, by the tempered run for importance
+    draws and the reverse, None without one.
     """
 
     u: Float[np.ndarray, "steps chains k"]
@@ -27,6 +28,7 @@ class Draws:
     error: float
     k_hat: float | None
     method: str
+    other: tuple[float, float] | None = None
 
     def mean(self, values: Float[np.ndarray, "steps chains"]) -> tuple[float, float]:
         """The weighted mean of values of the draws, and its standard error from the spread over the families."""
@@ -65,6 +67,17 @@ def mean_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> tu
     shares = np.bincount(families, np.sum(weights, axis=0))
     others = 1.0 - float(np.sum(shares**2))  # as n - 1 of n equal ones
     return mean, float(np.sqrt(np.sum(parts**2) / others)) if others > 1e-12 else np.inf
+
+
+def error_of_evidence(families: np.ndarray) -> float:
+    """The standard error of the log evidence of a tempered run, by the families that its chains are from.
+
+    It is that of a mean to which each family adds its share: a peak that few particles of the prior have found is
+    known by these few alone, though the weights of all chains agree.
+
+    **Arguments:** `families` [chains]. **Returns:** the error. **Source:** Lee and Whiteley (2018).
+    """
+    return float(np.sqrt(np.sum((np.bincount(families) / families.size) ** 2)))
 
 
 def size_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:

@@ -10,13 +10,12 @@ from difsim.checks import host_numbers, instance
 from difsim.status import Status
 
 from .branch import Node
+from .information import FIXED, NOT_FIXED, ONE_SIDED, verdict
 from .leastsq import Fit, covariance, require_fit
 from .problem import Problem
 from .profile_likelihood import THRESHOLD, Profile
+from .unknowns import AbstractUnknown
 
-FIXED = "fixed by the data"
-ONE_SIDED = "bounded on one side"
-NOT_FIXED = "not fixed: the prior came back"
 MISSED = "no verdict: the model misses the data"
 LOCAL = "no verdict: a profile found a better fit"
 UNENDED = "no verdict: the search did not converge"
@@ -53,7 +52,8 @@ def identify(
 
     A verdict comes from the parameter's profile if one is given, otherwise from the linearised interval s -+ 1.96
     sigma of the data alone: the data determine it if both ends are inside the prior's range, and bound it if one
-    end is. A Gaussian prior is unchanged if the data alone are no sharper. No verdict is given for a fit that does
+    end is. Without an end, or where data are no sharper than a Gaussian prior, the likelihood along it tells whether
+    the prior came back, by the information gained (`information`). No verdict is given for a fit that does
     not explain its data (`Fit.explains_data`), whose search did not converge, or whose misfit is 3.84 or more
     above that of a profile, since its intervals are meaningless.
 
@@ -79,6 +79,7 @@ def identify(
     mask = np.asarray(problem.free_mask)
     s, scale = s[mask], scale[mask]
     jacobian = fit.jacobian[: problem.data.rows] * scale
+    slopes = jacobian.T @ fit.residual[: problem.data.rows]
     fisher = jacobian.T @ jacobian
     eigenvalues, directions = np.linalg.eigh(fisher)
     eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), directions[:, ::-1]
@@ -98,6 +99,8 @@ def identify(
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
         verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
+        if ends == 0:  # is it the prior that came back, or another density over its whole range?
+            verdicts[name] = _over_range(q, s[i], spread[i, i], slopes[i], (profiles or {}).get(name))
     best = min((found.best for found in (profiles or {}).values()), default=np.inf)
     faults = {
         MISSED: not fit.explains_data,
@@ -119,6 +122,25 @@ def identify(
         shrinkage=dict(zip(fit.labels, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
     )
+
+
+def _over_range(q: AbstractUnknown, s: float, variance: float, slope: float, profile: Profile | None) -> str:
+    """The verdict on an unknown that may have any value of its prior, by the likelihood along it.
+
+    **Arguments:** `q`, the unknown; `s` of the fit; `variance` by the data alone, and `slope` of half the misfit, which
+    is not zero at an end of the prior; `profile` instead of them, or None.
+    """
+    u = (np.arange(1000) + 0.5) / 1000
+    at = np.asarray(q.quantile(jnp.asarray(u)))
+    if profile is None:
+        half_misfit = slope * (at - s) + 0.5 * (at - s) ** 2 / variance
+    else:
+        known = np.isfinite(profile.misfit)
+        half_misfit = 0.5 * np.interp(
+            at, np.asarray(q.scaled(jnp.asarray(profile.grid)))[known], profile.misfit[known]
+        )
+    weights = np.exp(half_misfit.min() - half_misfit)
+    return verdict(u, weights / weights.sum(), np.inf, ends=not np.isinf(q.limits[1]))
 
 
 def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:

@@ -5,7 +5,6 @@ point of a profile; where the second costs little, it serves alone. The steps be
 searches run side by side in threads.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from difsim.status import Status
 
 from .coordinates import plain, strip_weak_types
 from .differences import compare
+from .effects import warn_of_zero_columns
 from .marquardt import Search, Stops
 from .outcome import Calls
 from .problem import Problem
@@ -41,9 +41,9 @@ class Fit:
     held numbers of an array; `determined`: the effective number of parameters, the trace of the resolution matrix, to
     which a parameter that the data determine adds 1 and one whose uniform prior is unchanged 0; `calls`: all starts
     and the screening together; `history`: misfit after each iteration of the best start; `starts`: misfit and status
-    of each start; `doubt`: how the derivative at the start of the best search disagrees with differences of
-    simulations over the prior, in words, empty where it does not; `statuses`: the number of simulations that ended
-    with each status.
+    of each start; `solutions`: the values at which the searches ended, the best first, for `sample(guesses=...)`;
+    `doubt`: how the derivative at the start of the best search disagrees with differences of simulations over the
+    prior, in words, empty where it does not; `statuses`: the number of simulations that ended with each status.
 
     A converged search has found a minimum, perhaps a wrong one: `explains_data` tests that, and `ok` is both
     together, without a doubt about the derivative. `print(fit)` shows all of it, and why simulations failed.
@@ -64,6 +64,7 @@ class Fit:
     status: Status
     history: np.ndarray
     starts: tuple[tuple[float, Status], ...]
+    solutions: tuple[dict[str, Any], ...]
     data: int
     priors: int
     determined: float
@@ -224,19 +225,21 @@ def fit(
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
         x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
-    doubts, compared = {}, []
+    doubts, checks = {}, []
 
     def searched(i: int) -> Search:
         def begins(search: Search) -> None:
+            if i == 0:
+                checks.append(warn_of_zero_columns(programs, search))
             doubts[i], made = compare(programs, search)
-            compared.append(made)
+            checks.append(made)
             if doubts[i]:  # at once: the search may take an hour more
                 warnings.warn(f"fit: {doubts[i]}", stacklevel=2)
 
         return programs.search(x[i], stops, begins)
 
     found = in_threads(searched, range(len(x)))
-    calls = sum([*compared, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
+    calls = sum([*checks, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
     best = min(range(len(found)), key=lambda i: found[i].misfit)
     return _report(programs, found[best], found, calls, doubts.get(best, ""), throw)
 
@@ -271,13 +274,6 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
     values, scale = _physical(problem, best.x)
     scale = np.asarray(scale)[mask]
     scaled, history = np.asarray(best.jacobian)[:, mask], np.asarray(best.history)
-    if not (failed or scaled[: problem.data.rows].any()):
-        warnings.warn(
-            f"fit: no observation depends on {list(problem.free)} at the best values, so that their standard "
-            "deviations are those of the prior: does `predict` use its argument, "
-            "without stop_gradient?",
-            stacklevel=3,
-        )
     k = int(mask.sum())
     spread = np.full((k, k), np.nan) if failed else covariance(scaled)[0] * np.outer(scale, scale)
     sigma = np.full(mask.size, np.nan)
@@ -304,6 +300,11 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
         status=Status(int(best.status)),
         history=history[np.isfinite(history)],
         starts=tuple((float(search.misfit), Status(int(search.status))) for search in found),
+        solutions=tuple(
+            {k: plain(v) for k, v in _physical(problem, search.x)[0].items()}
+            for search in sorted(found, key=lambda search: float(search.misfit))
+            if np.isfinite(search.misfit)
+        ),
         data=problem.data.size,
         priors=prior.size,
         determined=np.nan if failed else _determined(problem, scaled),

@@ -60,6 +60,9 @@ class AbstractInterval(AbstractUnknown):
     def quantile(self, u: Numbers) -> Numbers:
         return u
 
+    def probability(self, s: Numbers) -> Numbers:
+        return s
+
     def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
         return jnp.zeros((0,), s.dtype)
 
@@ -187,6 +190,9 @@ class Gaussian(AbstractUnknown):
     def quantile(self, u: Numbers) -> Numbers:
         # The ends of the unit interval are infinite in s; 1e-7 cuts the prior at 5.2 sigma.
         return jax.scipy.special.ndtri(jnp.clip(u, 1e-7, 1.0 - 1e-7))
+
+    def probability(self, s: Numbers) -> Numbers:
+        return jax.scipy.special.ndtr(s)
 
     def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
         return jnp.ravel(s)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,13 +18,19 @@ from difsim.status import Status
 
 from .cube import Cube
 from .draws import Draws, resampled
+from .groups import datatree
 from .importance import K_HAT
+from .information import SPLIT, ranges, verdict, verdict_of_choices
 from .outcome import Calls
+from .parameters import Discrete
 from .problem import Problem
 from .programs import in_threads
+from .unknowns import AbstractUnknown
 
 FEWEST = 100.0  # effective draws: fewer say nothing about the ends of an interval of 95 %
 DRIFT = 4.0  # standard errors, of the largest of some ten means
+BASIS, COVERED = 8, 0.5  # families that kernels may rest on if their draws have a smaller effective share
+DIFFERENCE = 3.0  # standard errors of two log evidences
 FAMILIES = 16  # fewer do not tell by their spread how far all of them are off
 
 
@@ -108,8 +114,13 @@ class Posterior:
 
     @property
     def drift(self) -> float:
-        """The largest change of a mean along the chains, in its standard errors; 0 for independent draws."""
-        return max(self.sampled.drift(v.reshape(self.sampled.weights.shape)) for v in self.draws.values())
+        """The largest change of a mean along the chains, in its standard errors; 0 for independent draws.
+
+        The log-likelihood is among them: it changes where chains fall into a narrow peak whose middle is theirs.
+        """
+        shape = self.sampled.weights.shape
+        columns = [values.reshape(shape) for values in self.draws.values()]
+        return max(map(self.sampled.drift, [*columns, self.sampled.log_likelihood]))
 
     @property
     def effective_size(self) -> float:
@@ -126,14 +137,49 @@ class Posterior:
                 f"the chains descend from {self.sampled.family_count} < {FAMILIES} particles of the prior, so their "
                 "spread is no error: use more particles or steps, or a fit and its covariance"
             )
+        if (few := self._rests_on_few()) is not None:
+            return few
         if not self.effective_size >= FEWEST:
             return (
                 f"an effective size of {self.effective_size:.0f} < {FEWEST:.0f}: "
                 "ask for a larger effective_size, or raise the limit of simulations"
             )
+        if (missed := self._missed()) is not None:
+            return missed
         if self.drift > DRIFT:
             return f"the chains have not settled, drift {self.drift:.1f} > {DRIFT}: use more particles or steps"
         return None
+
+    def _rests_on_few(self) -> str | None:
+        """That kernels cover the posterior badly, at particles of a tempered run that are of few families.
+
+        Weights of draws do not show the end of a curved arm at which no kernel is.
+        """
+        share = 1.0 / float(np.sum(self.weights**2)) / self.weights.size
+        if self.k_hat is None or self.sampled.other is None or share >= COVERED:
+            return None
+        families = self.sampled.other[1] ** -2
+        if families >= BASIS:
+            return None
+        return (
+            f"the draws are worth {100 * share:.0f} % of their number, since their kernels are no likeness of the "
+            f"posterior, and the particles that these are at are worth {families:.0f} < {BASIS} of the prior: use more "
+            "particles"
+        )
+
+    def _missed(self) -> str | None:
+        """That a second estimate found more evidence: only what both have seen may be trusted."""
+        if self.sampled.other is None:
+            return None
+        value, error = self.sampled.other
+        if not value - self.log_evidence > DIFFERENCE * math.hypot(self.log_evidence_error, error):
+            return None
+        second = "the tempered run" if self.k_hat is not None else "importance sampling"
+        return (
+            f"a part of the posterior is missed: its log evidence is {self.log_evidence:.2f} +- "
+            f"{self.log_evidence_error:.2g}, by {second} {value:.2f} +- {error:.2g}: use more particles, or give the "
+            "minima of a fit as guesses"
+        )
 
     @property
     def explains_data(self) -> bool:
@@ -168,32 +214,77 @@ class Posterior:
         return float(low), float(high)
 
     def quantile(self, name: str, share: Any) -> Float[np.ndarray, "..."]:
-        """The values below which shares of the posterior lie.
+        """The values below which shares of the posterior lie; of a discrete unknown one of its values.
 
         **Arguments:** `name` of an unknown; `share` [...]. **Returns:** values [...] in its unit.
-        **Raises:** ValueError for an unknown name.
+        **Raises:** ValueError for an unknown name, and for choices with names, which have no order.
         """
         values = self._values(name)
-        order = np.argsort(values)
+        if name not in self.numbers:
+            raise ValueError(f"{name!r} is a choice among {self.component(name).labels}: see its probabilities")
+        order = np.argsort(values, kind="stable")
+        if name in self.probabilities:
+            reached = np.searchsorted(np.cumsum(self.weights[order]), np.asarray(share) * (1.0 - 1e-12))
+            return np.asarray(values[order][np.minimum(reached, values.size - 1)])
         below = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
         return np.asarray(np.interp(share, below, values[order]))
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """The unknowns that are numbers, which all but choices with names are."""
+        unknown = {name: self.component(name) for name in self.draws}
+        return tuple(k for k, q in unknown.items() if not isinstance(q, Discrete) or q.is_ordered)
+
+    def component(self, name: str) -> AbstractUnknown:
+        """The unknown of a label, with its prior."""
+        return self.problem.component(name)
+
+    @property
     def median(self) -> dict[str, float]:
-        """The median of each unknown; of a discrete one its most probable value."""
-        found = {name: float(self.quantile(name, 0.5)) for name in self.draws if name not in self.probabilities}
-        likely = {k: max(p, key=lambda value: p[value][0]) for k, p in self.probabilities.items()}
-        return {name: (found | likely)[name] for name in self.draws}
+        """The medians of the unknowns that are numbers."""
+        return {name: float(self.quantile(name, 0.5)) for name in self.numbers}
 
     @property
     def mean(self) -> dict[str, float]:
-        return {name: float(self.weights @ values) for name, values in self.draws.items()}
+        """The means of the unknowns that are numbers."""
+        return {name: float(self.weights @ self.draws[name]) for name in self.numbers}
 
     @property
     def sigma(self) -> dict[str, float]:
-        """The standard deviations of the unknowns."""
+        """The standard deviations of the unknowns that are numbers."""
         mean = self.mean
-        return {k: float(np.sqrt(self.weights @ (v - mean[k]) ** 2)) for k, v in self.draws.items()}
+        return {k: float(np.sqrt(self.weights @ (self.draws[k] - mean[k]) ** 2)) for k in mean}
+
+    def prior_range(self, name: str) -> tuple[float, float]:
+        """The range of an unknown's prior; of a normal one its interval of 95 %.
+
+        **Arguments:** `name` of an unknown. **Returns:** its two ends.
+        """
+        q = self.component(name)
+        ends = jnp.array([0.025, 0.975]) if np.isinf(q.limits[1]) else jnp.array([0.0, 1.0])
+        low, high = np.asarray(q.physical(q.quantile(ends)))
+        return float(low), float(high)
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Unknown -> what the data say of it: a distance between posterior and prior, and where the posterior lies.
+
+        See `information`. No verdict where the diagnostics fail (`fault`).
+        """
+        return {name: self._verdict(name) for name in self.draws} if self.fault is None else {}
+
+    def _verdict(self, name: str) -> str:
+        q, size = self.component(name), self.effective_size
+        if name in self.probabilities:
+            order = np.argsort(np.asarray(q.values))
+            shares = np.array([p for p, _ in self._marginal(name).values()])[order]
+            return verdict_of_choices(shares, size, q.is_ordered)
+        u = np.asarray(q.probability(q.scaled(jnp.asarray(self.draws[name]))))
+        said = verdict(u, self.weights, size, ends=not np.isinf(q.limits[1]))
+        if said != SPLIT:
+            return said
+        parts = np.asarray(q.physical(q.quantile(jnp.array(ranges(u, self.weights)))))
+        return f"{said}: {', '.join(f'{low:.3g} to {high:.3g}' for low, high in parts)}"
 
     @property
     def probabilities(self) -> dict[str, dict[float, tuple[float, float]]]:
@@ -242,64 +333,31 @@ class Posterior:
         return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
 
     def to_xarray(self) -> Any:  # xarray.DataTree
-        """Groups with the names and dimensions of ArviZ: posterior, sample_stats, prior, observed_data, and leaves.
+        """Groups with the names and dimensions of ArviZ, and those of weighted draws and of discrete choices.
 
-        Weighted draws are one chain, with their weights in `sample_stats`; `posterior` has the attributes of the
-        sample (log evidence, effective size, k-hat, method), and `leaves` the probabilities of discrete choices.
+        ArviZ knows no weights: its groups `posterior` and `sample_stats` have equally weighted draws, the chains, or
+        as many resampled importance draws as these are worth. All draws are in `weighted_posterior`, and what they
+        weigh is in `weights`. `posterior` has the attributes of the sample (log evidence, effective size, k-hat,
+        method), `prior` and `observed_data` are as in ArviZ, and `leaves` has the probabilities of discrete choices.
         """
-        import xarray as xr
-
-        units = {name: {"units": self.problem.component(name).unit or "1"} for name in self.draws}
-
-        def group(values: Mapping[str, np.ndarray], attrs: dict[str, Any] | None = None):
-            table = {k: (("chain", "draw"), v[None], units.get(k, {})) for k, v in values.items()}
-            return xr.Dataset(table, attrs=attrs)
-
-        attrs = {
-            "log_evidence": self.log_evidence,
-            "log_evidence_error": self.log_evidence_error,
-            "effective_size": self.effective_size,
-            "k_hat": np.nan if self.k_hat is None else self.k_hat,
-            "drift": self.drift,
-            "p_value": self.p_value,
-            "method": self.sampled.method,
-            "verdict": self.verdict,
-        }
-        data = self.problem.data
-        groups = {
-            "posterior": group(self.draws, attrs),
-            "sample_stats": group({"weight": self.weights, "lp": self.log_likelihood}),
-            "prior": group(self.prior),
-            "observed_data": xr.Dataset(
-                {
-                    k: ([f"{k}_{i}" for i in range(data[k].value.ndim)], np.asarray(data[k].value))
-                    for k in data.names
-                }
-            ),
-        }
-        if self.leaves:
-            table = {name: [leaf.assignment[name] for leaf in self.leaves] for name in self.leaves[0].assignment}
-            for name in ("probability", "error", "log_evidence"):
-                table[name] = [getattr(leaf, name) for leaf in self.leaves]
-            groups["leaves"] = xr.Dataset({k: ("leaf_by_probability", np.asarray(v)) for k, v in table.items()})
-        return xr.DataTree.from_dict(groups)
+        return datatree(self)
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.draws)
         lines = [f"posterior: {self.verdict}"]
         for name in self.draws:
-            unit = self.problem.component(name).unit
+            unit = self.component(name).unit
             if name in self.probabilities:
-                labels = self.problem.parameters[name].labels
+                labels = self.component(name).labels
                 parts = zip(labels, self._marginal(name).values(), strict=True)
                 shares = ", ".join(f"{label} {_share(*p)}" for label, p in parts)
                 lines.append(f"  {name:{width}s}  probability of {shares}".rstrip())
             elif self.fault is None:
                 narrow, wide = self.interval(name, 0.68), self.interval(name, 0.95)
-                lines.append(
-                    f"  {name:{width}s}  {self.median[name]:.4g}   68 %: {narrow[0]:.4g} ... {narrow[1]:.4g}"
-                    f"   95 %: {wide[0]:.4g} ... {wide[1]:.4g} {unit}".rstrip()
-                )
+                before = self.prior_range(name)
+                ends = {"68 %": narrow, "95 %": wide, "prior": before}
+                said = "   ".join(f"{k}: {low:.4g} ... {high:.4g}" for k, (low, high) in ends.items())
+                lines.append(f"  {name:{width}s}  {float(self.quantile(name, 0.5)):.4g}   {said} {unit}".rstrip())
             else:
                 lines.append(f"  {name:{width}s}  no interval")
         lines.append(

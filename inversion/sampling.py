@@ -1,15 +1,19 @@
 """Posteriors: `sample`, the one entry point to all samplers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
+import numpy as np
 from jaxtyping import Array
 
 from difsim.checks import instance, integer, random_key, require_function
 
 from .cube import Cube
 from .dropping import Bound, told, weighed_leaves
+from .effects import warn_of_no_effect, without_effect
 from .importance import Importance
 from .posterior import Posterior, reported
 from .problem import Problem
@@ -25,6 +29,7 @@ def sample(
     effective_size: int = 1000,
     limit: int = 200_000,
     batch_size: int | None = None,
+    guesses: Sequence[Mapping[str, Any]] = (),
     bound: Bound | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool = False,
@@ -39,6 +44,8 @@ def sample(
     a standard deviation / sqrt(effective_size) and that of a probability at most 0.5 / sqrt(effective_size);
     `limit`: the number of simulations after which it ends without that; `batch_size`: None for simulations one by
     one in as many threads as there are cores, or as many at once in one compiled call, quicker for closed forms;
+    `guesses`: dicts of values where the posterior may have a peak too narrow for draws of the prior to find, such as
+    `fit(...).solutions` or the values of a tree's leaves, for `Importance()`;
     `bound`, for some hundred combinations of discrete values: a function of them to a misfit that no other values
     undercut, such as `Tree.bound`; those whose weight it shows to be below 1e-4 are dropped, and the result says so;
     `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars.
@@ -59,13 +66,23 @@ def sample(
         instance("sample: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
     if effective_size < 2:
         raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
+    instance("sample: guesses", guesses, tuple | list, "a list of dicts, name -> value")
+    if guesses and isinstance(method, Tempered):
+        raise ValueError("sample: guesses are places to draw from, which Tempered() does not: use Importance()")
     cube = Cube(problem, batch_size)
+    at = np.stack([*map(cube.at, guesses)]) if guesses else None
     method = Importance() if method is None else method
-    if bound is None:
-        return reported(problem, cube, method.draws(cube, key, effective_size, limit, checkpoint, progress))
-    key, pilot = jax.random.split(key)
-    weighed = stored(checkpoint, "leaves", partial(weighed_leaves, cube, bound, pilot))
-    cube.kept = weighed["kept"]
-    draws = method.draws(cube, key, effective_size, limit, checkpoint, progress)
-    said = told(cube, weighed["ceiling"], draws.log_evidence)
-    return reported(problem, cube, replace(draws, method=f"{draws.method}; {said}"))
+    if bound is not None:
+        key, pilot = jax.random.split(key)
+        weighed = stored(checkpoint, "leaves", partial(weighed_leaves, cube, bound, pilot))
+        cube.kept = weighed["kept"]
+    every = list(range(cube.active.size))
+    find = partial(without_effect, cube.log_likelihood, len(every), every, at)
+    idle = stored(checkpoint, "without-effect", lambda: {"at": np.array(find(), int)})
+    warn_of_no_effect("sample", [cube.labels[i] for i in idle["at"]])
+    places = {} if at is None else {"guesses": at}
+    draws = method.draws(cube, key, effective_size, limit, checkpoint, progress, **places)
+    if bound is not None:
+        said = told(cube, weighed["ceiling"], draws.log_evidence)
+        draws = replace(draws, method=f"{draws.method}; {said}")
+    return reported(problem, cube, draws)

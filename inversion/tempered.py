@@ -16,7 +16,7 @@ from tqdm import tqdm
 from difsim.checks import host_numbers, instance, integer
 
 from .cube import Cube
-from .draws import Draws, resampled, size_of
+from .draws import Draws, error_of_evidence, resampled, size_of
 from .prior_runs import PriorRuns
 from .sweeps import Checkpoint, Piece, stored
 
@@ -78,7 +78,7 @@ class Tempered:
             families=piece["families"],
             prior=self._uniform(cube, key),
             log_evidence=float(piece["log_evidence"]),
-            error=float(np.sqrt(piece["variance"])),
+            error=error_of_evidence(piece["families"]),
             k_hat=None,
             method=f"tempered sequential Monte Carlo ({stage} stages)",
         )
@@ -156,15 +156,13 @@ class Tempered:
                 f"sample: {np.sum(np.isfinite(values))} of {values.size} simulations of draws of the prior were "
                 "valid, and two are needed: narrow the priors, or look at problem.evaluate at one point"
             )
-        zero = np.zeros(())
         # One step of as many chains: draws of the prior are independent.
         return {
             "u": u[None],
             "log_likelihood": values[None],
             "families": np.arange(len(u)),
-            "temperature": zero,
+            "temperature": np.zeros(()),
             "log_evidence": np.log(kept),
-            "variance": zero,
         }
 
     def _stage(self, cube: Cube, key: Array, piece: Piece) -> Piece:
@@ -176,8 +174,6 @@ class Tempered:
         raised = min(float(_raised(values, share, left)), left)
         weights = np.exp(raised * (piece["log_likelihood"] - values.max()))
         gained = np.log(weights.mean()) + raised * float(values.max())
-        parts = weights.mean(axis=0)  # of each chain; the chains of a stage are independent
-        variance = parts.var(ddof=1) / parts.size / parts.mean() ** 2
 
         # Systematic resampling is sorted: every so many of its rows are a systematic resampling of so many fewer.
         chosen = resampled(resample, weights.ravel() / weights.sum(), len(u))
@@ -189,7 +185,6 @@ class Tempered:
             "families": np.tile(piece["families"], len(piece["u"]))[starts],
             "temperature": np.asarray(temperature),
             "log_evidence": piece["log_evidence"] + gained,
-            "variance": piece["variance"] + variance,
         }
 
     def _moved(

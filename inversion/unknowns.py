@@ -60,6 +60,10 @@ class AbstractUnknown(AbstractParameter):
         """The s below which the prior has the probability u: uniform u sample the prior."""
 
     @abc.abstractmethod
+    def probability(self, s: Numbers) -> Numbers:
+        """The prior probability below s, the inverse of `quantile`."""
+
+    @abc.abstractmethod
     def prior_residual(self, s: Numbers) -> Float[Array, " rows"]:
         """The prior's rows in the residual: none for a uniform prior, one for each number with a Gaussian."""
 

@@ -33,7 +33,7 @@ from tests.helpers import assert_described, assert_spin_is_in_its_frame
 
 PHILAE = DATA / "philae.toml"
 KEYS = {
-    "parameters": ("value", "lo95", "hi95", "unit", "verdict"),
+    "parameters": ("value", "lo95", "hi95", "prior", "unit", "verdict"),
     "observables": ("simulated", "observed", "sigma"),
 }
 SUMMARY = (
@@ -373,7 +373,8 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert flown["draws"] == 100 and flown["come_down"] > 0.5
     assert ("second_contact_time" in flown) == summary["posterior"]["is_good"]
     groups = xr.open_datatree(tmp_path / "result.nc", engine="h5netcdf")
-    assert groups["posterior"]["thickness"].dims == ("chain", "draw") and "weight" in groups["sample_stats"]
+    assert groups["posterior"]["thickness"].dims == ("chain", "draw")
+    assert groups["weights"].sizes == groups["weighted_posterior"].sizes
     assert abs(sum(leaf["probability"] for leaf in summary["posterior"]["leaves"]) - 1.0) < 1e-6
     result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert result.attrs["sources"] and result["force"].attrs["units"] == "N"

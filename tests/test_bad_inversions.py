@@ -389,5 +389,5 @@ def test_rows_that_pandas_or_xarray_count_are_no_times():
 
 def test_a_prediction_that_depends_on_nothing_is_doubted():
     problem = Problem(PARAMETERS, lambda p: ({"y": jnp.array([1.0, 2.0])}, True), DATA)
-    with pytest.warns(UserWarning, match=r"no observation depends on \['a', 'b'\]"):
+    with pytest.warns(UserWarning, match=r"no prediction depends on \['a', 'b'\]"):
         fit(problem, key=key(), starts=2, keep=1)

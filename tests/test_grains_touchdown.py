@@ -160,10 +160,10 @@ PLACE = {"lander": "Philae", "body": "67P"}
 
 def posterior_file(path, **further):
     """A file with a posterior of which only the draws 2 and 3 have a weight."""
-    draws = {name: (("chain", "draw"), np.full((1, 4), value)) for name, value in (OPTIMUM | further).items()}
-    draws["friction"] = ("chain", "draw"), np.array([[0.2, 0.6, 1.0, 0.2]])
-    weight = xr.Dataset({"weight": (("chain", "draw"), np.array([[0.0, 0.0, 0.5, 0.5]]))})
-    groups = {"/": xr.Dataset(attrs=PLACE), "posterior": xr.Dataset(draws), "sample_stats": weight}
+    draws = {name: ("weighted_draw", np.full(4, value)) for name, value in (OPTIMUM | further).items()}
+    draws["friction"] = "weighted_draw", np.array([0.2, 0.6, 1.0, 0.2])
+    weight = xr.Dataset({"weight": ("weighted_draw", np.array([0.0, 0.0, 0.5, 0.5]))})
+    groups = {"/": xr.Dataset(attrs=PLACE), "weighted_posterior": xr.Dataset(draws), "weights": weight}
     xr.DataTree.from_dict(groups).to_netcdf(path, engine="h5netcdf")
     return path
 

@@ -65,7 +65,8 @@ def rank_deficient():
 
 def test_verdicts_where_the_data_do_not_suffice(key):
     problem = rank_deficient()
-    fit = inversion.fit(problem, key=key, starts=16, keep=2)
+    with pytest.warns(UserWarning, match=r"no prediction depends on \['d'\]"):
+        fit = inversion.fit(problem, key=key, starts=16, keep=2)
     assert fit.sigma["a"] == fit.sigma["b"] == fit.sigma["d"] == np.inf
     np.testing.assert_allclose(fit.sigma["c"], 0.1, rtol=1e-6)
     before = inversion.identify(problem, fit)

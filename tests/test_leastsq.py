@@ -130,22 +130,23 @@ def test_only_failed_simulations_raise_or_are_reported(key):
     assert not fit.ok and fit.p_value == 0.0 and "no start gave a valid simulation" in str(fit)
 
 
-@pytest.mark.parametrize("unused", [0, 2])
-def test_calls_are_those_that_reach_the_simulator(key, unused):
+@pytest.mark.parametrize("further", [0, 2])
+def test_calls_are_those_that_reach_the_simulator(key, further):
     """A problem of two unknowns is linearised at every point by one program; one of four has two programs."""
     log = []
 
     def predict(p):
         # The callback has no derivative: it sees primal values, once a call.
         jax.debug.callback(lambda p: log.append(float(p)), jax.lax.stop_gradient(p["x"]))
-        return toys.valley(p)
+        found, ok = toys.valley(p)
+        return {"r": found["r"] + 1e-6 * sum(p[name] for name in more)}, ok
 
     data = Observations({"r": Observation(np.zeros(2), 1.0)})
-    more = {f"unused_{i}": Gaussian(0.0, 1.0) for i in range(unused)}
+    more = {f"more_{i}": Gaussian(0.0, 1.0) for i in range(further)}
     problem = Problem({"x": Bounded(-2.0, 2.0), "y": Bounded(-2.0, 3.0)} | more, predict, data)
     fit = inversion.fit(problem, key=key, starts=16, keep=3)
     jax.effects_barrier()
-    assert len(log) == fit.calls.forward + (fit.calls.jacobian if unused else 0)
+    assert len(log) == fit.calls.forward + (fit.calls.jacobian if further else 0)
     assert 0 < fit.calls.jacobian < fit.calls.forward
 
 

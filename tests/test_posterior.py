@@ -246,7 +246,7 @@ def test_many_data_sets_share_simulations_of_the_prior(tmp_path):
     found = posterior(toys.linear(**PRIOR), Tempered(800, 8, start=runs), effective_size=300)
     value, error = found.estimate(found.draws["a"])
     assert found.ok and abs(value - mean[0]) < 4 * error
-    assert abs(found.log_evidence - evidence) < 4 * found.log_evidence_error < 0.6
+    assert abs(found.log_evidence - evidence) < 2 * found.log_evidence_error < 0.6
     few, usual = (
         posterior(toys.linear(**PRIOR), Tempered(160, 8, start=start), effective_size=2) for start in (runs, None)
     )
@@ -289,8 +289,43 @@ def test_predictions_are_of_the_draws():
 def test_result_has_the_groups_of_arviz(tmp_path):
     found = posterior(toys.mixed()[0])
     tree = found.to_xarray()
-    assert {"posterior", "prior", "sample_stats", "observed_data", "leaves"} <= set(tree.children)
+    groups = {"posterior", "prior", "sample_stats", "observed_data", "leaves", "weighted_posterior", "weights"}
+    assert set(tree.children) == groups
     assert tree["posterior"]["h"].dims == ("chain", "draw") and tree["posterior"].attrs["log_evidence"] < 0.0
-    assert tree["sample_stats"]["weight"].sum() == pytest.approx(1.0)
+    assert tree["sample_stats"].sizes == tree["posterior"].sizes
+    assert tree["weights"]["weight"].sum() == pytest.approx(1.0)
     tree.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
     assert tree["leaves"].sizes["leaf_by_probability"] == 18
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_group_posterior_has_equally_weighted_draws(method):
+    """What ArviZ makes of it: 1 +- 0.1 in a prior to 10, of which the draws without weights are far away."""
+    data = Observations({"y": Observation(1.0, 0.1)})
+    found = posterior(Problem({"y": Bounded(-10.0, 10.0)}, lambda p: (p, toys.always()), data), METHODS[method])
+    group = found.to_xarray()["posterior"]["y"]
+    assert group.sizes["draw"] * group.sizes["chain"] > 500
+    assert abs(float(group.mean()) - 1.0) < 0.02 and abs(float(group.std()) - 0.1) < 0.015
+    weighted, weight = (found.to_xarray()[k] for k in ("weighted_posterior/y", "weights/weight"))
+    assert abs(float((weighted * weight).sum()) - 1.0) < 0.02 and weighted.sizes == weight.sizes
+
+
+def named(p):
+    return {"y": p["x"] + jnp.where(p["where"] == 1.0, 1.0, 0.0)}, toys.always()
+
+
+def test_choices_with_names_are_no_numbers():
+    unknowns = {"x": Gaussian(0.0, 1.0), "where": Discrete((0.0, 1.0), labels=("on rock", "sand"))}
+    found = posterior(Problem(unknowns, named, Observations({"y": Observation(1.0, 0.5)})))
+    assert found.numbers == ("x",) and set(found.mean) == set(found.sigma) == set(found.median) == {"x"}
+    for refused in (found.interval, lambda name: found.quantile(name, 0.5)):
+        with pytest.raises(ValueError, match=r"a choice among .*on rock.*sand"):
+            refused("where")
+    assert set(found.probabilities["where"]) == {0.0, 1.0} and "sand" in str(found)
+    assert found.to_xarray()["posterior"]["where"].attrs["flag_meanings"] == "on_rock sand"
+
+
+def test_quantiles_of_discrete_numbers_are_among_them():
+    data = Observations({"y": Observation(0.0, 1.0)})
+    found = posterior(Problem({"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}, chosen, data))
+    assert found.median["shift"] in (0.0, 1.0) and set(found.interval("shift")) <= {0.0, 1.0, 3.0}

@@ -77,10 +77,9 @@ def drawn(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[d
     """
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
-            posterior, weight = tree["posterior"].load(), tree["sample_stats"]["weight"].values.ravel()
+            values = {name: x.values for name, x in tree["weighted_posterior"].load().data_vars.items()}
+            weight = tree["weights"]["weight"].values
             other = {k: tree.attrs[k] for k in ("lander", "body") if tree.attrs[k] != place[k]}
-            names = [n for n, x in posterior.data_vars.items() if x.dims == ("chain", "draw")]
-            values = {n: posterior[n].values.ravel() for n in names}
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} has no posterior ({error}): run `difsim agilkia` into that folder first"

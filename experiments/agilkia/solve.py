@@ -1,7 +1,7 @@
 """The inversion of the main job: branch and bound, proof by enumeration, strict fit, identifiability."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -182,26 +182,40 @@ def invert(
         leaves=leaves,
         fit=answer,
         identifiability=identify(relaxed, middle, threshold=1e-4),
-        posterior=drawn(problem, solver.seed, size, evidence, _beside(checkpoint, "posterior"), progress),
+        posterior=drawn(
+            problem,
+            solver.seed,
+            size,
+            evidence,
+            _beside(checkpoint, "posterior"),
+            progress,
+            guesses=[leaf.values for leaf in leaves if np.isfinite(leaf.misfit)],
+        ),
         calls=tree.calls,
         seconds=seconds,
     )
 
 
 def drawn(
-    problem: Problem, seed: int, size: int, evidence: float, checkpoint: Checkpoint, progress: bool
+    problem: Problem,
+    seed: int,
+    size: int,
+    evidence: float,
+    checkpoint: Checkpoint,
+    progress: bool,
+    guesses: Sequence[Mapping[str, Any]] = (),
 ) -> Posterior:
     """The posterior of a size, and of larger ones until its log evidence is as good as asked for.
 
     Each goes on from the draws before. The evidence of chains is that of the tempering, which no further draw betters.
 
-    **Arguments:** as of `invert`; `seed`. **Returns:** the posterior.
+    **Arguments:** as of `invert`; `seed`; `guesses`: where it may have narrow peaks. **Returns:** the posterior.
     """
     method = Importance() if size > QUICK else Importance(Tempered(320), generation=400)
     key = jax.random.PRNGKey(seed)
     while True:
         limit = 100 * size if size > QUICK else 3000
-        kept = {"checkpoint": checkpoint, "progress": progress}
+        kept = {"checkpoint": checkpoint, "progress": progress, "guesses": guesses}
         found = sample(problem, key=key, method=method, effective_size=size, limit=limit, **kept)
         if not found.log_evidence_error > evidence or found.k_hat is None:
             return found

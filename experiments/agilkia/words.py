@@ -9,6 +9,7 @@ from experiments.foot.footpads import LOAD, SPEED
 from experiments.foot.scene import RADIUS
 from experiments.posteriors import span, table
 from experiments.report import Report, Table, digits, failures, share
+from inversion.information import CHANGED, SPLIT
 
 ASSUMED = "Priors and uncertainties that the input files mark as assumed are no measurements."
 ACCOUNTS = "Forces are reported and not fitted: the accounts of them contradict the speeds and the depth."
@@ -59,11 +60,16 @@ def inversion(found: Mapping[str, Any]) -> Report:
         for name, row in parameters.items()
         if row["verdict"].startswith("bounded")
     ]
+    changed = [
+        name.replace("_", " ") for name, row in parameters.items() if row["verdict"].startswith((CHANGED, SPLIT))
+    ]
     scene = "without a boulder" if found["scenario"] == "no boulder" else f"one of scenario {found['scenario']}"
     answer = [
         f"The data fix the {_join(fixed)}." if fixed else "The data fix none of the unknowns by themselves.",
         f"The best touchdown is {scene}. Its search {found['verdict']}.",
     ]
+    if changed:
+        answer.insert(1, f"They change what is probable of the {_join(changed)}, without fixing it.")
     if bounded:
         answer.insert(1, f"They bound the {_join(bounded)} on one side.")
     chain = found.get("chain", {"status": "none"})

@@ -169,8 +169,9 @@ def draw(posed: Problem, quick: bool) -> tuple[Fit, Posterior]:
     key = jax.random.PRNGKey(0)
     method = Importance(Tempered(320), generation=400) if quick else Importance()
     size = 200 if quick else 4000
-    return fit(posed, key=key, starts=64, keep=8), sample(
-        posed, key=key, method=method, effective_size=size, batch_size=256
+    local = fit(posed, key=key, starts=64, keep=8)
+    return local, sample(
+        posed, key=key, method=method, effective_size=size, batch_size=256, guesses=local.solutions
     )
 
 

@@ -38,6 +38,7 @@ from inversion.posterior import Posterior
 TRUTH = {"restitution": paper.RESTITUTION, "friction": paper.FRICTION}
 FEW, FEW_DRAWS = Importance(Tempered(160), generation=200), 100  # of a smoke test, and of each of many posteriors
 UNKNOWNS = {"restitution": Bounded(0.0, 1.0), "friction": Bounded(0.0, 1.5)}
+AT = (RESTITUTION, FRICTION)  # their places in θ
 
 
 class Pixels(eqx.Module):
@@ -101,8 +102,9 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
         best = fits["fit"].isel(start=int(fits["misfit"].values.argmin())).values
         measured, _ = observed(known, case, jnp.asarray(PIXEL), keys[i])
         posed = problem(known, case.seen, measured, best)
-        key = jax.random.PRNGKey(i)
-        return sample(posed, key=key, method=method, effective_size=size, progress=count == 1), best
+        at = {name: np.clip(best[k], q.lower, q.upper) for (name, q), k in zip(UNKNOWNS.items(), AT, strict=True)}
+        key, shown = jax.random.PRNGKey(i), count == 1
+        return sample(posed, key=key, method=method, effective_size=size, guesses=[at], progress=shown), best
 
     drawn, best = posterior(0, *((FEW_DRAWS, FEW) if quick else (1000, Importance(Tempered(400)))))
     told = judge(drawn, best)
