@@ -101,7 +101,7 @@ def correlated(rng):
     mean, noise = spread @ turned.T @ data, np.eye(d) + turned @ turned.T
     evidence = -0.5 * data @ np.linalg.solve(noise, data) - 0.5 * np.linalg.slogdet(noise)[1]
     problem = Problem(
-        {"x": Gaussian(0.0, 1.0, shape=(d,))},
+        {"x": Gaussian(0.0, 1.0, shape=(int(d),))},
         lambda p: ({"y": jnp.asarray(turned) @ p["x"]}, jnp.array(True)),
         Observations({"y": Observation(data, 1.0)}),
     )
@@ -118,7 +118,7 @@ def curved(rng):
         off = x[1:] - bend * (x[0] ** 2 - along**2)
         return -0.5 * (x[0] / along) ** 2 - 0.5 * jnp.sum((off / across) ** 2)
 
-    problem = posed(log_likelihood, 0.0, {"x": Bounded(-1.0, 1.0, shape=(d,))})
+    problem = posed(log_likelihood, 0.0, {"x": Bounded(-1.0, 1.0, shape=(int(d),))})
     evidence = 0.5 * d * np.log(2 * np.pi) + np.log(along * across.prod()) - d * np.log(2.0)
     return Case(problem, float(evidence), lambda x: ndtr(x / along))
 
@@ -134,7 +134,7 @@ def discrete(rng):
         at, wide, height = (jnp.asarray(a)[k] for a, k in ((shifts, i), (widths, j), (heights, (i, j))))
         return height - 0.5 * jnp.sum(((p["x"] - at) / wide) ** 2)
 
-    unknowns = {"x": Bounded(-1.0, 1.0, shape=(d,))}
+    unknowns = {"x": Bounded(-1.0, 1.0, shape=(int(d),))}
     unknowns |= {"shift": Discrete((0.0, 1.0, 2.0)), "width": Discrete((0.0, 1.0))}
     at, wide = shifts[:, None], widths[None]
     cut = ndtr((1 - at) / wide) - ndtr((-1 - at) / wide)
