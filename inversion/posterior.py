@@ -29,7 +29,7 @@ from .unknowns import AbstractUnknown
 
 FEWEST = 100.0  # effective draws: fewer say nothing about the ends of an interval of 95 %
 DRIFT = 4.0  # standard errors, of the largest of some ten means
-BASIS, COVERED = 8, 0.4  # families that kernels may rest on if their draws have a smaller effective share
+BASIS, COVERED = 8, 0.45  # families that kernels may rest on if their draws have a smaller effective share
 DIFFERENCE = 3.0  # standard errors of two log evidences
 FAMILIES = 16  # fewer do not tell by their spread how far all of them are off
 
