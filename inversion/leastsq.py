@@ -5,6 +5,7 @@ point of a profile; where the second costs little, it serves alone. The steps be
 searches run side by side in threads.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

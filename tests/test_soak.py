@@ -28,7 +28,7 @@ def test_every_kind_draws_the_same_finite_numbers_again():
         assert any(not np.array_equal(value, other[name]) for name, value in numbers.items())
 
 
-def test_numbers_take_the_ends_of_their_ranges_and_ways_stay_inside():
+def test_numbers_take_ends_of_ranges_and_ways_stay_inside():
     for kind in KINDS:
         ends = [
             (name, value, sign) for of, sign in ((kind.least, 1), (kind.most, -1)) for name, value in of.items()
