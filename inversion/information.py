@@ -50,7 +50,7 @@ def verdict(u: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"]
     ]
     if has_gap(_shares(u, weights, BINS)):
         return SPLIT
-    if not any(sides) and gained(tenths, size) < NATS:
+    if not any(sides) and not pressed and gained(tenths, size) < NATS:
         return NOT_FIXED
     return ", ".join([(CHANGED, ONE_SIDED, FIXED)[sum(sides)], *pressed])
 

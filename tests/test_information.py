@@ -149,3 +149,12 @@ def test_nothing_is_said_of_a_sample_that_is_too_small():
     problem = Problem(unknowns, lambda p: ({"y": p["x"] + p["n"]}, toys.always()), data)
     found = posterior(problem, Importance(Tempered(160, 8), generation=100), effective_size=2, limit=200)
     assert found.fault is not None and found.verdicts == {}
+
+
+def test_a_peak_at_an_end_is_no_prior_that_came_back():
+    """Agilkia's grain diameter: little information, but 0.235 of the probability in the first tenth of the prior."""
+    shares = np.array([0.235, 0.12, 0.111, 0.097, 0.092, 0.075, 0.079, 0.069, 0.071, 0.051])
+    u, weights = (np.arange(1000) + 0.5) / 1000, np.repeat(shares / 100, 100)
+    assert gained(shares, 1445.0) < 0.1
+    found = verdict(u, weights, 1445.0, True)
+    assert found == "not fixed, but changed by the data, pressed against the lower end of the prior"
