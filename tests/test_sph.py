@@ -100,6 +100,24 @@ def test_no_tension_beyond_the_apex_and_derivatives_there():
     check_gradients(lambda soil, stress: soil.admissible(stress, soil.density), SOIL, yielding)
 
 
+def test_strength_begins_at_zero_friction_and_cohesion():
+    """√J₂ = k - a I₁ under pressure: of no strength the deviator is 0, and grows in its own direction by both."""
+    stress = jnp.array([[-900.0, 500.0, 0.0], [500.0, -500.0, 0.0], [0.0, 0.0, -600.0]])
+    deviator = stress - jnp.trace(stress) / 3 * jnp.eye(3)
+    direction = deviator / jnp.sqrt(0.5 * jnp.sum(deviator**2))
+
+    def kept(strength):
+        soil = eqx.tree_at(lambda s: (s.friction, s.cohesion), SOIL, (strength[0], strength[1]))
+        return soil.admissible(stress, SOIL.density)
+
+    none = jnp.zeros(2)
+    a, k = jax.jacfwd(lambda x: jnp.stack(SOIL.cone.match(x[0], x[1])))(none)
+    exact = jnp.multiply.outer(direction, k - a * jnp.trace(stress))
+    np.testing.assert_allclose(kept(none), jnp.trace(stress) / 3 * jnp.eye(3), atol=1e-9)
+    for derivative in (jax.jacfwd, jax.jacrev):
+        np.testing.assert_allclose(derivative(kept)(none), exact, atol=1e-9 * jnp.abs(exact).max())
+
+
 def grid(d, spacing=0.1, cells=9):
     return np.stack(np.meshgrid(*d * [np.arange(cells)], indexing="ij")).reshape(d, -1) * spacing
 

@@ -108,8 +108,10 @@ class DruckerPrager(AbstractMaterial):
         radius = safe.sqrt(second_invariant(deviator))
         swelling = 9.0 * self.bulk * jnp.sin(self.dilatancy)
         flow = jnp.maximum(radius + 3.0 * a * mean - k, 0.0) / (self.shear + 3.0 * a * swelling)
-        left = radius - self.shear * flow
-        # Beyond the apex the deviator is zero. A frictionless soil has no apex.
-        beyond = (left <= 0) & (flow > 0)
-        held = jnp.where(beyond & (a > 0), safe.divide(k, 3.0 * a), mean - swelling * flow)
+        # A frictionless soil has no apex, and keeps the deviator of its cohesion: where that is 0, the difference would
+        # have no derivative.
+        left = jnp.where((a > 0) | (flow == 0), radius - self.shear * flow, k - 3.0 * a * mean)
+        # Beyond the apex the deviator is zero.
+        beyond = (left <= 0) & (flow > 0) & (a > 0)
+        held = jnp.where(beyond, safe.divide(k, 3.0 * a), mean - swelling * flow)
         return isotropic(held) + jnp.where(beyond, 0.0, safe.divide(left, radius))[None, None] * deviator
