@@ -136,12 +136,12 @@ class _Search:
             find = lambda: climbed(self._heights(best, 1))[None]  # noqa: E731
         else:
             find = lambda: np.stack([inside(self._heights(u, 2)) for u in guesses])  # noqa: E731
-        found = stored(self.checkpoint, "guesses", lambda: self._valued(find()))
+        found = stored(self.checkpoint, "guesses", lambda: self._evaluate(find()))
         points, values = found["u"], found["log_likelihood"]
         for i in np.argsort(-values):
             self._add_peak(points[i], values[i] - self.mixture.log_density(points[[i]])[0])
 
-    def _valued(self, u: Float[np.ndarray, "rows k"]) -> Piece:
+    def _evaluate(self, u: Float[np.ndarray, "rows k"]) -> Piece:
         return {"u": u, "log_likelihood": self.cube.log_likelihood(u)}
 
     def _heights(self, u: Float[np.ndarray, " k"], number: int) -> Heights:
@@ -156,7 +156,7 @@ class _Search:
         while True:
             found = self._generations()
             if not self._misses_peak(found):
-                found = self._extended(found)
+                found = self._extend(found)
                 if not self._misses_peak(found):
                     return found
 
@@ -206,7 +206,7 @@ class _Search:
             shares = _shares(part[1:] @ weights / weights.sum())
             self.mixture = Mixture(kernels, self.mixture.peaks, shares)
 
-    def _extended(self, found: Piece) -> Piece:
+    def _extend(self, found: Piece) -> Piece:
         """These draws and as many more as the effective size asks for."""
         rows_at_once = self.settings.generation
         part, size = 0, _size(self.cube, found)

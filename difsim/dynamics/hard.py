@@ -152,7 +152,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         held = hold(W, n, self._here(halted, self.flight(t, halted)).acceleration, μ)
         # Slip that begins from rest is 0, and has the derivative of a slide along its heading: a start that is moved
         # in time or pushed that way has slipped by then. A slide that stops and turns back does so at no slip.
-        begins = jnp.where(flying & ~held.sticks, self._begun(W, n, u, held.heading), 0.0)
+        begins = jnp.where(flying & ~held.sticks, self._beginning_slip(W, n, u, held.heading), 0.0)
         impulse = jnp.where(stops, -solve3(W, u - begins), jnp.where(flying, hit.total, 0.0))
         # The time of impact is known to 1e-12 s, so that the gap may be -1e-12 m: without the shift a hop lower than
         # this would begin below the ground.
@@ -179,7 +179,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
         return landed | ((state.phase == Phase.STICKING) & (here.margin(self.law.friction) < 0))
 
-    def _begun(self, response: Mat3, normal: Vec3, velocity: Vec3, heading: Vec3) -> Vec3:
+    def _beginning_slip(self, response: Mat3, normal: Vec3, velocity: Vec3, heading: Vec3) -> Vec3:
         """The slip after a plastic impact of a point that slides along a heading: its derivative, with the value 0."""
         along = normal - self.law.friction * heading
         push = safe.divide(-jnp.dot(normal, velocity), jnp.dot(normal, response @ along))

@@ -62,7 +62,7 @@ def read_table(path: Path) -> Polygons:
     if len(sizes) == 1:
         sizes, rows = _sizes(rows, (1,))
     if rows and len(rows[0]) == 1:
-        corners, counts, rest = _counted(rows, sizes[-1])
+        corners, counts, rest = _read_counted_faces(rows, sizes[-1])
     else:
         plates, _, rest = _table(rows, sizes[-1], "plates")
         corners, counts = _whole(plates.ravel()), np.full(len(plates), 3)
@@ -180,7 +180,9 @@ def _table(rows: list[Row], count: int, what: str) -> tuple[Float[np.ndarray, "N
     return numbers[:, 1:], int(numbers[0, 0]), rows[count:]
 
 
-def _counted(rows: list[Row], count: int) -> tuple[Int[np.ndarray, " C"], Int[np.ndarray, " F"], list[Row]]:
+def _read_counted_faces(
+    rows: list[Row], count: int
+) -> tuple[Int[np.ndarray, " C"], Int[np.ndarray, " F"], list[Row]]:
     """The corners of `count` faces of two rows each, how many they are and which; and the rows after them."""
     heads, bodies = rows[: 2 * count : 2], rows[1 : 2 * count : 2]
     if len(bodies) < count or any(head != [str(len(body))] for head, body in zip(heads, bodies, strict=True)):

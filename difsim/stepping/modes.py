@@ -34,17 +34,17 @@ STONES = (
 
 def refuse_derivatives(given: Any, message: str) -> Any:
     """`given`, any structure, as it is; a derivative by any number of it raises `ValueError` with the message."""
-    return _marked(given, message, order=1, is_forward=True)
+    return _mark_arrays(given, message, order=1, is_forward=True)
 
 
 def allow_one_reverse(given: Any, message: str) -> Any:
     """`given` as it is; a derivative in forward mode, or a second one, raises `ValueError` with the message."""
-    return _marked(given, message, order=0, is_forward=False)
+    return _mark_arrays(given, message, order=0, is_forward=False)
 
 
 def allow_one_forward(given: Any, message: str) -> Any:
     """`given` as it is; a derivative in reverse mode, or a second one, raises `ValueError` with the message."""
-    return _marked(given, message, order=0, is_forward=True)
+    return _mark_arrays(given, message, order=0, is_forward=True)
 
 
 def refuse_unknown(primitive: Primitive, message: str) -> None:
@@ -61,12 +61,12 @@ def refuse_unknown(primitive: Primitive, message: str) -> None:
     partial_eval.custom_partial_eval_rules[primitive] = rule
 
 
-def _marked(given: Any, message: str, **how: Any) -> Any:
+def _mark_arrays(given: Any, message: str, **how: Any) -> Any:
     arrays, rest = eqx.partition(given, eqx.is_inexact_array)
     return eqx.combine(jax.tree.map(lambda x: _mark.bind(x, message=message, **how), arrays), rest)
 
 
-def _raised(*_: Any, message: str, **__: Any) -> Any:
+def _refuse(*_: Any, message: str, **__: Any) -> Any:
     raise ValueError(message)
 
 
@@ -86,7 +86,7 @@ _mark, _forward, _reverse = (
 )
 
 
-def _differentiated(primals: Any, tangents: Any, *, message: str, order: int, is_forward: bool) -> Any:
+def _differentiate(primals: Any, tangents: Any, *, message: str, order: int, is_forward: bool) -> Any:
     if order:
         raise ValueError(message)
     out = _mark.bind(*primals, message=message, order=order + 1, is_forward=is_forward)
@@ -96,11 +96,11 @@ def _differentiated(primals: Any, tangents: Any, *, message: str, order: int, is
     return out, (_forward if is_forward else _reverse).bind(tangent, message=message)
 
 
-ad.primitive_jvps[_mark] = _differentiated
-ad.primitive_jvps[_forward] = ad.primitive_jvps[_reverse] = _raised
-ad.primitive_transposes[_forward] = _raised
+ad.primitive_jvps[_mark] = _differentiate
+ad.primitive_jvps[_forward] = ad.primitive_jvps[_reverse] = _refuse
+ad.primitive_transposes[_forward] = _refuse
 ad.primitive_transposes[_reverse] = lambda cotangent, *_, **__: [cotangent]
 refuse_unknown(_forward, FORWARD)
-_reverse.def_impl(_raised)
-batching.primitive_batchers[_reverse] = _raised
-mlir.register_lowering(_reverse, _raised)
+_reverse.def_impl(_refuse)
+batching.primitive_batchers[_reverse] = _refuse
+mlir.register_lowering(_reverse, _refuse)
