@@ -9,10 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from difsim.wide import accelerators, has_many_rows, put
+
 from .outcome import Calls
 from .parameters import Discrete
 from .problem import Evaluation, Problem
 from .programs import Programs, in_threads
+from .sweeps import WIDE_CHUNK
 
 
 class Cube:
@@ -22,8 +25,9 @@ class Cube:
     equal shares. Simulations are those of the problem's fits, by the same compiled program. Leaves that are not `kept`
     have the likelihood zero without a simulation.
 
-    **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores; a
-    number for so many at once in one compiled call, quicker for closed forms and slower for adaptive solutions.
+    **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores, and
+    side by side on a GPU where they are many; a number for so many at once in one compiled call, quicker for closed
+    forms and slower for adaptive solutions.
     **Raises:** ValueError when all unknowns are held.
     """
 
@@ -116,18 +120,25 @@ class Cube:
         return found
 
     def _simulated(self, x: np.ndarray) -> np.ndarray:
-        if self.batch_size is None:
+        size = self._rows_side_by_side(len(x))
+        if size is None:
             found = in_threads(lambda row: float(self.programs.simulate(jnp.asarray(row)).log_likelihood), x)
         else:
-            starts = range(0, len(x), self.batch_size)
+            starts = range(0, len(x), size)
             # Repeat the last row to fill up the last batch: one shape, one compilation.
-            rows = (x[np.minimum(np.arange(i, i + self.batch_size), len(x) - 1)] for i in starts)
-            both = [_batch(self.relaxed, part) for part in rows]
+            rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in starts)
+            both = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
             found, statuses = (np.concatenate(part)[: len(x)] for part in zip(*both, strict=True))
             self.programs.statuses += statuses.tolist()
         found = np.asarray(found, float)
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
+
+    def _rows_side_by_side(self, rows: int) -> int | None:
+        """The number of rows of a compiled call; None for simulations one by one, in threads."""
+        if self.batch_size is None and accelerators() and has_many_rows(rows):
+            return min(2 ** (rows - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
+        return self.batch_size
 
     def simulations(self, u: Float[np.ndarray, "rows k"]) -> list[Evaluation]:
         """The simulations at points, one by one in threads.

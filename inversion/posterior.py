@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 from tqdm import tqdm
 
-from difsim.session import COMPILE_SOONER
+from difsim.session import compile_sooner
 from difsim.status import Status
 
 from .cube import Cube
@@ -318,7 +317,7 @@ class Posterior:
         `count` of draws; `progress`: show a bar. **Returns:** the pytree with a leading axis [count], as numpy.
         """
         rows = self.resample(key, count)
-        program = eqx.filter_jit(function, compiler_options=COMPILE_SOONER)
+        program = compile_sooner(function)
         dtype = self.problem.held.dtype
         cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
         first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
