@@ -120,33 +120,30 @@ class Cube:
         return found
 
     def _simulated(self, x: np.ndarray) -> np.ndarray:
-        size = self._rows_side_by_side(len(x))
-        if size is None:
-            found = in_threads(lambda row: float(self.programs.simulate(jnp.asarray(row)).log_likelihood), x)
-        else:
-            starts = range(0, len(x), size)
-            # Repeat the last row to fill up the last batch: one shape, one compilation.
-            rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in starts)
-            both = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
-            found, statuses = (np.concatenate(part)[: len(x)] for part in zip(*both, strict=True))
-            self.programs.statuses += statuses.tolist()
-        found = np.asarray(found, float)
+        found = np.asarray(self._evaluations(x).log_likelihood, float)
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
 
-    def _rows_side_by_side(self, rows: int) -> int | None:
-        """The number of rows of a compiled call; None for simulations one by one, in threads."""
-        if self.batch_size is None and accelerators() and has_many_rows(rows):
-            return min(2 ** (rows - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
-        return self.batch_size
+    def simulations(self, u: Float[np.ndarray, "rows k"]) -> Evaluation:
+        """The simulations at points.
 
-    def simulations(self, u: Float[np.ndarray, "rows k"]) -> list[Evaluation]:
-        """The simulations at points, one by one in threads.
-
-        **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, in order.
+        **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
-        x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
-        return in_threads(lambda row: self.programs.simulate(jnp.asarray(row)), x)
+        return self._evaluations(np.asarray(_unfolded(self.problem, self.relaxed, self._all(u))))
+
+    def _evaluations(self, x: np.ndarray) -> Evaluation:
+        """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
+        size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
+        if size is None and not on_gpu:
+            each = in_threads(lambda row: jax.tree.map(np.asarray, self.programs.simulate(jnp.asarray(row))), x)
+            return jax.tree.map(lambda *rows: np.stack(rows), *each)
+        size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
+        # Repeat the last row to fill up the last batch: one shape, one compilation.
+        rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
+        each = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
+        found = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(x)], *each)
+        self.programs.statuses += found.status.tolist()
+        return found
 
     def compared(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
         """The log-likelihood of the data at points that were simulated before.
@@ -186,8 +183,7 @@ def _unfolded(problem, relaxed, u):
 
 @eqx.filter_jit
 def _batch(problem, x):
-    found = jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
-    return found.log_likelihood, found.status
+    return jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
 
 
 @eqx.filter_jit
