@@ -94,7 +94,7 @@ def _require_gpu() -> None:
         jax.devices("gpu")
     except RuntimeError as error:
         raise ValueError(
-            f'configure: device = "gpu": JAX finds none ({error}): see `nvidia-smi`, and pip install '
+            f'configure: device = "gpu": JAX finds none ({error}): look at `nvidia-smi`, and pip install '
             '"difsim[cuda13]", or [cuda12] for an older driver'
         ) from error
 
