@@ -233,7 +233,7 @@ FUNCTIONS = {
     "configure": (lambda: configure(cores="all"), "cores"),
     "configure: negative": (lambda: configure(cores=-1), "cores"),
     "configure: a device": (lambda: configure(device="cuda"), "device"),
-    "configure: no GPU": (lambda: configure(device="gpu"), "difsim.cuda13"),
+    "configure: no GPU": (lambda: configure(device="gpu"), "difsim[cuda13]"),
     "acceleration: a text": (lambda: gravity.Uniform((0, 0, -1)).acceleration("x"), "x"),
     "acceleration: None": (lambda: gravity.Uniform((0, 0, -1)).acceleration(None), "x"),
     "acceleration: a plane": (lambda: gravity.Uniform((0, 0, -1)).acceleration([1.0, 2.0]), "x"),
