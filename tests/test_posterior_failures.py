@@ -42,7 +42,7 @@ def test_a_killed_run_loses_one_generation_of_draws(tmp_path):
     checkpoint = Checkpoint(tmp_path, "linear")
     problem, small = toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100)
     whole = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
-    pieces = sorted(tmp_path.rglob("importance-*-1-*"))
+    pieces = sorted(tmp_path.rglob("importance-*"))
     assert len(pieces) > 1
     pieces[-1].unlink()
     again = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
