@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-AS_USERS := $(BIN)/python -c 'import difsim, os; difsim.configure(devices=1); print(os.environ["XLA_FLAGS"])'
+AS_USERS := $(BIN)/python -c 'import difsim, os; difsim.configure(cores=1); print(os.environ["XLA_FLAGS"])'
 
 # The exact versions hold for the build back-end too; which of the two names pip reads depends on its age.
 export PIP_CONSTRAINT := constraints.txt

@@ -26,7 +26,7 @@ def provenance() -> dict[str, Any]:
     """Date, machine, versions, commit and command line of a result."""
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.default_backend()}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {jax.local_devices()[0].device_kind}",
         "version": importlib.metadata.version("difsim"),
         "libraries": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in LIBRARIES},

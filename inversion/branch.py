@@ -3,7 +3,7 @@
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
 from .sweeps import Checkpoint
-from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding
+from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
 
 
 class Solved(Protocol):
@@ -52,10 +52,10 @@ def branch_and_bound(
 
     Nodes are solved in the order of their parent's bound, deeper ones first for equal bounds. A relaxed minimum is
     a lower bound of all leaves below it: min over the hull <= min over the values. It depends on the solver: a
-    local minimum is no bound, and every bound says how probable it is that a lower one was missed. A blend of choices
-    that have names in place of numbers is no relaxation of them: its bound is heuristic. So check `is_closed`, which
-    is false for a tree with a violated bound, and `label`; verify the result with `enumerate_leaves` where the number
-    of leaves allows it.
+    local minimum is no bound, and every bound says how probable it is that a lower one was missed. A node whose misfit
+    is below a bound above it disproves that bound: what was to be dropped by it is judged by the last one that stands.
+    A blend of choices that have names in place of numbers is no relaxation of them: its bound is heuristic. So check
+    `is_closed` and `label`; verify the result with `enumerate_leaves` where the number of leaves allows it.
 
     **Arguments:** `problem`; `solve`: (problem of the node, guess) -> object with misfit, values, calls; the guess
     is the parent's solution moved to the node's values, None at the root; it must not raise if every simulation
@@ -81,9 +81,21 @@ def branch_and_bound(
     nodes: list[Node] = []
     incumbent: Node | None = None
     violations, worst = 0, 0.0
-    # Unsolved nodes, by their parent's bound, then the deeper first, then the value nearest to the
+    fallen: set[int] = set()  # nodes whose misfit is no bound
+    # Unsolved nodes, by the bound above them, then the deeper first, then the value nearest to the
     # parent's relaxed one. So the first leaf costs one solution per level, and pruned nodes are never solved.
     heap: list[tuple[float, int, int, int, int | None, dict[str, float]]] = [(-np.inf, 0, 0, 0, None, {})]
+
+    def stands(above: int | None) -> int | None:
+        """The node whose misfit bounds what is below: this one, or the nearest above it that is not disproved."""
+        # Without a valid simulation nothing is proved about the leaves below.
+        while above is not None and (above in fallen or not np.isfinite(nodes[above].misfit)):
+            above = nodes[above].parent
+        return above
+
+    def bound_of(above: int | None, assignment: Mapping[str, float]) -> float:
+        holder = stands(above)
+        return max(-np.inf if holder is None else nodes[holder].misfit, known(assignment))
 
     with tqdm(disable=not progress, desc="branch and bound") as bar:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
@@ -94,38 +106,36 @@ def branch_and_bound(
             guess = None
             if parent is not None and np.isfinite(parent.misfit):
                 guess = parent.values | assignment
-            node = _solve_node(problem, solve, assignment, guess, checkpoint)
-            # Without a valid simulation nothing is proved about the leaves below: the parent's bound remains.
-            node = replace(node, parent=above)
-            if not np.isfinite(node.misfit):
-                node = replace(node, bound=bound, missed=0.0 if parent is None else parent.missed)
+            node = replace(_solve_node(problem, solve, assignment, guess, checkpoint), parent=above)
+            nodes.append(node)
+            bar.update()
             # The tolerance of the solver, unless a larger one is given: two searches agree to about 1e-6 of a minimum.
             if node.misfit < bound - max(tolerance, 1e-6 * abs(bound) + 1e-9):
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
-                _disprove(nodes, above, node.misfit)
-            nodes.append(node)
-            bar.update()
+                fallen.update(i for i in _path(nodes, above) if nodes[i].misfit > node.misfit)
+                heap = [(bound_of(entry[4], entry[5]), *entry[1:]) for entry in heap]
+                heapq.heapify(heap)
             if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
                 incumbent = node
                 bar.set_postfix(best=node.misfit)
             elif node.status == "open":
                 name = order[len(assignment)]
                 for rank, value in enumerate(problem.parameters[name].nearest_first(node.values[name])):
-                    below = assignment | {name: value}
-                    bound = max(node.bound, known(below))
-                    heapq.heappush(
-                        heap, (bound, -len(assignment), rank, len(heap) + len(nodes), len(nodes) - 1, below)
-                    )
+                    here, below = len(nodes) - 1, assignment | {name: value}
+                    bound = bound_of(here, below)
+                    heapq.heappush(heap, (bound, -len(assignment), rank, len(heap) + len(nodes), here, below))
 
     best = np.inf if incumbent is None else incumbent.misfit
     branched = {node.parent for node in nodes}
     for i, node in enumerate(nodes):
+        if (holder := stands(i)) != i:
+            bound, missed = (-np.inf, 1.0) if holder is None else (nodes[holder].misfit, nodes[holder].missed)
+            nodes[i] = node = replace(node, bound=bound, missed=1.0 if i in fallen else missed)
         if node.status == "open" and i in branched:
             nodes[i] = replace(node, status="branched")
         elif node.status == "open" and node.bound >= best - tolerance:
             nodes[i] = replace(node, status="pruned")
-    gap = max(0.0, best - heap[0][0]) if heap else 0.0
-    gap = np.inf if incumbent is None else np.nan if violations else gap
+    gap = np.inf if incumbent is None else max(0.0, best - heap[0][0]) if heap else 0.0
     # What the answer rests on: the solutions of leaves, and the bounds by which the others were not solved.
     missed = {i: node.missed for i, node in enumerate(nodes) if node.status in ("leaf", "failed")}
     dropped = dict.fromkeys((PROVED, PROBABLE, HEURISTIC), 0)
@@ -133,9 +143,11 @@ def branch_and_bound(
         if known(assignment) >= best - tolerance:
             dropped[PROVED] += 1
         elif bound >= best - tolerance:
-            dropped[nodes[above].label] += 1
-            missed[above] = nodes[above].missed
-    total = 1.0 if violations or incumbent is None else min(1.0, sum(missed.values()))
+            holder = stands(above)
+            # The searches that missed a minimum say little of what the others missed.
+            missed[holder] = 1.0 if violations else nodes[holder].missed
+            dropped[label(missed[holder])] += 1
+    total = 1.0 if incumbent is None else min(1.0, sum(missed.values()))
     return Tree(tuple(nodes), incumbent, gap, violations, worst, total, dropped, tolerance)
 
 
@@ -164,11 +176,10 @@ def _check(door: str, problem: Any, solve: Any, checkpoint: Any) -> None:
         instance(f"{door}: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
 
 
-def _disprove(nodes: list[Node], above: int | None, misfit: float) -> None:
-    """Correct the bounds of a node and its ancestors that are above a misfit found below them."""
+def _path(nodes: list[Node], above: int | None) -> Iterator[int]:
+    """The numbers of a node and of all above it."""
     while above is not None:
-        if nodes[above].bound > misfit:
-            nodes[above] = replace(nodes[above], bound=misfit, missed=1.0)
+        yield above
         above = nodes[above].parent
 
 

@@ -9,10 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from difsim.wide import accelerators, has_many_rows, put
+
 from .outcome import Calls
 from .parameters import Discrete
 from .problem import Evaluation, Problem
 from .programs import Programs, in_threads
+from .sweeps import WIDE_CHUNK
 
 
 class Cube:
@@ -22,8 +25,9 @@ class Cube:
     equal shares. Simulations are those of the problem's fits, by the same compiled program. Leaves that are not `kept`
     have the likelihood zero without a simulation.
 
-    **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores; a
-    number for so many at once in one compiled call, quicker for closed forms and slower for adaptive solutions.
+    **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores, and
+    side by side on a GPU where they are many; a number for so many at once in one compiled call, quicker for closed
+    forms and slower for adaptive solutions.
     **Raises:** ValueError when all unknowns are held.
     """
 
@@ -116,26 +120,30 @@ class Cube:
         return found
 
     def _simulated(self, x: np.ndarray) -> np.ndarray:
-        if self.batch_size is None:
-            found = in_threads(lambda row: float(self.programs.simulate(jnp.asarray(row)).log_likelihood), x)
-        else:
-            starts = range(0, len(x), self.batch_size)
-            # Repeat the last row to fill up the last batch: one shape, one compilation.
-            rows = (x[np.minimum(np.arange(i, i + self.batch_size), len(x) - 1)] for i in starts)
-            both = [_batch(self.relaxed, part) for part in rows]
-            found, statuses = (np.concatenate(part)[: len(x)] for part in zip(*both, strict=True))
-            self.programs.statuses += statuses.tolist()
-        found = np.asarray(found, float)
+        found = np.asarray(self._evaluations(x).log_likelihood, float)
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
 
-    def simulations(self, u: Float[np.ndarray, "rows k"]) -> list[Evaluation]:
-        """The simulations at points, one by one in threads.
+    def simulations(self, u: Float[np.ndarray, "rows k"]) -> Evaluation:
+        """The simulations at points.
 
-        **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, in order.
+        **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
-        x = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))
-        return in_threads(lambda row: self.programs.simulate(jnp.asarray(row)), x)
+        return self._evaluations(np.asarray(_unfolded(self.problem, self.relaxed, self._all(u))))
+
+    def _evaluations(self, x: np.ndarray) -> Evaluation:
+        """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
+        size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
+        if size is None and not on_gpu:
+            each = in_threads(lambda row: jax.tree.map(np.asarray, self.programs.simulate(jnp.asarray(row))), x)
+            return jax.tree.map(lambda *rows: np.stack(rows), *each)
+        size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
+        # Repeat the last row to fill up the last batch: one shape, one compilation.
+        rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
+        each = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
+        found = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(x)], *each)
+        self.programs.statuses += found.status.tolist()
+        return found
 
     def compared(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
         """The log-likelihood of the data at points that were simulated before.
@@ -175,8 +183,7 @@ def _unfolded(problem, relaxed, u):
 
 @eqx.filter_jit
 def _batch(problem, x):
-    found = jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
-    return found.log_likelihood, found.status
+    return jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
 
 
 @eqx.filter_jit

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from tqdm import tqdm
 
-from difsim.session import COMPILE_SOONER
+from difsim.session import compile_sooner
 
 from .programs import in_threads
 
@@ -24,7 +23,7 @@ def predictions(
     compiled once); `rows`: parameter -> values [count, ...]; `progress`: show a bar. **Returns:** the pytree with a
     leading axis [count], as numpy.
     """
-    program = eqx.filter_jit(function, compiler_options=COMPILE_SOONER)
+    program = compile_sooner(function)
     count = len(next(iter(rows.values())))
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it

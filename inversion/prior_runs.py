@@ -66,6 +66,5 @@ class PriorRuns:
 def _simulated(cube: Cube, key: Array, rows: int) -> Piece:
     u = np.asarray(jax.random.uniform(key, (rows, cube.active.size)))
     seen = cube.simulations(u)
-    names = cube.problem.data.names
-    made = {f"of-{name}": np.stack([np.asarray(each.predictions[name]) for each in seen]) for name in names}
-    return {"u": u, "statuses": np.array([int(each.status) for each in seen])} | made
+    made = {f"of-{name}": seen.predictions[name] for name in cube.problem.data.names}
+    return {"u": u, "statuses": seen.status} | made

@@ -4,7 +4,6 @@ A compiled program leaves Python's lock while it runs: threads keep all cores of
 that is next, and no search waits for a slower one.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.session import COMPILE_SOONER
+from difsim.session import compile_sooner, count_cores
 from difsim.status import Status
 
 from .marquardt import Search, Slopes, Step, Stops, judged, proposed, simulated, started, tried
@@ -24,8 +23,8 @@ from .problem import Evaluation, Problem
 
 Point = Float[Array | np.ndarray, " n"]
 
-_simulate = eqx.filter_jit(simulated, compiler_options=COMPILE_SOONER)
-_try = eqx.filter_jit(tried, compiler_options=COMPILE_SOONER)
+_simulate = compile_sooner(simulated)
+_try = compile_sooner(tried)
 _start = eqx.filter_jit(started)
 _propose = eqx.filter_jit(proposed)
 _judge = eqx.filter_jit(judged)
@@ -137,5 +136,5 @@ def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]
         with jax.enable_x64(chosen):
             return function(row)
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(count_cores()) as pool:
         return list(pool.map(one, rows))

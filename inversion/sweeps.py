@@ -19,20 +19,23 @@ from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import came
+from difsim.wide import accelerators, devices_of, has_many_rows, put_on
 
 from .batches import memory_of, rows_at_once
 from .shares import Share, share_out
 
 Piece = dict[str, np.ndarray]  # arrays by name
+CHUNK, WIDE_CHUNK = 64, 8192  # cases per call, on a CPU and on a GPU
 
 
 def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """The function of each row of xs; the rows are shared by the devices of this process, `jax.local_devices()`.
+    """The function of each row of xs; the rows are shared by the devices of this process.
 
     A CPU computes one row after the other: a vmapped adaptive solve takes as many steps as its slowest member, and its
-    members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`). To use
-    the cores of a CPU as devices, call `difsim.configure` first. Nothing is raised for a run that failed: return its
-    status too, and print `Status.summary(found["status"])`.
+    members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`), and is
+    taken from a hundred rows a core on (`difsim.wide`). To use the cores of a CPU as devices, call `difsim.configure`
+    first. Nothing is raised for a run that failed: return its status too, and print
+    `Status.summary(found["status"])`.
 
     **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows to
     vmap together on any device. **Returns:** pytree of arrays [rows, ...].
@@ -45,9 +48,13 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
     if len(rows) != 1 or 0 in rows:
         raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
-    (count,) = rows
-    # All devices of all processes are no place for these rows: under `jax.distributed` each process has its own.
-    devices = np.array(jax.local_devices())[:count]
+    devices = devices_of(xs, has_many_rows(*rows))
+    return _map_on(devices, fn, put_on(xs, devices), batch_size)
+
+
+def _map_on(devices: tuple[jax.Device, ...], fn: Callable, xs: Any, batch_size: int | None) -> Any:
+    count = jax.tree.leaves(xs)[0].shape[0]
+    devices = np.array(devices)[:count]
     share = -(-count // devices.size)
     if batch_size is None:
         row = jax.eval_shape(lambda xs: jax.tree.map(lambda leaf: leaf[0], xs), xs)
@@ -87,7 +94,7 @@ def _rows(name: str, leaf: Any) -> Array | np.ndarray:
     return leaf
 
 
-_map_compiled = eqx.filter_jit(map_batched)
+_map_compiled = eqx.filter_jit(_map_on)
 
 
 def _column(name: str, given: Any) -> np.ndarray:
@@ -172,7 +179,7 @@ def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]
 def sweep(
     function: Callable[[dict[str, Any]], dict[str, Any]],
     cases: Mapping[str, Any],
-    chunk: int = 64,
+    chunk: int | None = None,
     checkpoint: Checkpoint | None = None,
     batch_size: int | None = None,
     progress: bool = False,
@@ -181,10 +188,10 @@ def sweep(
     """The results of a function for all cases in chunks, each one compiled call on all devices of this process.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
-    [cases, ...]; `chunk`: cases per call, the largest loss when killed; `checkpoint`: keeps finished chunks
-    together with their cases; `batch_size`: see `map_batched`; `progress`: show a bar; `share`: the rank of this
-    process and the number of processes that share the cases out among themselves through the checkpoint's folder,
-    see `inversion.shares`.
+    [cases, ...]; `chunk`: cases per call, the largest loss when killed, by default 64 on a CPU and 8192 on a GPU;
+    `checkpoint`: keeps finished chunks together with their cases; `batch_size`: see `map_batched`; `progress`: show
+    a bar; `share`: the rank of this process and the number of processes that share the cases out among themselves
+    through the checkpoint's folder, see `inversion.shares`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
     are `y_0`, `y_1`, ...). Where one output is the `status` of a solution, the attribute `runs` says how many runs
     failed and why. Of several processes, only the one that finishes last returns it, the others None.
@@ -195,7 +202,8 @@ def sweep(
 
     case = _Case(function)
     instance("sweep: cases", cases, Mapping, "a dict of name -> array [cases, ...]")
-    chunk = integer("sweep: chunk", chunk)
+    if chunk is not None:
+        chunk = integer("sweep: chunk", chunk)
     if checkpoint is not None:
         instance("sweep: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
     inputs = {name: _column(f"sweep: cases[{name!r}]", x) for name, x in cases.items()}
@@ -205,15 +213,17 @@ def sweep(
     if share is not None and checkpoint is None:
         raise ValueError("sweep: processes share cases out through a folder: give a checkpoint")
     count = next(iter(lengths.values()))
+    chunk = chunk or (WIDE_CHUNK if accelerators() and has_many_rows(count) else CHUNK)
     # The last chunk is filled up with its last case: one shape, one compilation.
     rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
     parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
     names = [_chunk_key(part) for part in parts]
+    devices = devices_of((), has_many_rows(len(rows[0])))
     shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
 
     def task(name, part):
         def compute():
-            return _map_compiled(case, part, batch_size)
+            return _map_compiled(devices, case, put_on(part, devices), batch_size)
 
         if checkpoint is None:
             result = {k: np.asarray(value) for k, value in compute().items()}

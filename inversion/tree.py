@@ -42,8 +42,8 @@ def label(missed: float) -> str:
 class Node:
     """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
 
-    `misfit`: infinite if no simulation was valid; `bound`: the misfit, or a lower one that was found below it, or the
-    parent's bound if no simulation was valid, since that proves nothing about the leaves below; `missed`: the
+    `misfit`: infinite if no simulation was valid; `bound` of the leaves below: the misfit, or that of the nearest node
+    above if a lower one was found below it or no simulation was valid (-infinity if there is none); `missed`: the
     probability, at most, that the bound is wrong, since a lower minimum was missed: by the number of minima that
     repeated searches found, and 1 where nothing is known; `status`: "open", "branched", "pruned", "leaf" (all values
     fixed), "failed" (a leaf without a valid simulation).
@@ -68,12 +68,11 @@ class Node:
 class Tree:
     """All nodes in the order of their solution, and the best leaf.
 
-    `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), NaN if a bound was
-    violated, since other bounds may be wrong too, and infinite without an incumbent. `violations`: number of nodes
-    whose misfit is below their parent's, which proves that the parent's was no bound, by `worst_violation` at
-    most; `missed`: the probability, at most, that any leaf was dropped or solved by a wrong bound; `dropped`: the
-    numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`: the largest gap of a
-    closed tree.
+    `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), and infinite without an
+    incumbent. `violations`: number of nodes whose misfit disproved a bound above them, by `worst_violation` at most:
+    it was not used from then on; `missed`: the probability, at most, that any leaf was dropped or solved by a wrong
+    bound; `dropped`: the numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`:
+    the largest gap of a closed tree.
     """
 
     nodes: tuple[Node, ...]
@@ -87,10 +86,7 @@ class Tree:
 
     @property
     def is_closed(self) -> bool:
-        """True if the gap is within the tolerance and no bound was violated.
-
-        The bounds may still be wrong, see `label`; `enumerate_leaves` needs none.
-        """
+        """True if the gap is within the tolerance. Bounds may be wrong, see `label`; `enumerate_leaves` needs none."""
         return self.bound_gap <= self.tolerance
 
     @property
@@ -103,10 +99,6 @@ class Tree:
         """The state of the proof in words."""
         if self.incumbent is None:
             return "not closed: no leaf with a valid simulation"
-        if self.violations:
-            return (
-                f"not closed: {self.violations} bound(s) violated, by up to {self.worst_violation:.2g} of misfit"
-            )
         if not self.is_closed:
             return f"not closed: a gap of {self.bound_gap:.2g} of misfit"
         doubt = {
@@ -114,7 +106,10 @@ class Tree:
             PROBABLE: f": a lower minimum was missed with a probability of at most {self.missed:.2g}",
             HEURISTIC: ": what its searches missed is not known",
         }
-        return f"closed by {self.label} bounds{doubt[self.label]}"
+        wrong = ""
+        if self.violations:
+            wrong = f"; {self.violations} other(s) were disproved, by up to {self.worst_violation:.2g} of misfit"
+        return f"closed by {self.label} bounds{doubt[self.label]}{wrong}"
 
     def bound(self, assignment: Mapping[str, float]) -> float:
         """The lowest misfit of a leaf, by the deepest node above it that was solved, for `sample`.

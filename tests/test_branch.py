@@ -92,14 +92,25 @@ def test_what_is_left_unsolved_is_a_gap():
     assert not tree.is_closed and tree.verdict == "not closed: a gap of 4 of misfit"
 
 
-def test_a_tree_with_a_violated_bound_is_not_closed():
-    """Such a tree had a gap of 0: the leaf that its wrong bound had pruned is the better one."""
-    solve = told({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 3.5, (1e8, 0.2): 0.5})
+def test_a_disproved_bound_drops_nothing():
+    """Both bounds above the leaf of 2 are wrong: its siblings, of 1 and 4, and what is beside it are solved too."""
+    solve = told({(): 2.5, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 3.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.0}, searches=40)
     problem = toys.mixed()[0].hold({"s": 1.0})
     tree = inversion.branch_and_bound(problem, solve, order=("E", "c"))
-    assert tree.incumbent.misfit == 0.5 and tree.violations == 1 and tree.worst_violation == 2.5
-    assert np.isnan(tree.bound_gap) and not tree.is_closed
-    assert tree.verdict == "not closed: 1 bound(s) violated, by up to 2.5 of misfit"
+    assert tree.incumbent.misfit == 1.0 and tree.violations == 1 and tree.worst_violation == 1.0
+    assert [node.bound for node in tree.nodes[:2]] == [-np.inf, -np.inf] and len(tree.leaves) == 3
+    # The bounds of 3.5 were not disproved. But the searches that made them are those that failed elsewhere.
+    assert tree.is_closed and tree.dropped == {"proved": 0, "probable": 0, "heuristic": 6}
+    assert tree.verdict.startswith("closed by heuristic bounds")
+    assert tree.verdict.endswith("1 other(s) were disproved, by up to 1 of misfit")
+
+
+def test_the_last_bound_that_stands_counts():
+    """The root's bound of 1 stands, and that of 3 below it does not."""
+    solve = told({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 1.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.8})
+    tree = inversion.branch_and_bound(toys.mixed()[0].hold({"s": 1.0}), solve, order=("E", "c"))
+    assert tree.nodes[1].bound == 1.0 and tree.nodes[1].label == "heuristic" and tree.incumbent.misfit == 1.8
+    assert tree.bound({"E": 1e8, "c": 1.0}) == 4.0 and tree.is_closed
 
 
 TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0.6): 3.0, (1e8, 1.0): 3.0}
@@ -132,7 +143,7 @@ def test_violated_bounds_are_not_called_probable():
     problem = toys.mixed()[0].hold({"s": 1.0})
     told_wrong = told(TOLD | {(1e8, 0.2): 0.5}, searches=40)
     tree = inversion.branch_and_bound(problem, told_wrong, order=("E", "c"))
-    assert [node.label for node in tree.nodes] == ["heuristic", "heuristic", "probable"]
+    assert [node.label for node in tree.nodes[:3]] == ["heuristic", "heuristic", "probable"]
     assert tree.violations == 1 and tree.label == "heuristic"
 
 

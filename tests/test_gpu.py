@@ -2,12 +2,20 @@
 
 import importlib.util
 from collections import Counter
+from pathlib import Path
 
+import equinox as eqx
+import jax.numpy as jnp
 import pytest
 
+from difsim import dynamics, gravity, shape, simulate
+from difsim.session import OLDER_EMITTER
 from experiments.benchmarks import gpu
 from experiments.benchmarks.gpu_program import BANDWIDTH, LAUNCH, read
 from experiments.benchmarks.gpu_target import compiled_for_h100
+from inversion import Bounded, Discrete, Observation, Observations, Problem, cube, programs
+
+ROOT = Path(__file__).parents[1]
 
 TEXT = """HloModule jit_run, is_scheduled=true
 
@@ -36,6 +44,12 @@ ENTRY %main (x: f64[8]) -> f64[8] {
   ROOT %r = f64[8]{0} get-tuple-element(%outer), index=1
 }
 """
+
+
+def bounce(p):
+    model = dynamics.Bouncer(gravity.Uniform((0, 0, -p["g"])), shape.Plane((0, 0, 0), (0, 0, 1)), p["e"])
+    end = simulate(model, dynamics.PointState((0, 0, 1)), jnp.array([0.0, 200.0]), throw=False)
+    return {"z": end.last.position[2]}, end.status
 
 
 def test_a_program_is_read_by_its_loops():
@@ -72,6 +86,34 @@ def test_a_step_launches_as_many_kernels_as_stated(name, kernels, waits):
     step = loops[program.at]
     assert step.kernels.total() <= kernels and step.conditionals + len(step.inner) <= waits
     assert not step.library
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is None, reason="JAX's CUDA plugin is not installed")
+@pytest.mark.parametrize("program", [programs._simulate, programs._try, cube._batch])
+@pytest.mark.parametrize("is_relaxed", [False, True])
+def test_fits_trees_and_samplers_compile_for_a_gpu_with_their_options(program, is_relaxed):
+    """Of a tree are the relaxed problem's."""
+    problem = Problem(
+        {"e": Bounded(0.05, 0.95), "g": Discrete((1e-4, 2e-4))},
+        bounce,
+        Observations({"z": Observation(0.4, 0.01)}),
+    )
+    problem = problem.relax() if is_relaxed else problem
+    x = jnp.zeros_like(problem.held)
+    arrays, static = eqx.partition((problem, x[None] if program is cube._batch else x), eqx.is_array)
+
+    def of(arrays):
+        return eqx.filter(program.__wrapped__(*eqx.combine(arrays, static)), eqx.is_array)
+
+    assert compiled_for_h100(of, arrays, options=OLDER_EMITTER).as_text()
+
+
+def test_options_of_a_compiler_are_given_in_one_place():
+    """An option of one platform fails on another one."""
+    files = (path for package in ("difsim", "inversion", "experiments") for path in (ROOT / package).rglob("*.py"))
+    given = {path.name for path in files if "compiler_options=" in path.read_text(encoding="utf-8")}
+    assert given == {"session.py", "gpu_target.py", "compile.py"}  # the last two measure what is compiled
 
 
 @pytest.mark.slow

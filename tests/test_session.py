@@ -21,7 +21,7 @@ def said(code, tmp_path, **environment):
 
 
 def test_it_sets_float64_devices_cache_and_flags(tmp_path):
-    out, err = said(f"import difsim; difsim.configure(devices=3){REPORT}difsim.configure()", tmp_path)
+    out, err = said(f"import difsim; difsim.configure(cores=3){REPORT}difsim.configure()", tmp_path)
     dtype, devices, cache, *flags = out.split()
     assert (dtype, devices, cache) == ("float64", "3", str(tmp_path / "difsim" / "compiled"))
     assert "--xla_disable_hlo_passes=dot-library-rewriter" in flags and not err

@@ -48,7 +48,12 @@ slid_by = eqx.filter_jit(lambda p, time: jax.jacfwd(lambda p: slid(p, time), has
 
 
 def stopped(p):
-    """Place (down, across) and time of the stop, in the time that the slip scales: τ with dt = |u| dτ."""
+    """Place (down, across) and time of the stop."""
+    return slid_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
+
+
+def slid_exactly(p, duration, time=np.inf):
+    """Place (down, across) and time, after a duration in τ with dt = |u| dτ, which the slip scales, or at a time."""
     tilt, friction, down, across = p
     pull, hold = np.sin(tilt), friction * np.cos(tilt)
 
@@ -56,8 +61,13 @@ def stopped(p):
         speed, cos, sin = np.exp(y[3]), np.cos(y[4]), np.sin(y[4])
         return [speed**2 * cos, speed**2 * sin, speed, pull * cos - hold, -pull * sin]
 
+    def is_there(_, y):
+        return y[2] - time
+
+    is_there.terminal = True
     start = [0.0, 0.0, 0.0, np.log(np.hypot(down, across)), np.arctan2(across, down)]
-    return solve_ivp(rate, (0, 40 / (hold - pull)), start, "DOP853", rtol=1e-13, atol=1e-16).y[:3, -1]
+    way = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-16, "events": is_there if np.isfinite(time) else None}
+    return solve_ivp(rate, (0, duration), start, **way).y[:3, -1]
 
 
 def differences(f, p, step=1e-3):
@@ -120,6 +130,24 @@ def test_the_derivative_of_a_run_that_ends_at_the_stop():
     np.testing.assert_allclose(at, later, atol=1e-6 * np.abs(later).max())
     assert solution.status == Status.OK and solution.validity.contacts >= 1
     assert solution.validity.growth < solution.validity.limit
+
+
+@pytest.mark.parametrize("across", [2e-6, 1e-5, 1e-4])
+def test_a_slide_that_nearly_stops_and_turns_back(across):
+    """It slips by 1e-7 to 1e-5 of its speed as it turns: what of it goes across keeps its derivative."""
+    p, time = np.array([0.3, 0.05, -1.0, across]), 8.0
+
+    def slope(k, step):
+        ends = [slid_exactly(p + step * way * np.eye(4)[k], 1e3, time)[:2] for way in (-1, 1)]
+        return (ends[1] - ends[0]) / (2 * step)
+
+    steps = [1e-4, 1e-4, 1e-4, 0.02 * across]
+    exact = np.stack([(4 * slope(k, step / 2) - slope(k, step)) / 3 for k, step in enumerate(steps)], axis=1)
+    slopes, solution = slid_by(jnp.asarray(p), jnp.asarray(time))
+    assert solution.status == Status.OK
+    np.testing.assert_allclose(solution.last.position @ EAST, slid_exactly(p, 1e3, time)[1], atol=1e-4 * across)
+    for found, by in zip(slopes, exact, strict=True):
+        np.testing.assert_allclose(found, by, atol=2e-5 * np.abs(by).max())
 
 
 @pytest.mark.slow

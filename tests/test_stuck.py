@@ -45,8 +45,7 @@ def test_leaves_are_judged_by_the_best_at_each_value():
 
 
 def summary(**changes):
-    branch = {"agrees_with_enumeration": True, "bound_violations": 0, "worst_violation": 0.0}
-    branch |= {"incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
+    branch = {"agrees_with_enumeration": True, "incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
     found = {"status": "ok", "verdict": "", "branch": branch, "stuck": {"leaves": {}}}
     found |= {"chain": {"status": "ok"}, "posterior": {"is_good": True, "verdict": "the sample is good"}}
     for key, value in changes.items():
@@ -59,8 +58,6 @@ def test_what_casts_doubt_is_said():
     apart = {"agrees_with_enumeration": False, "incumbent_misfit": 14.9}
     (said,) = words.concerns(summary(branch=apart))
     assert "misfit of 14.9" in said and "at 9.1: the first is a local minimum" in said
-    (said,) = words.concerns(summary(branch={"bound_violations": 2, "worst_violation": 0.28}))
-    assert "2 bound(s) of the tree were violated, by up to 0.28" in said
     (said,) = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}}))
     assert "friction 0.6 lie above both neighbours" in said
     (said,) = words.concerns(summary(posterior={"is_good": False, "verdict": "NO intervals: too few"}))

@@ -14,7 +14,7 @@ Rebounds that become smaller would accumulate without end. Therefore an impact w
 
 A sliding point turns faster as it slows down: under a force across the slip, the direction of the slip changes at a
 rate proportional to 1/|slip|, so that it follows a power of the remaining time. The steps shrink with that time
-(`ahead`), and a negligible slip (`least_slip`) counts as stopped.
+(`ahead`). A slide whose slip becomes negligible (`least_slip`) has stopped, or it turns back (`turning`).
 
 Without friction nothing stops a slip: a point on the ground always slides, also one without slip, and its heading is
 not needed.
@@ -32,6 +32,7 @@ from jaxtyping import Array, Bool, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact, hold
 from difsim.dynamics.model import AbstractForcedModel, AbstractImpactModel
+from difsim.dynamics.turning import FASTER, turned
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -50,6 +51,7 @@ class Phase(IntEnum):
 # require (1e-10 in float64), and such a slip changes the motion by at most 5e-12, the square of its relative size.
 SLOW, LOST = 1e-3, 4.0
 UNSEEN = 1e-6  # of the least slip: a smaller one is none, such as the rounding error of a start from rest
+LEAST_GAIN = 1e-9  # of how fast slip against the slope falls: less is held by friction
 SHRINK = 0.25  # the longest step, as a share of the time in which the slip would stop or reverse
 
 
@@ -149,10 +151,15 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         stops = (flying & low & (hit.stopped | small)) | (sliding & (jnp.argmin(self._left(state, before)) == 0))
         stops = stops & self._rubs
         halted = self.struck(state, -solve3(W, u))
-        held = hold(W, n, self._here(halted, self.flight(t, halted)).acceleration, μ)
+        rest = self._here(halted, self.flight(t, halted))
+        held = hold(W, n, rest.acceleration, μ)
         # Slip that begins from rest is 0, and has the derivative of a slide along its heading: a start that is moved
-        # in time or pushed that way has slipped by then. A slide that stops and turns back does so at no slip.
-        begins = jnp.where(flying & ~held.sticks, self._beginning_slip(W, n, u, held.heading), 0.0)
+        # in time or pushed that way has slipped by then.
+        begins = jnp.where(flying, self._beginning_slip(W, n, u, held.heading), 0.0)
+        turns = sliding & stops & ~held.sticks
+        back = self._turned(rest, state.heading, held.heading, turns)
+        begins = jnp.where(turns, before.least_slip(self.rest_height) * back, begins)
+        begins = jnp.where(held.sticks, 0.0, begins)
         impulse = jnp.where(stops, -solve3(W, u - begins), jnp.where(flying, hit.total, 0.0))
         # The time of impact is known to 1e-12 s, so that the gap may be -1e-12 m: without the shift a hop lower than
         # this would begin below the ground.
@@ -163,7 +170,8 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         push = jnp.dot(n, force)
         phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
         phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
-        heading = jnp.where(stops, held.heading, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
+        onward = jnp.where(turns, safe.unit(back), held.heading)
+        heading = jnp.where(stops, onward, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
         heading = jnp.where((phase == Phase.SLIDING) & self._rubs, heading, 0.0)
         state = eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase.astype(state.phase.dtype), heading))
         return state, {"contact": -jnp.dot(impulse, u + 0.5 * W @ impulse)}
@@ -185,6 +193,22 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         push = safe.divide(-jnp.dot(normal, velocity), jnp.dot(normal, response @ along))
         slip = jnp.dot(heading, velocity + push * (response @ along))
         return (slip - jax.lax.stop_gradient(slip)) * jax.lax.stop_gradient(heading)
+
+    def _turned(self, rest: "Accelerated", heading: Vec3, onward: Vec3, turns: Bool[Array, ""]) -> Vec3:
+        """The slip, in least slips, of a slide that has turned back, where a point slides `onward` from rest.
+
+        Its derivative is less by what the slip grows in the time of the turn, which has passed at once.
+        """
+
+        def rate(way):
+            return jnp.dot(onward, rest.acceleration + rest.response @ rest.slides(way, self.law.friction))
+
+        braking = jnp.where(turns, rate(-onward), 1.0)
+        gain = jnp.where(turns, jnp.clip(rate(onward), LEAST_GAIN * braking, braking), 1.0)
+        back, time = turned(jnp.where(turns, heading, -onward), onward, braking, gain)
+        pull, rubbing = 0.5 * (braking + gain), 0.5 * (braking - gain)
+        growth = jax.lax.stop_gradient(onward - rubbing / pull * back)
+        return FASTER * back - (time - jax.lax.stop_gradient(time)) * growth
 
     @property
     def _rubs(self) -> Bool[Array, ""]:

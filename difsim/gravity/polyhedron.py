@@ -16,9 +16,10 @@ from difsim.gravity.elementary import arctan2, log_ratio
 from difsim.gravity.field import AbstractField, as_points
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
-from difsim.session import MATRIX_LIBRARY
+from difsim.session import compile_with_matrix_library
 from difsim.typing import Mat3, Scalar, Vec3, is_known, require
 from difsim.units import G
+from difsim.wide import TERMS, put
 
 # Points side by side, and facets (or edges) times points of a block. On a CPU a block's dozen temporary arrays stay in
 # the cache of a core. A GPU needs large blocks: each is a few kernels, which take 2 µs to start.
@@ -95,7 +96,9 @@ class Polyhedron(AbstractField):
         **Raises:** `ValueError` for points of another shape, none, or not finite.
         """
         points = as_points(points)
-        return (_compiled if is_known((self, points)) else _evaluated)(self, points)
+        if not is_known((self, points)):
+            return _evaluated(self, points)
+        return _compiled(self, put(points, len(points) * len(self.faces) >= TERMS))
 
 
 def _evaluated(body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
@@ -113,7 +116,7 @@ def _evaluate_in_tiles(tile: tuple[int, int], body: Polyhedron, points: Float[Ar
     return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[:n], results)
 
 
-_compiled = eqx.filter_jit(_evaluated, compiler_options=MATRIX_LIBRARY)
+_compiled = compile_with_matrix_library(_evaluated)
 
 
 def _edges(faces: Int[np.ndarray, "F 3"]) -> Int[np.ndarray, "E 4"]:

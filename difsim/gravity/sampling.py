@@ -1,9 +1,7 @@
 """On the host: fields at many places around a mesh, and the errors of one field relative to another there."""
 
 from collections.abc import Callable
-from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,8 +12,9 @@ from difsim.checks import host_numbers, instance
 from difsim.gravity.field import AbstractField
 from difsim.gravity.polyhedron import Polyhedron
 from difsim.mesh import TriMesh, surface_points
-from difsim.session import MATRIX_LIBRARY
+from difsim.session import compile_with_matrix_library
 from difsim.units import G
+from difsim.wide import TERMS, put
 
 CHUNK = 4096  # points per call: one compiled shape, bounded memory, and visible progress
 
@@ -57,14 +56,14 @@ def field_at(
     return _chunked(_evaluate, field, points, label)
 
 
-@partial(eqx.filter_jit, compiler_options=MATRIX_LIBRARY)
+@compile_with_matrix_library
 def _evaluate(field: AbstractField, points: Float[Array, "P 3"]) -> tuple:
     if hasattr(field, "evaluate"):
         return field.evaluate(points)[:2]
     return jax.lax.map(jax.value_and_grad(field.potential), points, batch_size=256)
 
 
-@partial(eqx.filter_jit, compiler_options=MATRIX_LIBRARY)
+@compile_with_matrix_library
 def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " P"]:
     return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
 
@@ -74,7 +73,8 @@ def _chunked(function: Callable, field: AbstractField, points: Points, label: st
     width = min(n, CHUNK)
     chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
     bar = tqdm(chunks, desc=label, unit=f" x {width} points", disable=label is None)
-    parts = [jax.tree.map(np.asarray, function(field, jnp.asarray(chunk))) for chunk in bar]
+    is_wide = isinstance(field, Polyhedron) and width * len(field.faces) >= TERMS
+    parts = [jax.tree.map(np.asarray, function(field, put(jnp.asarray(chunk), is_wide))) for chunk in bar]
     return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
 
 

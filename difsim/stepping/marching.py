@@ -25,6 +25,7 @@ from difsim.particles.neighbours import SLACK
 from difsim.status import Status
 from difsim.stepping.stops import AtRest
 from difsim.typing import Scalar
+from difsim.wide import PARTICLES, put
 
 SKIN = 0.2  # of the reach: longer lists cost more than making them anew
 MORE_ROOM = 1.3  # by which an overflow raises the slack of a list: a second overflow soon after is rare
@@ -92,11 +93,15 @@ def initialise(
     require_attitude("a run of particles", state)
     for name, given in (("time", time), ("skin", skin), ("slack", slack)):
         numbers(f"initialise: {name}", given, "")
-    if devices is not None:
-        state = placed(state, chosen("initialise: devices", devices))
+    state = wide_state(state) if devices is None else placed(state, chosen("initialise: devices", devices))
     count = len(where(state))
     near = model.allocate(state, skin, slack, count)
     return _in_place(begun(model, state, time, near, skin, devices=count))
+
+
+def wide_state(state: Any) -> Any:
+    """The state on a GPU, if there is one and a step of so many particles is sooner there. On the host."""
+    return put(state, max(state.position.shape) >= PARTICLES)
 
 
 def begun(

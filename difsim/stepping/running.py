@@ -34,6 +34,7 @@ from difsim.stepping.marching import (
     has_rested,
     initialise,
     moved,
+    wide_state,
     with_room,
     with_updated_neighbours,
 )
@@ -164,7 +165,8 @@ def _on_host(
         found = store.read(lambda: _outline(model, state), len(times), saved)
         if found is not None:
             states, progress, steps = found
-            found = states, moved(model, progress, devices or where(state)), steps
+            begun_on = where(state if isinstance(state, Progress) else wide_state(state))
+            found = states, moved(model, progress, devices or begun_on), steps
     if found is None:
         first = _beginning(model, state, float(times[0]), devices)
         _check_beginning(first, times, solver)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
@@ -15,7 +14,7 @@ from tqdm import tqdm
 from difsim import AtContact, Status, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Rotating, Uniform
-from difsim.session import COMPILE_SOONER
+from difsim.session import compile_sooner
 from difsim.surface_frame import SurfaceFrame
 from experiments.agilkia.descent import AGILKIA, FINE, SPIN
 from experiments.agilkia.scenario import Experiment
@@ -74,7 +73,7 @@ class ChainProgram:
                 state, time, ok = eqx.filter_jit(landed)(world, begin)
                 experiment = at_landing(problem.predict, world, state)
                 landing = {"time": time, "position": state.position, "velocity": state.velocity}
-            program = jax.jit(lambda p: experiment(p), compiler_options=COMPILE_SOONER)
+            program = compile_sooner(lambda p: experiment(p))
             landing = {f"landing_{k}": np.asarray(v).tolist() for k, v in landing.items()}
             return landing, bool(ok), program.lower(_arrays(problem.parameters)).compile()
 

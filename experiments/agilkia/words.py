@@ -37,11 +37,6 @@ def concerns(found: Mapping[str, Any]) -> list[str]:
             f"{digits(leaves, 6)}: "
             f"{'the first' if tree > leaves else 'the second'} is a local minimum. Search more (--starts, --keep)."
         )
-    if branch["bound_violations"]:
-        said.append(
-            f"{branch['bound_violations']} bound(s) of the tree were violated, by up to "
-            f"{digits(branch['worst_violation'], 2)} of misfit: it may have dropped the best leaf."
-        )
     for name, values in stuck["leaves"].items():
         said.append(f"The best searches at {_values(name, values)} lie above both neighbours: they look stuck.")
     if not found["posterior"]["is_good"]:
@@ -124,7 +119,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
                 [
                     {
                         "": row["node"] or "all relaxed",
-                        "bound": row["bound"],
+                        "bound": row["bound"] if np.isfinite(row["bound"]) else "none",
                         "label": row["label"],
                         "a lower one was missed, probability at most": row["missed"],
                     }

@@ -2,7 +2,7 @@
 
 The peer of the models that are ordinary differential equations is a bare solve of diffrax with the same field, to the
 same tolerances, which ends where the surface is touched or at the last time: what XLA needs for that much.
-Both are compiled as fits are, with `COMPILE_SOONER`.
+Both are compiled as fits are, by `compile_sooner`.
 """
 
 import json
@@ -25,7 +25,7 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton
 from difsim.dynamics import AbstractModel, Flight, FlightState, HardBody, HardState
 from difsim.gravity import AbstractField, Gridded, Polyhedron, Uniform
-from difsim.session import COMPILE_SOONER
+from difsim.session import OLDER_EMITTER
 from difsim.shape import Plane, Sphere, comet_67p
 from experiments.agilkia.chain import OUTPUTS, at_landing, landed
 from experiments.agilkia.descent import AGILKIA
@@ -114,7 +114,7 @@ def _measured(function: Callable, at: jax.Array) -> dict[str, float]:
         traces.append(x)
         return function(x)
 
-    program = jax.jit(counted, compiler_options=COMPILE_SOONER)
+    program = jax.jit(counted, compiler_options=OLDER_EMITTER)
     traced, to_trace = _cpu(lambda: program.trace(at))
     lowered, to_lower = _cpu(traced.lower)
     compiled, to_compile = _cpu(lowered.compile)

@@ -1,7 +1,7 @@
 """`difsim benchmark gpu`: the hot loops compiled for an H100, what they launch, and what that costs by a roofline.
 
-Without a GPU the programs are compiled and read, not run. With one they are measured too: the measured time stands in
-the column of the peer, beside the model's.
+Without a GPU the programs are compiled and read, not run. With one they are compiled for it and run, larger ones too:
+the measured time stands in the column of the peer, beside the model's, and each result is compared with a CPU's.
 """
 
 import time
@@ -18,11 +18,13 @@ import numpy as np
 from difsim import FixedSteps, Unrolled, gravity, initialise, simulate
 from difsim.mesh import TriMesh
 from difsim.stepping.marching import EqualSteps, Progress, advance
+from difsim.wide import accelerators
 from experiments.benchmarks import compile, dem, sph
-from experiments.benchmarks.gpu_program import Loop, read
+from experiments.benchmarks.gpu_program import BANDWIDTH, Loop, read
 from experiments.benchmarks.gpu_target import compiled_for_h100
 from experiments.benchmarks.timing import in_float32, row
 from experiments.cliff.scene import ROWS, Cliff, soil
+from inversion.programs import in_threads
 
 MEMBERS = 1024  # of an ensemble, side by side
 GRAINS, STEPS = 10_000, 100
@@ -51,13 +53,21 @@ class Program(NamedTuple):
 
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Of each program: by loop what a turn launches and moves; of the whole, memory, library calls, and times."""
-    for name, make in PROGRAMS.items():
-        yield from rows_of(name, make(), seeds)
+    makers = PROGRAMS | (LARGE if accelerators() else {})
+    programs = {name: make() for name, make in makers.items()}
+    for (name, program), compiled in zip(programs.items(), in_threads(_compile, programs.values()), strict=True):
+        yield from rows_of(name, program, compiled, seeds)
 
 
-def rows_of(name: str, program: Program, seeds: int = 3) -> Iterator[dict[str, Any]]:
+def _compile(program: Program) -> jax.stages.Compiled:
+    """A program for the GPU of this machine, or for an H100."""
+    if card := accelerators():
+        return jax.jit(program.function).lower(*jax.device_put(program.arguments, card[0])).compile()
+    return compiled_for_h100(program.function, *program.arguments)
+
+
+def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: int) -> Iterator[dict[str, Any]]:
     """The rows of one program, whose time is the median of `seeds` calls."""
-    compiled = compiled_for_h100(program.function, *program.arguments)
     whole = read(compiled.as_text())
     loops = {loop.path: loop for loop in whole.all()}
     library = Counter()
@@ -68,14 +78,16 @@ def rows_of(name: str, program: Program, seeds: int = 3) -> Iterator[dict[str, A
     yield row(f"{name}: temporary memory", compiled.memory_analysis().temp_size_in_bytes / 1e6, "MB")
     for call, count in library.items():
         yield row(f"{name}: {call}, in loops", count, "calls")
-    seconds = _measured(program, seeds) / program.steps
+    seconds = measure(program, compiled, seeds) if accelerators() else np.nan
     if program.at is not None:
-        work = "a step" if program.at else "all"
-        yield row(
-            f"{name}: {work} by the roofline, and measured", 1e6 * loops[program.at].seconds, "us", 1e6 * seconds
-        )
+        work, loop, taken = "a step" if program.at else "all", loops[program.at], seconds / program.steps
+        yield row(f"{name}: {work} by the roofline, and measured", 1e6 * loop.seconds, "us", 1e6 * taken)
+        if np.isfinite(seconds):
+            yield row(f"{name}: bytes a second, and those of the memory", loop.traffic / taken, "B/s", BANDWIDTH)
     elif np.isfinite(seconds):
         yield row(f"{name}: measured", np.nan, "s", seconds)
+    if np.isfinite(seconds) and name in PROGRAMS:  # a CPU would take minutes for the others
+        yield row(f"{name}: furthest from a CPU's result, relative", compare(program, compiled), "1")
 
 
 def _of_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
@@ -85,40 +97,63 @@ def _of_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
     yield row(f"{name}: read and written, at most", loop.moved / 1e6, "MB")
 
 
-def _measured(program: Program, seeds: int) -> float:
-    """Median seconds of a call on a GPU; NaN without one."""
-    if jax.default_backend() != "gpu":
-        return np.nan
-    function, times = jax.jit(program.function), []
-    jax.block_until_ready(function(*program.arguments))
+def measure(program: Program, compiled: jax.stages.Compiled, seeds: int) -> float:
+    """Median seconds of a call on a GPU."""
+    arguments, times = jax.device_put(program.arguments, accelerators()[0]), []
+    jax.block_until_ready(compiled(*arguments))
     for _ in range(seeds):
         started = time.perf_counter()
-        jax.block_until_ready(function(*program.arguments))
+        jax.block_until_ready(compiled(*arguments))
         times.append(time.perf_counter() - started)
     return float(np.median(times))
 
 
-def _ensemble(workload: str, jacobian: bool) -> Program:
+def compare(program: Program, compiled: jax.stages.Compiled) -> float:
+    """How far a GPU's result is from a CPU's, over the largest number there."""
+    here, there = jax.local_devices(backend="cpu")[0], accelerators()[0]
+    results = [
+        run(*jax.device_put(program.arguments, device))
+        for run, device in ((compiled, there), (jax.jit(program.function), here))
+    ]
+    floats = ([np.asarray(x, float) for x in jax.tree.leaves(r) if eqx.is_inexact_array(x)] for r in results)
+    return max((_furthest(a, b) for a, b in zip(*floats, strict=True)), default=0.0)
+
+
+def _furthest(a: np.ndarray, b: np.ndarray) -> float:
+    """Numbers that are not finite must be the same."""
+    known = np.isfinite(b)
+    if not np.array_equal(a[~known], b[~known], equal_nan=True):
+        return np.inf
+    scale = np.max(np.abs(b[known]), initial=0.0)
+    return float(np.max(np.abs(a - b)[known], initial=0.0) / scale) if scale else float(np.any(a[known]))
+
+
+def _ensemble(workload: str, jacobian: bool, members: int = MEMBERS) -> Program:
     """Members that differ by a millionth."""
     work = compile.WORKLOADS[workload]()
-    spread = 1 + 1e-6 * jnp.arange(MEMBERS)[:, None]
+    spread = 1 + 1e-6 * jnp.arange(members)[:, None]
     return Program(jax.vmap(jax.jacfwd(work.function) if jacobian else work.function), (spread * work.at[None],))
 
 
-def _grains(convert: Callable = lambda case: case) -> Program:
-    model, position = convert(dem.bed(GRAINS))
-    return _steps(model, initialise(model, model.at_rest(position)), dem.DT)
+def _grains(convert: Callable = lambda case: case, count: int = GRAINS) -> Program:
+    model, position = convert(dem.bed(count))
+    return _steps(model, _begin(model, model.at_rest(position)), dem.DT)
 
 
-def _soil(convert: Callable = lambda case: case) -> Program:
-    return _steps(*_heap(convert))
+def _begin(model: Any, state: Any) -> Progress:
+    """On the CPU: where the program runs is the benchmark's choice."""
+    return initialise(model, state, devices=jax.local_devices(backend="cpu")[:1])
 
 
-def _heap(convert: Callable = lambda case: case) -> tuple[Any, Progress, float]:
-    cliff = Cliff.of(ROWS)
+def _soil(convert: Callable = lambda case: case, rows: int = ROWS) -> Program:
+    return _steps(*_heap(convert, rows))
+
+
+def _heap(convert: Callable = lambda case: case, rows: int = ROWS) -> tuple[Any, Progress, float]:
+    cliff = Cliff.of(rows)
     model = cliff.model(soil())
     model, state = convert((model, cliff.state(model)))
-    begun = initialise(model, state)
+    begun = _begin(model, state)
     return model, begun, 0.4 * float(model.stable_time_step(begun.motion))
 
 
@@ -137,17 +172,19 @@ def _steps(model: Any, begun: Progress, dt: float) -> Program:
 def _by_friction(model: Callable, begun: Progress, dt: float, friction: float) -> Program:
     """The reverse derivative of where particles are after some steps."""
 
-    def run(friction):
+    arrays, static = eqx.partition(begun, eqx.is_array)
+
+    def run(friction, arrays):
         way = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
-        end = simulate(model(friction), begun, [0.0, STEPS * dt], **way, throw=False)
+        end = simulate(model(friction), eqx.combine(arrays, static), [0.0, STEPS * dt], **way, throw=False)
         return jnp.mean(end.last.position)
 
-    return Program(jax.grad(run), (jnp.asarray(friction),))
+    return Program(jax.grad(run), (jnp.asarray(friction), arrays))
 
 
 def _grains_by_friction() -> Program:
     model, position = dem.bed(GRAINS)
-    begun = initialise(model, model.at_rest(position))
+    begun = _begin(model, model.at_rest(position))
     with_friction = lambda mu: eqx.tree_at(lambda m: m.law.friction, model, mu)  # noqa: E731
     return _by_friction(with_friction, begun, dem.DT, dem.FRICTION)
 
@@ -185,4 +222,14 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     },
     f"grains, {GRAINS} spheres, reverse derivative of {STEPS} steps": _grains_by_friction,
     f"soil, a heap of {ROWS} rows, reverse derivative of {STEPS} steps": _soil_by_friction,
+}
+# What a card is there for: too large for a CPU's cache, and run where there is a GPU.
+LARGE: dict[str, Callable[[], Program]] = {
+    "grains, 1000000 spheres": lambda: _grains(count=10**6),
+    "grains, 1000000 spheres, float32": lambda: _grains(in_float32, 10**6),
+    "soil, a heap of 385 rows": lambda: _soil(rows=385),
+    "soil, a heap of 385 rows, float32": lambda: _soil(in_float32, 385),
+    "touchdown, 65536 members, values": lambda: _ensemble("touchdown", False, 2**16),
+    "touchdown, 8192 members, Jacobian": lambda: _ensemble("touchdown", True, 2**13),
+    "collision of two stones, 8192 members, values": lambda: _ensemble("pair of stones", False, 2**13),
 }

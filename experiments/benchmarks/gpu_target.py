@@ -46,11 +46,14 @@ gpu_device_info {
 OPTIONS = {"xla_gpu_autotune_level": 0}
 
 
-def compiled_for_h100(function: Callable, *arguments: Any) -> jax.stages.Compiled:
+def compiled_for_h100(
+    function: Callable, *arguments: Any, options: dict[str, Any] | None = None
+) -> jax.stages.Compiled:
     """A function compiled for one H100.
 
-    **Arguments:** `function` of pytrees of arrays; `arguments`, of which shapes and dtypes are used. **Returns:** the
-    compiled program, which cannot be run. **Raises:** ValueError where the plugin is not installed.
+    **Arguments:** `function` of pytrees of arrays; `arguments`, of which shapes and dtypes are used; `options` of the
+    compiler, beside those that a card would not need. **Returns:** the compiled program, which cannot be run.
+    **Raises:** ValueError where the plugin is not installed.
     """
     sharding = NamedSharding(Mesh(_device(), ("one",)), PartitionSpec())
 
@@ -58,11 +61,12 @@ def compiled_for_h100(function: Callable, *arguments: Any) -> jax.stages.Compile
         return jax.ShapeDtypeStruct(jnp.shape(x), jnp.asarray(x).dtype, sharding=sharding)
 
     lowered = jax.jit(function).lower(*jax.tree.map(shape, arguments))
+    options = OPTIONS | (options or {})
     try:
-        return lowered.compile(compiler_options=OPTIONS)
+        return lowered.compile(compiler_options=options)
     except jax.errors.JaxRuntimeError:
         # For some products with a 3 x 3 matrix its own kernels have no tiles: it takes the library's.
-        return lowered.compile(compiler_options=OPTIONS | {"xla_gpu_enable_triton_gemm": False})
+        return lowered.compile(compiler_options=options | {"xla_gpu_enable_triton_gemm": False})
 
 
 def _device() -> Any:

@@ -16,7 +16,7 @@ FINER = 1e-2  # of the tolerance, in the run that is compared
 FINEST = 1e-12  # tolerance of the runs that differences are taken of
 MARGIN = 10.0  # the bound of `Validity` is one to an order of magnitude
 DRIFT = 1e-6  # of what is conserved, relative to its size
-STEPS = (1e-3, 1e-4, 1e-5, 1e-6)  # of differences, relative, times the linear range
+STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)  # of differences, relative, times the linear range
 ROUNDING = 1e-9  # of a difference
 SURE = 1e-4  # own relative error with which differences are a reference
 
@@ -120,8 +120,8 @@ def differences(
 
     They are central ones, and of second order too where they can go one way only, from a limit of a number. They are of
     runs at `FINEST`, and a reference only where all of them have the same contacts. Of two steps, ten times apart, that
-    agree best the shorter one counts, and their disagreement is its error: where one of many particles is about to
-    approach another, the halves of one step agree with each other and are wrong by the same.
+    agree best the shorter one counts, and their disagreement is its error. So is half of that between its two sides:
+    where one of many particles is about to approach another, or to yield, steps of every length are wrong by the same.
     """
     finest = jnp.asarray(min(FINEST, kind.tolerance))
 
@@ -137,14 +137,17 @@ def differences(
             return (4 * near - 3 * start - far) / step
         return (ends[0] - ends[1]) / (2 * step)
 
-    found = []
+    found, middle = [], at(0.0)
+    if middle is None:
+        return None
     for step in STEPS:
         shifts = (0.0, 0.5, 1.0) if is_one_sided else (1.0, -1.0)
         coarse, fine = ([at(part * h) for part in shifts] for h in (step, step / 2))
         if any(end is None for end in (*coarse, *fine)):
             continue
+        sides = 0.0 if is_one_sided else (fine[0] + fine[1] - 2 * middle) / step
         coarse, fine = slope(coarse, step), slope(fine, step / 2)
-        own = float(np.abs(fine - coarse).max())
+        own = max(float(np.abs(fine - coarse).max()), float(np.abs(sides).max()))
         if own <= SURE * np.abs(fine).max(initial=0):
             found.append(((4 * fine - coarse) / 3, own))
     pairs = [
