@@ -14,7 +14,7 @@ from .draws import Draws
 from .particles import pooled
 from .search import Search
 from .sweeps import Checkpoint
-from .tails import K_HAT, smoothed
+from .tails import K_HAT, pareto_smoothed
 from .tempered import Tempered
 
 LARGE = 0.5  # the largest error of a log evidence that counts, where it is compared with that of chains
@@ -71,7 +71,7 @@ class Importance:
             search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
             search.begin(pooled(stages), start.log_evidence, guesses)
             search.run()
-        log_weights, k_hat = smoothed(search.log_ratio)
+        log_weights, k_hat = pareto_smoothed(search.log_ratio)
         evidence = search.evidence
         if not k_hat <= K_HAT:
             chains = self.tempered.extended(start, cube, going_on, effective_size, limit, checkpoint, progress)

@@ -16,7 +16,7 @@ from .faults import fault_of
 from .groups import datatree
 from .outcome import Calls, Leaf
 from .parameters import Discrete
-from .predictions import predictions
+from .predicting import predictions
 from .problem import Problem
 from .tables import quality_of, table_of
 from .unknowns import AbstractUnknown

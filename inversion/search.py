@@ -15,10 +15,10 @@ from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import best_placed
 from .sweeps import Checkpoint, Piece, stored
-from .tails import K_HAT, evidence_of, share_of, smoothed
+from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
-# evidences agree within so many standard errors. Draws may end without that after so many generations.
+# evidences agree within so many standard errors, twice. Draws may end without that after so many generations.
 GOOD, GROWTH, AGREES, GENERATIONS = 0.4, 1.1, 2.0, 12
 # A point whose posterior density is so many times the one that is drawn from is on a peak, which counts with this part
 # of the evidence or more; the most peaks, and the least share of the draws from one and the most from all.
@@ -57,7 +57,7 @@ class Search:
         """
         k = particles.u.shape[-1]
         self.log_evidence, self.halves = log_evidence, (Drawn(k), Drawn(k))
-        self.number, self.share = 0, 0.0
+        self.number, self.share, self.is_settled = 0, 0.0, False
         self._place([Particles(*(x[i::2] for x in particles)) for i in range(2)])
         if len(self.cube.choices) == k:
             return
@@ -74,12 +74,14 @@ class Search:
 
     def run(self) -> None:
         """Draw until the kernels are settled and the draws are worth the effective size, or to the limit."""
+        after = False
         while True:
             self._draw()
-            self.is_settled, size = self._settles(), self.size
+            before, after, size = after, self._settles(), self.size
+            self.is_settled |= before and after  # once may be by chance
             self.bar.update(round(min(size, self.effective_size)) - self.bar.n)
             is_last = (self.is_settled or self.number >= GENERATIONS) and size >= self.effective_size
-            if is_last and smoothed(self.log_ratio)[1] > K_HAT:
+            if is_last and pareto_smoothed(self.log_ratio)[1] > K_HAT:
                 is_last = not self._add_highest() and self.number >= GENERATIONS
             if is_last or self.cube.calls.forward >= self.limit:
                 return

@@ -21,7 +21,7 @@ def share_of(log_ratio: Float[np.ndarray, " draws"]) -> float:
     return float(ratio.sum() ** 2 / np.sum(ratio**2) / ratio.size)
 
 
-def smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray, float]:
+def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray, float]:
     """The logarithms of smoothed weights with a sum of 1, and k-hat, the shape of their tail.
 
     **Source:** Vehtari et al. (2024).
