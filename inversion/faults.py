@@ -8,6 +8,7 @@ from .tails import K_HAT
 FEWEST = 100.0  # effective draws: fewer say nothing about the ends of an interval of 95 %
 DRIFT = 4.0  # standard errors, of the largest of some ten means
 DIFFERENCE = 3.0  # standard errors of two log evidences
+BASIS = 8  # particles of the prior that unsettled kernels may rest on
 FAMILIES = 16  # fewer do not tell by their spread how far all of them are off
 
 
@@ -31,10 +32,10 @@ def fault_of(sampled: Draws, effective_size: float, drift: float) -> str | None:
         )
     if (missed := _missed(sampled)) is not None:
         return missed
-    if not sampled.is_settled and sampled.other is not None and sampled.other[1] ** -2 < FAMILIES:
+    if not sampled.is_settled and sampled.other is not None and sampled.other[1] ** -2 < BASIS:
         return (
             "the kernels of importance sampling have not settled, and the particles that they began at are worth "
-            f"{sampled.other[1] ** -2:.0f} < {FAMILIES} of the prior: use more particles"
+            f"{sampled.other[1] ** -2:.0f} < {BASIS} of the prior: use more particles"
         )
     if drift > DRIFT:
         return f"the chains have not settled, drift {drift:.1f} > {DRIFT}: use more particles or steps"

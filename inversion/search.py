@@ -18,7 +18,8 @@ from .sweeps import Checkpoint, Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
-# evidences agree within so many standard errors, twice. Draws may end without that after so many generations.
+# evidences agree within so many standard errors, twice. Draws may end without that after so many generations,
+# and after twice as many with weights that cannot be trusted.
 GOOD, GROWTH, AGREES, GENERATIONS = 0.4, 1.1, 2.0, 12
 # A point whose posterior density is so many times the one that is drawn from is on a peak, which counts with this part
 # of the evidence or more; the most peaks, and the least share of the draws from one and the most from all.
@@ -82,7 +83,7 @@ class Search:
             self.bar.update(round(min(size, self.effective_size)) - self.bar.n)
             is_last = (self.is_settled or self.number >= GENERATIONS) and size >= self.effective_size
             if is_last and pareto_smoothed(self.log_ratio)[1] > K_HAT:
-                is_last = not self._add_highest() and self.number >= GENERATIONS
+                is_last = not self._add_highest() and self.number >= 2 * GENERATIONS
             if is_last or self.cube.calls.forward >= self.limit:
                 return
             if not self.is_settled and self.number >= GROWTH * self.placed:  # of many generations not after each
