@@ -20,9 +20,9 @@ def placed(
     """Kernels at draws that represent a posterior.
 
     The covariance of a kernel is that of the draws about its centre, weighted by a Gaussian window, so that kernels lie
-    along a curve. Few draws in a window are filled up with the covariance that a Gaussian posterior has there. A centre
-    is moved towards the mean in its window, so that the mixture for a Gaussian posterior has its covariance: an
-    infinite window is one Gaussian.
+    along a curve. A window with few draws grows, and what it still lacks is filled up with the covariance that a
+    Gaussian posterior has there. A centre is moved towards the mean in its window, so that the mixture for a Gaussian
+    posterior has its covariance: an infinite window is one Gaussian.
 
     **Arguments:** `cube`; `u`, the draws; their `weights`; `window`: its standard deviation, by that of the draws;
     `prior`: its share. **Returns:** Kernels.
