@@ -5,7 +5,9 @@ from functools import partial
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
+
+from .cube import Cube
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Draws:
     [chains], the number of each one's ancestor in the prior; `prior` [rows, k]: draws of the prior; `log_evidence`
     with its standard `error`; `k_hat`: the shape of the tail of importance weights, None without them; `method`: the
     sampler in words; `other`: a second estimate of the log evidence and its error, by the tempered run for importance
-    draws and the reverse, None without one.
+    draws and the reverse, None without one; `is_settled`: False for importance draws whose kernels were still changing.
     """
 
     u: Float[np.ndarray, "steps chains k"]
@@ -29,10 +31,21 @@ class Draws:
     k_hat: float | None
     method: str
     other: tuple[float, float] | None = None
+    is_settled: bool = True
 
     def mean(self, values: Float[np.ndarray, "steps chains"]) -> tuple[float, float]:
         """The weighted mean of values of the draws, and its standard error from the spread over the families."""
         return mean_of(values, self.weights, self.families)
+
+    def probability(self, here: Bool[np.ndarray, " draws"]) -> tuple[float, float]:
+        """The share of the posterior that lies here, and its error; for no draw what 95 % would exclude, 3 / n.
+
+        **Arguments:** `here`: whether each draw does. **Returns:** share and error.
+        """
+        here = here.reshape(self.weights.shape).astype(float)
+        if here.any():
+            return self.mean(here)
+        return 0.0, min(1.0, 3.0 * float(np.sum(self.weights**2)))
 
     def effective_size(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The number of independent draws whose mean of these values would have the same error."""
@@ -88,6 +101,18 @@ def size_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> fl
     mean, error = mean_of(values, weights, families)
     variance = float(np.sum(weights * (values - mean) ** 2))
     return variance / error**2 if error > 0 else float(np.sum(weights) ** 2 / np.sum(weights**2))
+
+
+def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:
+    """The effective size for the mean of the unknown that has the fewest.
+
+    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1; `families`
+    [chains]. **Returns:** the size, 0 for draws that are all alike.
+    """
+    selected = cube.selected(u.reshape(-1, u.shape[-1]))
+    columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
+    # An unknown with one value in all draws has no error to be measured by.
+    return min((size_of(x.astype(float), weights, families) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
 def resampled(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:

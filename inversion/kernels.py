@@ -1,46 +1,49 @@
-"""Densities that importance sampling draws from: Gaussian kernels at particles, and peaks beside them."""
+"""Densities that importance sampling draws from: Gaussian kernels with the prior, and peaks beside them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 
 from .cube import Cube
 
-TINY = 1e-6  # of the largest weight: particles with less are no centres
-STAYS = 0.8  # probability that a kernel keeps a discrete value of its particle
+STAYS = 0.8  # probability that a kernel keeps the discrete values of its centre
 
 
+@dataclass(frozen=True)
 class Kernels:
-    """A mixture of kernels at particles, with a share of the prior, as a density in the unit cube.
+    """A mixture of Gaussian kernels, with a share of the prior, as a density in the unit cube.
 
-    Coordinates are z with u = Phi(z), in which the prior is a unit normal. A kernel has the covariance of the
-    particles times h^2, about a centre that is moved towards their mean so that the mixture has their covariance:
-    h = 1 is one Gaussian. **Arguments:** `cube`; `u` [rows, k], particles; their `weights` [rows]; `h`; `prior`: its
-    share; `spread`: the covariance in z, None for that of the particles.
+    Continuous coordinates are z with u = Phi(z), in which the prior is a unit normal.
+
+    **Arguments:** `cube`; `centres` [kernels, d] in z; `factors` [kernels, d, d], of Cholesky, of their covariances;
+    `values`: the numbers [kernels] of the values of each discrete coordinate; `weights` [kernels], with a sum of 1;
+    `prior`: its share of the draws.
     """
 
-    def __init__(
-        self,
-        cube: Cube,
-        u: np.ndarray,
-        weights: np.ndarray,
-        h: float,
-        prior: float,
-        spread: np.ndarray | None = None,
-    ):
-        u, weights = u[weights > TINY * weights.max()], weights[weights > TINY * weights.max()]
-        self.choices, self.h, self.prior, self.weights = cube.choices, h, prior, weights / weights.sum()
-        self.smooth = [k for k in range(u.shape[1]) if k not in cube.choices]
-        self.values = cube.selected(u)
-        z = normal(u[:, self.smooth])
-        self.mean = self.weights @ z
-        if spread is None:
-            # 1e-6: particles that agree in a coordinate leave a width there.
-            spread = (self.weights * (z - self.mean).T) @ (z - self.mean) + 1e-6 * np.eye(len(self.smooth))
-        self.factor = np.linalg.cholesky(spread)
-        self.centres = self.mean + np.sqrt(1.0 - h**2) * (z - self.mean)
-        self.cube = cube
+    cube: Cube
+    centres: Float[np.ndarray, "kernels d"]
+    factors: Float[np.ndarray, "kernels d d"]
+    values: dict[int, np.ndarray]
+    weights: Float[np.ndarray, " kernels"]
+    prior: float
+
+    @cached_property
+    def smooth(self) -> list[int]:
+        """The numbers of the continuous coordinates."""
+        return continuous(self.cube)
+
+    def joined(self, other: "Kernels", share: float) -> "Kernels":
+        """A mixture with other kernels. **Arguments:** `other`; their `share`. **Returns:** Kernels."""
+        return replace(
+            self,
+            centres=np.concatenate([self.centres, other.centres]),
+            factors=np.concatenate([self.factors, other.factors]),
+            values={k: np.concatenate([values, other.values[k]]) for k, values in self.values.items()},
+            weights=np.concatenate([(1.0 - share) * self.weights, share * other.weights]),
+        )
 
     def sample(self, rng: np.random.Generator, count: int) -> Float[np.ndarray, "count k"]:
         """Independent draws of the mixture.
@@ -48,39 +51,48 @@ class Kernels:
         **Arguments:** `rng`; `count`. **Returns:** points [count, k].
         """
         rows = rng.choice(len(self.centres), size=count, p=self.weights)
-        u = rng.random((count, len(self.smooth) + len(self.choices)))
+        u = rng.random((count, len(self.smooth) + len(self.values)))
         from_prior = rng.random(count) < self.prior
-        z = self.centres[rows] + self.h * rng.standard_normal((count, len(self.smooth))) @ self.factor.T
+        away = rng.standard_normal((count, len(self.smooth)))
+        z = self.centres[rows] + np.einsum("nij,nj->ni", self.factors[rows], away)
         u[:, self.smooth] = np.where(from_prior[:, None], u[:, self.smooth], uniform(z))
-        for k, number in self.choices.items():
+        for k, chosen in self.values.items():
             kept = ~from_prior & (rng.random(count) < STAYS)
-            u[:, k] = np.where(kept, (self.values[k][rows] + u[:, k]) / number, u[:, k])
+            u[:, k] = np.where(kept, (chosen[rows] + u[:, k]) / self.cube.choices[k], u[:, k])
         return u
 
     def log_density(self, u: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, " rows"]:
         """The logarithm of the density by the prior's."""
         from scipy.special import logsumexp
 
-        values = self.cube.selected(u)
-        z = normal(u[:, self.smooth])
-        whitened = np.linalg.solve(self.factor, (z - self.mean).T).T / self.h
-        centres = np.linalg.solve(self.factor, (self.centres - self.mean).T).T / self.h
-        constant = -len(self.smooth) * np.log(self.h) - np.log(np.diag(self.factor)).sum()
+        values, z = self.cube.selected(u), normal(u[:, self.smooth])
+        inverse = np.linalg.inv(self.factors)
+        size = np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
+        middle = np.einsum("mij,mj->mi", inverse, self.centres)
         found = []
         for part in np.array_split(np.arange(len(u)), len(u) // 500 + 1):
-            distance = squares(whitened[part])[:, None] + squares(centres) - 2.0 * whitened[part] @ centres.T
-            log = constant - 0.5 * distance
-            for k, number in self.choices.items():
-                same = values[k][part][:, None] == self.values[k]
-                log += np.log(np.where(same, STAYS * number + 1.0 - STAYS, 1.0 - STAYS))
-            found.append(logsumexp(log + np.log(self.weights), axis=1))
+            whitened = np.tensordot(z[part], inverse, (1, 2)) - middle
+            log = np.log(self.weights) - size - 0.5 * squares(whitened)
+            for k, chosen in self.values.items():
+                log += np.log(alike(values[k][part], chosen, self.cube.choices[k]))
+            found.append(logsumexp(log, axis=1))
         by_prior = np.concatenate(found) + 0.5 * squares(z)
         return np.logaddexp(np.log1p(-self.prior) + by_prior, np.log(self.prior)) if self.prior else by_prior
 
 
+def continuous(cube: Cube) -> list[int]:
+    """The numbers of the continuous coordinates."""
+    return [k for k in range(cube.active.size) if k not in cube.choices]
+
+
+def alike(values: np.ndarray, of: np.ndarray, number: int) -> Float[np.ndarray, "rows kernels"]:
+    """The density of values of a discrete coordinate in kernels with the values `of`, by the prior's."""
+    return np.where(values[:, None] == of, STAYS * number + 1.0 - STAYS, 1.0 - STAYS)
+
+
 def squares(x: np.ndarray) -> np.ndarray:
     """The squares of the lengths of rows."""
-    return np.sum(x**2, axis=-1)
+    return np.einsum("...i,...i->...", x, x)
 
 
 def normal(u: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The cost of a search."""
+"""The cost of a search, and the weight of a combination of discrete values."""
 
 from typing import NamedTuple
 
@@ -16,3 +16,16 @@ class Calls(NamedTuple):
 
     def __add__(self, other: "Calls") -> "Calls":
         return Calls(*(int(a) + int(b) for a, b in zip(self, other, strict=True)))
+
+
+class Leaf(NamedTuple):
+    """One combination of discrete values.
+
+    `probability` with its standard `error`; `log_evidence` of the data if this combination is the true one, -infinity
+    where no draw has fallen into it.
+    """
+
+    assignment: dict[str, float]
+    probability: float
+    error: float
+    log_evidence: float

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .cube import Cube
-from .kernels import Kernels, normal, squares, uniform
+from .kernels import Kernels, continuous, normal, squares, uniform
 from .sweeps import Piece
 
 SCALES = 2.0 ** -np.arange(
@@ -28,7 +28,7 @@ class Heights:
 
     def __init__(self, cube: Cube, u: Float[np.ndarray, " k"], seed: list[int]):
         self.cube, self.u, self.rng = cube, u, np.random.default_rng(seed)
-        self.smooth = [k for k in range(u.size) if k not in cube.choices]
+        self.smooth = continuous(cube)
         self.middle = normal(u[None, self.smooth])[0]
         self.count = PER_DIMENSION * (len(self.smooth) + 1)  # of draws at once
 
@@ -127,4 +127,6 @@ def _at_scales(x: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def peak(cube: Cube, found: Piece) -> Kernels:
     """The Gaussian of a shape, somewhat wider, as a density to draw from. **Arguments:** `cube`; the shape `found`."""
-    return Kernels(cube, found["u"][None], np.ones(1), 1.0, 0.0, TAILS**2 * found["spread"])
+    u = found["u"][None]
+    factor = TAILS * np.linalg.cholesky(found["spread"])
+    return Kernels(cube, normal(u[:, continuous(cube)]), factor[None], cube.selected(u), np.ones(1), 0.0)

@@ -15,8 +15,9 @@ from .cube import Cube
 from .dropping import Bound, told, weighed_leaves
 from .effects import warn_of_no_effect, without_effect
 from .importance import Importance
-from .posterior import Posterior, reported
+from .posterior import Posterior
 from .problem import Problem
+from .reporting import reported
 from .sweeps import Checkpoint, stored
 from .tempered import Tempered
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from difsim.checks import host_numbers, instance, integer
 
 from .cube import Cube
-from .draws import Draws, error_of_evidence, resampled, size_of
+from .draws import Draws, error_of_evidence, resampled, smallest_size
 from .prior_runs import PriorRuns
 from .sweeps import Checkpoint, Piece, stored
 
@@ -57,20 +57,25 @@ class Tempered:
     def chains(self) -> int:
         return self.particles // self.steps
 
-    def population(self, cube: Cube, key: Array, checkpoint: Checkpoint | None, progress: bool) -> Draws:
-        """Draws at the end of the tempering: the last states of all chains, and the evidence.
+    def stages(self, cube: Cube, key: Array, checkpoint: Checkpoint | None, progress: bool) -> list[Piece]:
+        """The particles of all stages, from draws of the prior to draws of the posterior.
 
         **Arguments:** `cube`; `key`; `checkpoint`: keeps finished stages; `progress`: show a bar.
-        **Returns:** Draws. **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
+        **Returns:** for each stage `u` [steps, chains, k], `log_likelihood` [steps, chains], `families` [chains],
+        `temperature` and `log_evidence`.
+        **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
-        piece, stage = stored(checkpoint, "tempering-0", lambda: self._prior(cube, key)), 0
+        pieces = [stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
         with tqdm(disable=not progress, desc="tempering", total=1.0, bar_format=BAR) as bar:
-            while piece["temperature"] < 1.0:
-                stage += 1
-                compute = partial(self._stage, cube, jax.random.fold_in(key, stage), piece)
-                after = stored(checkpoint, f"tempering-{stage}", compute)
-                bar.update(float(after["temperature"] - piece["temperature"]))
-                piece = after
+            while (piece := pieces[-1])["temperature"] < 1.0:
+                compute = partial(self._stage, cube, jax.random.fold_in(key, len(pieces)), piece)
+                pieces.append(stored(checkpoint, f"tempering-{len(pieces)}", compute))
+                bar.update(float(pieces[-1]["temperature"] - piece["temperature"]))
+        return pieces
+
+    def population(self, stages: list[Piece], cube: Cube, key: Array) -> Draws:
+        """The last stage and the evidence. **Arguments:** `stages`; their `cube` and `key`. **Returns:** Draws."""
+        piece = stages[-1]
         return Draws(
             u=piece["u"],
             log_likelihood=piece["log_likelihood"],
@@ -80,7 +85,7 @@ class Tempered:
             log_evidence=float(piece["log_evidence"]),
             error=error_of_evidence(piece["families"]),
             k_hat=None,
-            method=f"tempered sequential Monte Carlo ({stage} stages)",
+            method=f"tempered sequential Monte Carlo ({len(stages) - 1} stages)",
         )
 
     def draws(
@@ -96,11 +101,11 @@ class Tempered:
 
         **Arguments:** `cube`; `key`; `effective_size`; `limit` of simulations; `checkpoint`: keeps finished parts;
         `progress`: show a bar.
-        **Returns:** Draws. **Raises:** RuntimeError as `population`.
+        **Returns:** Draws. **Raises:** RuntimeError as `stages`.
         """
         tempering, going_on = jax.random.split(key)
         return self.extended(
-            self.population(cube, tempering, checkpoint, progress),
+            self.population(self.stages(cube, tempering, checkpoint, progress), cube, tempering),
             cube, going_on, effective_size, limit, checkpoint, progress,
         )  # fmt: skip
 
@@ -203,18 +208,6 @@ class Tempered:
 
 
 BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
-
-
-def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:
-    """The effective size for the mean of the unknown that has the fewest.
-
-    **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1; `families`
-    [chains]. **Returns:** the size, 0 for draws that are all alike.
-    """
-    selected = cube.selected(u.reshape(-1, u.shape[-1]))
-    columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
-    # An unknown with one value in all draws has no error to be measured by.
-    return min((size_of(x.astype(float), weights, families) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
 @jax.jit

@@ -30,11 +30,11 @@ def test_tails_that_no_weights_can_carry_are_given_to_chains():
 def test_killed_run_goes_on(tmp_path):
     checkpoint = Checkpoint(tmp_path, "linear")
     problem, small = toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100)
-    whole = posterior(problem, small, effective_size=400)
+    whole = posterior(problem, small, effective_size=1200)
     part = posterior(problem, small, effective_size=150, checkpoint=checkpoint)
     again = posterior(problem, small, effective_size=150, checkpoint=checkpoint)
     assert again.calls.forward == 0 and again.log_evidence == part.log_evidence
-    more = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
+    more = posterior(problem, small, effective_size=1200, checkpoint=checkpoint)
     assert 0 < more.calls.forward < whole.calls.forward and more.effective_size > part.effective_size
 
 
@@ -42,7 +42,7 @@ def test_a_killed_run_loses_one_generation_of_draws(tmp_path):
     checkpoint = Checkpoint(tmp_path, "linear")
     problem, small = toys.linear(**PRIOR), Importance(Tempered(160, 8), generation=100)
     whole = posterior(problem, small, effective_size=400, checkpoint=checkpoint)
-    pieces = sorted(tmp_path.rglob("importance-*-1-*"))
+    pieces = sorted(tmp_path.rglob("importance-*"))
     assert len(pieces) > 1
     pieces[-1].unlink()
     again = posterior(problem, small, effective_size=400, checkpoint=checkpoint)

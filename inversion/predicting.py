@@ -1,0 +1,38 @@
+"""Predictions of a function for draws of the parameters, in threads."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from tqdm import tqdm
+
+from difsim.session import compile_sooner
+
+from .programs import in_threads
+
+
+def predictions(
+    dtype: Any, function: Callable[[dict[str, Array]], Any], rows: dict[str, np.ndarray], progress: bool
+) -> Any:
+    """Predictions in as many threads as there are cores.
+
+    **Arguments:** `dtype` of the parameters; `function`: dict of parameters -> pytree of arrays, traceable (it is
+    compiled once); `rows`: parameter -> values [count, ...]; `progress`: show a bar. **Returns:** the pytree with a
+    leading axis [count], as numpy.
+    """
+    program = compile_sooner(function)
+    count = len(next(iter(rows.values())))
+    cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
+    first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
+    with tqdm(total=count, initial=1, disable=not progress, desc="predictions") as bar:
+
+        def one(case):
+            found = jax.tree.map(np.asarray, program(case))
+            bar.update()
+            return found
+
+        found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *found)

@@ -1,0 +1,37 @@
+"""Importance ratios: the evidence by them, and the smoothed tail that says whether their means can be trusted."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
+
+
+def evidence_of(log_ratio: Float[np.ndarray, " draws"]) -> tuple[float, float]:
+    """The log evidence by importance ratios, and its standard error. **Arguments:** their logarithms."""
+    largest = log_ratio.max()
+    ratio = np.exp(log_ratio - largest)
+    return float(np.log(ratio.mean()) + largest), float(ratio.std(ddof=1) / ratio.mean() / np.sqrt(ratio.size))
+
+
+def share_of(log_ratio: Float[np.ndarray, " draws"]) -> float:
+    """The number of equal weights that these are worth, by their number."""
+    ratio = np.exp(log_ratio - log_ratio.max())
+    return float(ratio.sum() ** 2 / np.sum(ratio**2) / ratio.size)
+
+
+def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray, float]:
+    """The logarithms of smoothed weights with a sum of 1, and k-hat, the shape of their tail.
+
+    **Source:** Vehtari et al. (2024).
+    """
+    log_weights, k_hat = _smoothed(jnp.asarray(log_ratio))
+    return np.asarray(log_weights), float(k_hat)
+
+
+@jax.jit
+def _smoothed(log_ratio):
+    from blackjax.diagnostics import psis_weights
+
+    return psis_weights(log_ratio)
