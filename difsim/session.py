@@ -1,4 +1,4 @@
-"""How a session runs: precision, cache, the device by default, and how XLA compiles."""
+"""The settings of a session: precision, cache, the default device, and the options of XLA."""
 
 import os
 import warnings

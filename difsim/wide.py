@@ -1,4 +1,4 @@
-"""Where work runs on a machine with a GPU: what is wide enough goes there, all else stays on the CPU.
+"""The choice of a device: on a machine with a GPU wide work goes there, and all else stays on the CPU.
 
 `configure` makes the CPU the default device. The widths from which a GPU is sooner were measured (docs/scaling.md).
 Arrays that someone has put on a device stay there, and so does what is traced for a program.
@@ -55,10 +55,16 @@ def devices_of(tree: Any, is_wide: bool) -> tuple[jax.Device, ...]:
 
 
 def put(tree: T, is_wide: bool) -> T:
-    """The arrays on the first accelerator, if there is one and the work is wide; else where they are."""
+    """The arrays on the first accelerator, if there is one and the work is wide; else where they are.
+
+    **Arguments:** `tree` of arrays; `is_wide`, whether an accelerator does this work sooner. **Returns:** the tree.
+    """
     return put_on(tree, devices_of(tree, is_wide)[:1])
 
 
 def put_on(tree: T, devices: tuple[jax.Device, ...]) -> T:
-    """The arrays on the device, if it is one accelerator; else where they are. Several devices take their shares."""
+    """The arrays on the device, if it is one accelerator; else where they are. Several devices take their shares.
+
+    **Arguments:** `tree` of arrays; `devices` of `devices_of`. **Returns:** the tree.
+    """
     return jax.device_put(tree, devices[0]) if len(devices) == 1 and _is_accelerator(devices[0]) else tree

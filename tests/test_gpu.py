@@ -92,7 +92,7 @@ def test_a_step_launches_as_many_kernels_as_stated(name, kernels, waits):
 @pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is None, reason="JAX's CUDA plugin is not installed")
 @pytest.mark.parametrize("program", [programs._simulate, programs._try, cube._batch])
 @pytest.mark.parametrize("is_relaxed", [False, True])
-def test_fits_trees_and_samplers_compile_for_a_gpu_with_their_options(program, is_relaxed):
+def test_fits_trees_and_samplers_compile_for_a_gpu(program, is_relaxed):
     """Of a tree are the relaxed problem's."""
     problem = Problem(
         {"e": Bounded(0.05, 0.95), "g": Discrete((1e-4, 2e-4))},

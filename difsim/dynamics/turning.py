@@ -13,7 +13,7 @@ NONE = 1e-150  # a slip across that is no longer told from none
 
 
 def turned(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[Vec3, Scalar]:
-    """How a slide goes on that turns at a small slip: its direction with `FASTER` times that slip, and the time.
+    """The slip direction after a turn at a small slip, and the time of the turn.
 
     Where slip is small it changes within a distance over which all but the direction of friction is constant: along
     the ground u' = p (ĝ - k u/|u|). With φ between u and ĝ, |u| sin φ / tan(φ/2)^k is then constant. In x = ln tan(φ/2)
@@ -22,7 +22,7 @@ def turned(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[
 
     **Arguments:** `heading` [3], of the slip that becomes small; `onward` ĝ [3], the direction in which a point slides
     from rest; `braking` p (1 + k) and `gain` p (1 - k) m/s², how fast slip against ĝ falls, and slip along it grows.
-    **Returns:** the direction [3]; the time over that in which slip 1 changes by p.
+    **Returns:** the direction [3] where the slip is `FASTER` times what it was; the time over that in which slip 1 changes by p.
     """
     k = (braking - gain) / (braking + gain)
     along = jnp.dot(heading, onward)
