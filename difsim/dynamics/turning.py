@@ -22,7 +22,8 @@ def turned(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[
 
     **Arguments:** `heading` [3], of the slip that becomes small; `onward` ĝ [3], the direction in which a point slides
     from rest; `braking` p (1 + k) and `gain` p (1 - k) m/s², how fast slip against ĝ falls, and slip along it grows.
-    **Returns:** the direction [3] where the slip is `FASTER` times what it was; the time over that in which slip 1 changes by p.
+    **Returns:** the direction [3] where the slip is `FASTER` times what it was; the time, in units of the slip that
+    came over p.
     """
     k = (braking - gain) / (braking + gain)
     along = jnp.dot(heading, onward)
