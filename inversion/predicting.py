@@ -10,21 +10,25 @@ from jaxtyping import Array
 from tqdm import tqdm
 
 from difsim.session import compile_sooner
+from difsim.wide import accelerators, has_many_rows
 
 from .programs import in_threads
+from .sweeps import map_compiled
 
 
 def predictions(
     dtype: Any, function: Callable[[dict[str, Array]], Any], rows: dict[str, np.ndarray], progress: bool
 ) -> Any:
-    """Predictions in as many threads as there are cores.
+    """Predictions in as many threads as there are cores, and many of them side by side on a GPU.
 
     **Arguments:** `dtype` of the parameters; `function`: dict of parameters -> pytree of arrays, traceable (it is
     compiled once); `rows`: parameter -> values [count, ...]; `progress`: show a bar. **Returns:** the pytree with a
     leading axis [count], as numpy.
     """
-    program = compile_sooner(function)
     count = len(next(iter(rows.values())))
+    if accelerators() and has_many_rows(count):
+        return jax.tree.map(np.asarray, map_compiled(function, {k: jnp.asarray(v, dtype) for k, v in rows.items()}))
+    program = compile_sooner(function)
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
     with tqdm(total=count, initial=1, disable=not progress, desc="predictions") as bar:

@@ -97,6 +97,15 @@ def _rows(name: str, leaf: Any) -> Array | np.ndarray:
 _map_compiled = eqx.filter_jit(_map_on)
 
 
+def map_compiled(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
+    """`map_batched` of arrays that have values, as one program, which equal functions share.
+
+    **Arguments:** as of `map_batched`. **Returns:** pytree of arrays [rows, ...].
+    """
+    devices = devices_of(xs, has_many_rows(len(jax.tree.leaves(xs)[0])))
+    return _map_compiled(devices, fn, put_on(xs, devices), batch_size)
+
+
 def _column(name: str, given: Any) -> np.ndarray:
     """The values of one input of all cases."""
     try:
@@ -218,12 +227,11 @@ def sweep(
     rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
     parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
     names = [_chunk_key(part) for part in parts]
-    devices = devices_of((), has_many_rows(len(rows[0])))
     shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
 
     def task(name, part):
         def compute():
-            return _map_compiled(devices, case, put_on(part, devices), batch_size)
+            return map_compiled(case, part, batch_size)
 
         if checkpoint is None:
             result = {k: np.asarray(value) for k, value in compute().items()}

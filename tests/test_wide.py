@@ -41,6 +41,8 @@ predict = lambda p: ({"y": p["x"]}, jnp.array(True))
 problem = Problem({"x": Bounded(-1.0, 1.0)}, predict, Observations({"y": Observation(0.2, 0.1)}))
 found = sample(problem, key=jax.random.PRNGKey(0), effective_size=400)
 assert found.ok and abs(found.mean["x"] - 0.2) < 0.02 and sizes, sizes
+twice = found.predict(lambda p: {"y": 2 * p["x"]}, key=jax.random.PRNGKey(1), count=MANY)
+assert abs(twice["y"].mean() - 0.4) < 0.1 and twice["y"].shape == (MANY,)
 """,
     "fields": """
 import trimesh
