@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.entries import Rows
 from difsim.particles.mapped import pair_map
 from difsim.particles.parts import CHUNK
-from difsim.particles.rows import Rows
 from difsim.particles.vectors import dot, minus
 from tests.helpers import close, random_like
 

@@ -16,9 +16,9 @@ from difsim.dem.near import felt
 from difsim.dem.state import PADDING, PairMemory, WallMemory
 from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
 from difsim.particles.devices import everywhere
+from difsim.particles.entries import Rows, taken, totals
 from difsim.particles.mapped import pair_map
 from difsim.particles.pairs import Pairs
-from difsim.particles.rows import Rows, taken, totals
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
 

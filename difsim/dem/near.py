@@ -9,8 +9,8 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.dem.state import PADDING
 from difsim.fields import part
 from difsim.particles.devices import everywhere
+from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
-from difsim.particles.rows import Rows
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 
 from difsim.particles.components import by_components
 from difsim.particles.devices import EVERYWHERE, by_share, shares
+from difsim.particles.entries import Rows, totals
 from difsim.particles.parts import CHUNK, by_parts
-from difsim.particles.rows import Rows, totals
 from difsim.particles.transposed import changing, differentiable, opened
 
 

@@ -8,8 +8,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.fields import number
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
+from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
-from difsim.particles.rows import Rows
 from difsim.typing import Scalar, require, require_last
 
 

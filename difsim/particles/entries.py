@@ -66,7 +66,11 @@ class Rows(eqx.Module):
         return tuple(begin.shape[-1] // devices - 1 for begin in self.begin)
 
     def with_room(self, who: np.ndarray, slack: float, devices: int = 1) -> "Rows":
-        """The same for `slack` times as many entries of a particle as there are in `who`, and `LEAST`. On the host."""
+        """The rows with room for `slack` times the entries of a particle, and for `LEAST`. On the host.
+
+        **Arguments:** `who`, the particle of each entry, without padding; `slack`; `devices`, over how many entries are
+        shared out. **Returns:** the rows.
+        """
         groups = self.groups(devices)
         counts = np.split(np.bincount(who, minlength=sum(groups)), np.cumsum(groups)[:-1])
         most = (max(LEAST, int(np.ceil(slack * count.max(initial=0)))) for count in counts)
@@ -131,7 +135,7 @@ def totals(lists: tuple[Rows, ...], values: tuple[Any, ...], devices: int = 1, o
 
 
 def taken(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
-    """What the particle of each entry has, on one device; the transpose of `totals`.
+    """The samples of the particle of each entry, on one device; the transpose of `totals`.
 
     **Arguments:** `lists`; `samples`, a pytree of arrays with a last axis of n. **Returns:** for each list such a
     pytree, with a last axis of its entries.

@@ -11,7 +11,7 @@ import pytest
 from difsim import initialise
 from difsim.dem import Grains, HertzMindlin
 from difsim.particles.components import by_components
-from difsim.particles.rows import BLANK, Rows, by_rows, one_by_one, sort_entries
+from difsim.particles.entries import BLANK, Rows, by_rows, one_by_one, sort_entries
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
 from difsim.stepping.marching import stepped
