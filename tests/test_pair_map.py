@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.entries import Rows
 from difsim.particles.mapped import pair_map
 from difsim.particles.parts import CHUNK
 from difsim.particles.vectors import dot, minus
@@ -52,9 +53,15 @@ def direct(law, samples, memory, first, second):
     return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
 
 
+def ends(first, second):
+    """The rows of both ends of each pair."""
+    lists = (Rows.of(first.size, (COUNT,), is_ordered) for x, is_ordered in ((first, True), (second, False)))
+    return tuple(s.made(x, first != second)[0] for s, x in zip(lists, (first, second), strict=True))
+
+
 def ours(law, samples, memory, first, second):
     """Of the room may be anything: what a caller does not look at."""
-    made = pair_map(law, samples, (memory, first == second), first, second)
+    made = pair_map(law, samples, (memory, first == second), ends(first, second))
     return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
 
 
@@ -102,7 +109,7 @@ def test_many_at_once(scene):
 def test_what_is_refused(scene):
     (_, samples, memory), who = scene
     with pytest.raises(ValueError, match="gives bool where floats belong"):
-        pair_map(lambda a, b, c: a["charge"] > b["charge"], samples, memory, *who)
+        pair_map(lambda a, b, c: a["charge"] > b["charge"], samples, memory, ends(*who))
 
 
 def test_what_is_made_once_is_itself_and_so_are_its_derivatives():

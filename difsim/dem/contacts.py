@@ -13,10 +13,11 @@ from difsim.contact.friction import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
-from difsim.dem.state import PairMemory, WallMemory
+from difsim.dem.state import PADDING, PairMemory, WallMemory
 from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
 from difsim.particles.devices import everywhere
-from difsim.particles.mapped import pair_map, pair_totals
+from difsim.particles.entries import Rows, taken, totals
+from difsim.particles.mapped import pair_map
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
@@ -49,24 +50,25 @@ class ContactForces(eqx.Module):
 def by_pairs(
     laws: AbstractGrainLaw | LawTable,
     spheres: Grain,
-    pairs: PairMemory,
+    memory: TangentialHistory,
+    ends: tuple[Rows, Rows],
     which: Int[Array, " p"] | None,
     dt: Scalar,
     devices: int,
 ) -> tuple[ContactForces, TangentialHistory]:
     """The forces of spheres on each other, and the memory of their pairs `dt` s later.
 
-    **Arguments:** `laws`; `spheres`; `pairs`; `which` law of a table each pair has; `dt`, s;
-    `devices`, over how many the pairs are shared out. **Returns:** both.
+    **Arguments:** `laws`; `spheres`; `memory` of the pairs; `ends`, their first and second spheres; `which` law of a
+    table each pair has; `dt`, s; `devices`, over how many the pairs are shared out. **Returns:** both.
     """
-    first, second = pairs.first, pairs.second
+    first, second = (s.who for s in ends)
 
     def contact(a, b, own):
         memory, itself, index = own
         return between(law_of(laws, index), a, b, memory, dt, itself)
 
-    made = pair_map(contact, spheres, (pairs.memory, first == second, which), first, second, devices)
-    wrench = pair_totals(made.on_first, made.on_second, first, second, spheres.radius.size, devices)
+    made = pair_map(contact, spheres, (memory, first == second, which), ends, devices)
+    wrench = totals(ends, (made.on_first, made.on_second), devices)
     depth = jnp.max(made.depth, initial=0.0)
     return ContactForces(wrench, depth, _too_deep(made.overlap, first)), made.memory
 
@@ -76,33 +78,35 @@ def by_walls(
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
     touched: tuple[WallMemory, ...],
+    rows: Rows,
     which: tuple[int, ...] | None,
     dt: Scalar,
     others: ContactForces,
 ) -> tuple[ContactForces, tuple[WallMemory, ...]]:
     """The forces of walls on spheres, and the memory of each contact: all near any wall together, as one program.
 
-    **Arguments:** `laws`; `spheres`; `walls`; `touched`, who is near each; `which` law of a table each wall has;
-    `dt`, s; `others`, the forces of other contacts. **Returns:** all forces, and the memories.
+    **Arguments:** `laws`; `spheres`; `walls`; `touched`, who is near each, and `rows`, the same of all walls one after
+    the other; `which` law of a table each wall has; `dt`, s; `others`, the forces of other contacts. **Returns:** all
+    forces, and the memories.
     """
+    (near,) = taken((rows,), spheres)
+    ends = np.cumsum([at.who.size for at in touched])[:-1]
     those = []
-    for wall, at in zip(walls, touched, strict=True):
-        place = _of(spheres.position, at.who)
-        depth = _of(spheres.radius, at.who) - jax.vmap(wall.distance, in_axes=1)(place)
-        normal = jax.vmap(wall.normal, in_axes=1, out_axes=1)(place)
-        those.append((at.who, *(x.astype(spheres.radius.dtype) for x in (depth, normal)), at.memory))
-    who, depth, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
+    for wall, at, place in zip(walls, touched, jnp.split(near.position, ends, axis=-1), strict=True):
+        distance = jax.vmap(wall.distance, in_axes=1)(place)
+        those.append((distance, jax.vmap(wall.normal, in_axes=1, out_axes=1)(place), at.memory))
+    distance, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
+    depth, normal = (x.astype(spheres.radius.dtype) for x in (near.radius - distance, normal))
     index = None if which is None else np.repeat(which, [at.who.size for at in touched])
-    made = _at_wall(laws, index, _of(spheres, who), depth, normal, memory, dt)
-    inside = who < spheres.radius.shape[0]
+    made = _at_wall(laws, index, near, depth, normal, memory, dt)
+    who, inside = rows.who, rows.who != PADDING
     depth = jnp.max(made.depth, initial=0.0, where=inside)
     too_deep = _too_deep(jnp.where(inside, made.overlap, 0.0), who)
     forces = ContactForces(
-        others.wrench.at[:, who].add(made.on_first),
+        totals((rows,), (made.on_first,), others=others.wrench),
         jnp.maximum(others.depth, depth),
         jnp.maximum(others.too_deep, too_deep),
     )
-    ends = np.cumsum([at.who.size for at in touched])[:-1]
     known = (jnp.where(inside, x, 0.0) for x in (made.memory.force, made.memory.stiffness))
     parts = zip(*(jnp.split(x, ends, axis=-1) for x in known), strict=True)
     return forces, tuple(

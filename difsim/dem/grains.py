@@ -308,10 +308,10 @@ class Grains(AbstractParticles):
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
         dt = plain(jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan), devices)
         table, (by_pair, by_wall) = self._table, self._which(state.pairs)
-        forces, memory = by_pairs(table, spheres, state.pairs, by_pair, dt, devices)
+        forces, memory = by_pairs(table, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt, devices)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            forces, walls = by_walls(table, spheres, self.walls, state.walls, by_wall, dt, forces)
+            forces, walls = by_walls(table, spheres, self.walls, state.walls, near.by_walls, by_wall, dt, forces)
             state = eqx.tree_at(lambda s: s.walls, state, walls)
         return state, self._rates(state, forces)
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.dem.state import PADDING
 from difsim.fields import part
 from difsim.particles.devices import everywhere
+from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -43,6 +44,7 @@ class Near(eqx.Module):
     pairs: Pairs
     walls: tuple[AbstractSDF, ...]
     at_walls: tuple[Int[Array, " _"], ...]
+    by_walls: Rows  # those at all walls, one wall after the other
     overflow: Bool[Array, ""]
 
     @classmethod
@@ -65,7 +67,10 @@ class Near(eqx.Module):
         pairs = Pairs.allocate(position, radius, gap, skin, slack, body, devices)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
-        return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, pairs.overflow), jnp.asarray(position))
+        rows = Rows.of(sum(room.size for room in rooms), (position.shape[1],))
+        # A grain is once at each wall.
+        rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))
+        return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """Whether a grain has moved too far for the list."""
@@ -82,7 +87,11 @@ class Near(eqx.Module):
             by = everywhere(_by(self.pairs, wall, position), self.pairs.devices)
             at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
-        return eqx.tree_at(lambda s: (s.at_walls, s.overflow), self, (tuple(at_walls), overflow))
+        rows = self.by_walls
+        if at_walls:
+            who = jnp.concatenate(at_walls)
+            rows, _ = rows.made(who, who != PADDING)
+        return eqx.tree_at(lambda s: (s.at_walls, s.by_walls, s.overflow), self, (tuple(at_walls), rows, overflow))
 
 
 def _by(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:

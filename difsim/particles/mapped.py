@@ -7,9 +7,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
 
-from difsim.particles.devices import EVERYWHERE, added, by_share, rounded, shares
+from difsim.particles.components import by_components
+from difsim.particles.devices import EVERYWHERE, by_share, shares
+from difsim.particles.entries import Rows, totals
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
 
@@ -18,8 +19,7 @@ def pair_map(
     interaction: Callable[[Any, Any, Any], Any],
     samples: Any,
     own: Any,
-    first: Int[Array, " p"],
-    second: Int[Array, " p"],
+    ends: tuple[Rows, Rows],
     devices: int = 1,
 ) -> Any:
     """The function interaction(a, b, c) of the two particles of each pair and of the pair's `own` data.
@@ -29,58 +29,45 @@ def pair_map(
 
     **Arguments:** `interaction`: returns floats; numbers that it closes over may be differentiated, and should be
     few: reverse mode computes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
-    are the particles, or the pairs; `first`, `second`: particles of a list (`Pairs`), with the padding at its end;
-    `devices`, over how many the list is shared out.
+    are the particles, or the pairs; `ends`: the first and second particles of a list (`Pairs`), with the padding at
+    its end; `devices`, over how many the list is shared out.
     **Returns:** the results of `interaction`, with a last axis of p; zero or arbitrary for padding.
     **Raises:** ValueError for an interaction that does not return floats.
     """
     one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
     numbers, of_pair = opened(interaction, one, one, row)
-    return _mapped(of_pair, devices, numbers, samples, own, first, second)
+    # Not the derivatives: their programs are large already, and would gain little.
+    return _mapped(of_pair, by_components(of_pair), devices, numbers, samples, own, ends)
 
 
-def pair_totals(
-    to_first: Any, to_second: Any, first: Int[Array, " p"], second: Int[Array, " p"], n: int, devices: int
-):
-    """The total of what all pairs give to each particle.
+def _mapped(
+    one: Callable[..., Any],
+    apart: Callable[..., Any],
+    devices: int,
+    numbers: Any,
+    samples: Any,
+    own: Any,
+    ends: tuple[Rows, Rows],
+) -> Any:
+    """The values one(numbers, a, b, c) of each pair, on no CPU by `apart`, with derivatives by all arguments."""
 
-    **Arguments:** `to_first` and `to_second`, arrays with a last axis of p: what a pair gives to its two particles;
-    `first`, `second`, `devices`: as of `pair_map`; `n`, the number of particles. **Returns:** arrays with a last axis
-    of n.
-    """
-
-    def of(to_first, to_second, first, second):
-        def total(a, b):
-            none = jnp.zeros((*a.shape[:-1], rounded(n, devices)), a.dtype)
-            return none.at[..., first].add(a).at[..., second].add(b)
-
-        totals = jax.tree.map(total, to_first, to_second)
-        return totals if devices == 1 else added(totals)
-
-    given = to_first, to_second, first, second
-    totals = by_share(of, devices, shares(given), shares(to_first))(*given)
-    return jax.tree.map(lambda x: x[..., :n], totals)
-
-
-def _mapped(one: Callable[..., Any], devices: int, numbers: Any, samples: Any, own: Any, *pairs) -> Any:
-    """The values one(numbers, a, b, c) of each pair, with derivatives by all arguments."""
-
-    def run(given, *pairs):
-        return _shared(one, devices, *given, *pairs)
+    def run(given, ends):
+        return _shared(one, apart, devices, *given, ends)
 
     push, pull = partial(_push, one, devices), partial(_pull, one, devices)
-    return differentiable(run, push, pull, (numbers, samples, own), *pairs)
+    return differentiable(run, push, pull, (numbers, samples, own), ends)
 
 
 def _push(one, devices, at, along):
     """The forward derivative of the values."""
-    moving, still, *pairs = at
-    return _mapped(changing(one), devices, *zip(moving, still, along, strict=True), *pairs)
+    moving, still, ends = at
+    change = changing(one)
+    return _mapped(change, change, devices, *zip(moving, still, along, strict=True), ends)
 
 
 def _pull(one, devices, at, cotangent):
     """The transpose of `_push`: contributions of pairs to a particle are added up."""
-    (numbers, samples, own), (constants, others, kept), *pairs = at
+    (numbers, samples, own), (constants, others, kept), ends = at
 
     def cause(numbers, a, b, c):
         *c, back = c
@@ -89,44 +76,55 @@ def _pull(one, devices, at, cotangent):
 
     rows = own, kept, cotangent
     given = (numbers, constants), (samples, others), rows
-    by_numbers, by_first, by_second, by_own = _mapped(cause, devices, *given, *pairs)
-    n = jax.tree.leaves((samples, others))[0].shape[-1]
-    by_samples = pair_totals(by_first, by_second, *pairs, n, devices)
+    by_numbers, by_first, by_second, by_own = _mapped(cause, cause, devices, *given, ends)
+    by_samples = totals(ends, (by_first, by_second), devices)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples, by_own
 
 
-def _shared(one: Callable[..., Any], devices: int, numbers: Any, samples: Any, own: Any, first, second) -> Any:
-    """The values one(numbers, a, b, c) of each pair: each device computes its own."""
-    each = jax.vmap(one, in_axes=(None, -1, -1, -1), out_axes=-1)
+def _shared(
+    one: Callable[..., Any],
+    apart: Callable[..., Any],
+    devices: int,
+    numbers: Any,
+    samples: Any,
+    own: Any,
+    ends: tuple[Rows, Rows],
+) -> Any:
+    """The values of `_mapped`: each device computes its own."""
+    first, second = (s.who for s in ends)
+    of_one, of_apart = (jax.vmap(f, in_axes=(None, -1, -1, -1), out_axes=-1) for f in (one, apart))
 
-    def of(numbers, samples, own, first, second):
-        return _made(partial(each, numbers), samples, own, first, second)
+    def of(numbers, *given):
+        ways = {
+            "cpu": partial(_in_parts, partial(of_one, numbers)),
+            "default": partial(_together, partial(of_apart, numbers)),
+        }
+        return jax.lax.platform_dependent(*given, **ways)
 
     a = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape[:-1], *first.shape), x.dtype), samples)
-    gives = shares(jax.eval_shape(each, numbers, a, a, own))
+    gives = shares(jax.eval_shape(of_one, numbers, a, a, own))
     takes = EVERYWHERE, EVERYWHERE, *shares((own, first, second))
     return by_share(of, devices, takes, gives)(numbers, samples, own, first, second)
 
 
-def _made(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
-    """The values each(a, b, c) of pairs: in parts on a CPU, all together elsewhere."""
+def _together(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
+    """The values each(a, b, c) of pairs."""
+
+    def at(who):
+        return jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
+
+    return each(at(first), at(second), own)
+
+
+def _in_parts(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
+    """The values each(a, b, c) of pairs, in parts that fit into a CPU's nearest cache; zero beyond the last pair."""
     room = first.shape[0]
+    size = min(CHUNK, room)
+    count = jnp.sum(first != second, dtype=first.dtype)
 
-    def of(samples, own, first, second):
-        def at(who):
-            return jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
+    def part(begin):
+        cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
+        return _together(each, samples, *jax.tree.map(cut, (own, first, second)))
 
-        return each(at(first), at(second), own)
-
-    def parts(samples, own, first, second):
-        size = min(CHUNK, room)
-        count = jnp.sum(first != second, dtype=first.dtype)
-
-        def part(begin):
-            cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
-            return of(samples, *jax.tree.map(cut, (own, first, second)))
-
-        like = jax.eval_shape(of, samples, own, first, second)
-        return by_parts(part, like, size, (count + size - 1) // size)
-
-    return jax.lax.platform_dependent(samples, own, first, second, cpu=parts, default=of)
+    like = jax.eval_shape(partial(_together, each), samples, own, first, second)
+    return by_parts(part, like, size, (count + size - 1) // size)

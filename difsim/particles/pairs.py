@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.fields import number
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
+from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
 from difsim.typing import Scalar, require, require_last
 
@@ -25,8 +26,7 @@ class Pairs(eqx.Module):
     **Arguments:** by `Pairs.allocate`.
     """
 
-    first: Int[Array, " p"]
-    second: Int[Array, " p"]
+    ends: tuple[Rows, Rows]  # the first and the second particle of each pair, and the pairs of each particle
     near: Neighbours  # all particles but the parts of bodies
     radius: Float[Array, " n"]
     body: Int[Array, " m"]  # body of each of the last m particles
@@ -52,15 +52,36 @@ class Pairs(eqx.Module):
         alone = position.shape[1] - body.size
         widest = 2 * float(np.max(radius[:alone])) + gap
         near = Neighbours.allocate(position[:, :alone], widest, skin, slack, devices=devices)
-        none = jnp.zeros(devices, jnp.int32)
         start = position[:, alone:]
+        # Parts of bodies may have many pairs.
+        groups = (alone, body.size) if body.size else (alone,)
+
+        def ends(room):
+            return tuple(Rows.of(devices * room, groups, is_ordered, devices) for is_ordered in (True, False))
+
         empty = cls(
-            none, none, near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
+            ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
         )
         # At least one per particle: separate particles meet later, and spare capacity costs little.
         room = max(-(-position.shape[1] // devices), int(np.ceil(slack * int(_most(empty, position)))))
-        sized = eqx.tree_at(lambda s: (s.first, s.second), empty, (jnp.zeros(devices * room, jnp.int32),) * 2)
-        return eqx.filter_jit(Pairs._filled)(sized, position)
+        sized = eqx.tree_at(lambda s: s.ends, empty, ends(room))
+        made = first, second, _ = eqx.filter_jit(_sections)(sized, position)
+        real = np.asarray(first != second)
+        roomy = tuple(
+            s.with_room(np.asarray(x)[real], slack, devices)
+            for s, x in zip(sized.ends, (first, second), strict=True)
+        )
+        return eqx.filter_jit(Pairs._with)(eqx.tree_at(lambda s: s.ends, sized, roomy), *made)
+
+    @property
+    def first(self) -> Int[Array, " p"]:
+        """The first particle of each pair."""
+        return self.ends[0].who
+
+    @property
+    def second(self) -> Int[Array, " p"]:
+        """The second particle of each pair."""
+        return self.ends[1].who
 
     @property
     def devices(self) -> int:
@@ -68,10 +89,11 @@ class Pairs(eqx.Module):
         return self.near.devices
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
-        """True if a particle has moved further than half the skin: a new pair may then be missing."""
+        """True if a particle has moved further than half the skin, or rows are blank: pairs may be missing."""
         alone, parts = self._apart(position)
         moved = jnp.max(jnp.sum((parts - self.origin) ** 2, axis=0), initial=0.0)
-        return self.near.is_stale(alone) | ~(moved <= (0.5 * self.near.skin) ** 2)  # true of NaN
+        late = self.near.is_stale(alone) | ~(moved <= (0.5 * self.near.skin) ** 2)  # true of NaN
+        return late | self.ends[0].is_blank
 
     def made(self, position: Float[Array, "3 n"]) -> "Pairs":
         """The list, rebuilt; its overflow stays once it is set."""
@@ -84,10 +106,15 @@ class Pairs(eqx.Module):
         return position[:, :alone], position[:, alone:]
 
     def _filled(self, position: Float[Array, "3 n"]) -> "Pairs":
-        first, second, count = _sections(self, jax.lax.stop_gradient(position))
+        return self._with(*_sections(self, jax.lax.stop_gradient(position)))
+
+    def _with(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, " _"]) -> "Pairs":
+        """The list with these pairs, of which each device counted so many."""
         room = self.first.shape[0] // self.devices
-        overflow = self.overflow | self.near.overflow | jnp.any(count > room)
-        return eqx.tree_at(lambda s: (s.first, s.second, s.overflow), self, (first, second, overflow))
+        made = [s.made(x, first != second, self.devices) for s, x in zip(self.ends, (first, second), strict=True)]
+        full = jnp.any(count > room) | made[0][1] | made[1][1]
+        ends, overflow = (made[0][0], made[1][0]), self.overflow | self.near.overflow | full
+        return eqx.tree_at(lambda s: (s.ends, s.overflow), self, (ends, overflow))
 
     def carried(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
         """The index of each pair of this list in another one, -1 for a new pair, to remap the history of pairs.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +15,9 @@ from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
 
-# Numbers that an accelerator adds up in one kernel: six of float64 exceed what a block of its threads can share.
-TOGETHER = 4
+# Neighbours that one thread of an accelerator adds up. From 32 on XLA shares a sum among threads, and with it a block's
+# scarce memory: then it stores what all pairs give, and adds up four numbers at a time.
+BLOCK = 8
 
 
 def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: Neighbours) -> Any:
@@ -114,23 +116,21 @@ def in_parts(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, lo
 
 
 def together(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
-    """Σ_b each(a, b) of some `rows` with all `samples`, all pairs together, `longest` unused."""
+    """Σ_b each(a, b) of some `rows` with all `samples`, `BLOCK` neighbours by one thread, `longest` unused."""
     del longest  # the padding, a quarter of the list, is added as well: it is of particles with themselves
+    k, n = index.shape
+    blocks = -(-k // BLOCK)
+    index = jnp.pad(index, ((0, blocks * BLOCK - k), (0, 0))).reshape(blocks, BLOCK, n)
+    here = (jnp.arange(blocks * BLOCK) < k).reshape(blocks, BLOCK, 1)
     near = jax.tree.map(lambda x: x.at[..., index].get(mode="promise_in_bounds"), samples)
-    return _added(jax.vmap(each, in_axes=(None, -2), out_axes=-2)(rows, near))
-
-
-def _added(terms: Any) -> Any:
-    """The sums of all `terms` over their second to last axis: `TOGETHER` numbers by one reduction, a kernel each."""
-    rows, tree = jax.tree.flatten(terms)
-    parts = [part for x in rows for part in x.reshape(-1, *x.shape[-2:])]
-    sums = []
-    for i in range(0, len(parts), TOGETHER):
-        some = parts[i : i + TOGETHER]
-        none = [jnp.zeros((), x.dtype) for x in some]
-        sums += jax.lax.reduce(some, none, lambda a, b: tuple(map(jax.lax.add, a, b)), (0,))
-    ends = np.cumsum([np.prod(x.shape[:-2], dtype=int) for x in rows])
+    of_block = jax.vmap(each, in_axes=(None, -2), out_axes=-2)
+    terms, tree = jax.tree.flatten(jax.vmap(of_block, in_axes=(None, -3), out_axes=-3)(rows, near))
+    parts = [jnp.where(here, part, 0) for x in terms for part in x.reshape(-1, *index.shape)]
+    # All numbers at once, so that a pair is computed once.
+    none = [jnp.zeros((), x.dtype) for x in parts]
+    sums = [jnp.sum(x, axis=0) for x in jax.lax.reduce(parts, none, lambda a, b: tuple(map(jnp.add, a, b)), (1,))]
+    ends = np.cumsum([0, *(np.prod(x.shape[:-3], dtype=int) for x in terms)])
     whole = [
-        jnp.stack(sums[end - np.prod(x.shape[:-2], dtype=int) : end]) for x, end in zip(rows, ends, strict=True)
+        jnp.stack(sums[a:b]).reshape(*x.shape[:-3], n) for (a, b), x in zip(pairwise(ends), terms, strict=True)
     ]
-    return tree.unflatten([s.reshape(*x.shape[:-2], x.shape[-1]) for s, x in zip(whole, rows, strict=True)])
+    return tree.unflatten(whole)

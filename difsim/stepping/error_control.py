@@ -7,7 +7,15 @@ import jax.numpy as jnp
 from difsim.fields import number
 from difsim.particles.model import AbstractEstimating, one_of
 from difsim.status import Status
-from difsim.stepping.marching import AbstractRule, EqualSteps, StableSteps, accepted, first_fault, within
+from difsim.stepping.marching import (
+    AbstractRule,
+    EqualSteps,
+    StableSteps,
+    accepted,
+    chosen_by,
+    first_fault,
+    within,
+)
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.typing import Scalar
 
@@ -51,7 +59,7 @@ class EstimatedSteps(AbstractRule):
         trial = dt * jnp.where(jnp.isfinite(worst), factor, LEAST)
         # A step that was cut short, at `left` or at the longest, says nothing against the one that was meant.
         trial = jnp.where(kept & (dt < progress.trial), jnp.maximum(trial, progress.trial), trial)
-        after = accepted(progress, motion, status, particle, kept)
+        after = accepted(progress, chosen_by(kept, motion, progress.motion), status, particle, kept)
         return eqx.tree_at(lambda p: p.trial, after, jax.lax.stop_gradient(trial))
 
 

@@ -161,7 +161,7 @@ class AbstractRule(eqx.Module):
         """One step further, with a list that is not stale. Under jit.
 
         **Arguments:** `model`; `progress`; `left` s, the longest step.
-        **Returns:** the progress; where the step fails, the same one with its status.
+        **Returns:** the progress; where the step fails, its status says so and its motion is of no use.
         """
 
 
@@ -185,10 +185,7 @@ class StableSteps(AbstractRule):
 
 
 def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
-    """One step of `dt` s further, with a list that is not stale. Under jit.
-
-    Where it fails: the same progress with its status.
-    """
+    """One step of `dt` s further, with a list that is not stale, as `AbstractRule.once`. Under jit."""
     motion = model.step(progress.motion, progress.neighbours, dt)
     nonfinite, outside = model.nonfinite(motion), model.outside_validity(motion)
     too_long = dt > model.stable_time_step(progress.motion)
@@ -237,9 +234,8 @@ def accepted(
     particle: Int[Array, ""],
     kept: Bool[Array, ""] | bool = True,
 ) -> Progress:
-    """`progress` with the motion one step later, if that is `kept` and the status is OK. Under jit."""
+    """`progress` with the motion after one more step, which counts if it is `kept` and its status is OK. Under jit."""
     sound = kept & (status == Status.OK)
-    motion = jax.tree.map(lambda new, old: jnp.where(sound, new, old), motion, progress.motion)
     return eqx.tree_at(
         lambda p: (p.motion, p.steps, p.status, p.particle),
         progress,
@@ -250,6 +246,18 @@ def accepted(
             particle.astype(jnp.int32),
         ),
     )
+
+
+def chosen_by(first: Bool[Array, ""], one: Any, other: Any) -> Any:
+    """The arrays of `one` if `first`, else those of `other`. Under jit."""
+    return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
+
+
+def sound_step(rule: AbstractRule, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
+    """`rule.once`; where the step fails, the same progress with its status. Under jit."""
+    after = rule.once(model, progress, left)
+    motion = chosen_by(after.status == Status.OK, after.motion, progress.motion)
+    return eqx.tree_at(lambda p: p.motion, after, motion)
 
 
 def within(dt: Scalar, left: Scalar) -> Scalar:
@@ -294,24 +302,32 @@ def advance(
     The last step is shortened to end at `until`. `simulate` takes it for values alone.
     """
 
-    goes_on = partial(_goes_on, until=until, last=last, at_rest=at_rest)
+    def goes_on(p, last):
+        return _goes_on(p, until, last, at_rest)
 
-    def fresh(p):
-        return goes_on(p) & ~p.neighbours.is_stale(model.positions(p.motion.state))
+    def fresh(p, last):
+        return goes_on(p, last) & ~p.neighbours.is_stale(model.positions(p.motion.state))
 
     def one(p):
         return _watched(model, rule.once(model, p, until - p.motion.time), at_rest)
 
-    def some(p):
+    def some(run):
         # The list is updated here and not at each step: what goes through a `cond` is copied.
+        p, last, *fault = run
         p = with_updated_neighbours(model, p)
         # A position that is not finite is stale at once again: without this the loops would never end.
-        lost = ~fresh(p) & goes_on(p)
+        lost = ~fresh(p, last) & goes_on(p, last)
         p = eqx.tree_at(lambda p: p.status, p, jnp.where(lost, int(Status.NOT_FINITE), p.status).astype(jnp.int32))
-        return jax.lax.while_loop(fresh, one, p)
+        end = jax.lax.while_loop(partial(fresh, last=last), one, p)
+        # The motion before a step that failed is made again from here: to keep it at each step takes longer.
+        failed = end.status != Status.OK
+        return chosen_by(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
 
     begin = spread(_watched(model, progress, at_rest), progress.devices)
-    return everywhere(jax.lax.while_loop(goes_on, some, begin), progress.devices)
+    run = begin, last.astype(begin.steps.dtype), begin.status, begin.particle
+    end, _, status, particle = jax.lax.while_loop(lambda run: goes_on(*run[:2]), some, run)
+    end = eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
+    return everywhere(end, progress.devices)
 
 
 def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
@@ -322,7 +338,7 @@ def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps:
     inner = max(1, round(steps**0.5))
 
     def one(p, _):
-        return stepped(model, with_updated_neighbours(model, p), dt), None
+        return sound_step(EqualSteps(dt), model, with_updated_neighbours(model, p), dt), None
 
     @jax.checkpoint
     def some(p, _):
@@ -349,7 +365,7 @@ def checkpointed_steps(
 
     def one(values):
         p = with_updated_neighbours(model, eqx.combine(values, static))
-        p = _watched(model, rule.once(model, p, until - p.motion.time), at_rest)
+        p = _watched(model, sound_step(rule, model, p, until - p.motion.time), at_rest)
         return eqx.filter(p, eqx.is_array)
 
     ended = eqx.internal.while_loop(goes_on, one, values, kind="checkpointed", checkpoints=checkpoints)

@@ -34,6 +34,7 @@ from difsim.stepping.marching import (
     has_rested,
     initialise,
     moved,
+    sound_step,
     wide_state,
     with_room,
     with_updated_neighbours,
@@ -307,7 +308,7 @@ def next_step(
     """
     left = until - progress.motion.time
     rule = rule_of(Courant() if solver is None else solver, left, left.dtype)
-    return rule.once(model, with_updated_neighbours(model, progress), left)
+    return sound_step(rule, model, with_updated_neighbours(model, progress), left)
 
 
 def failure(solution: Solution) -> str:

@@ -16,7 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import FixedSteps, Unrolled, gravity, initialise, simulate
+from difsim.dem.near import Near
 from difsim.mesh import TriMesh
+from difsim.particles.neighbours import Neighbours
 from difsim.stepping.marching import EqualSteps, Progress, advance
 from difsim.wide import accelerators
 from experiments.benchmarks import compile, dem, sph
@@ -42,13 +44,15 @@ ENSEMBLES = {
 class Program(NamedTuple):
     """A function and its arguments, pytrees of arrays; the loop `at` whose turn is one of its `steps`.
 
-    Without such a loop `at` is (), the whole program, or None where its loops have an unknown number of turns.
+    Without such a loop `at` is (), the whole program, or None where its loops have an unknown number of turns. A step
+    of particles computes so many `pairs`.
     """
 
     function: Callable
     arguments: tuple
     at: tuple[int, ...] | None = None
     steps: int = 1
+    pairs: int = 0
 
 
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
@@ -84,6 +88,9 @@ def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: i
         yield row(f"{name}: {work} by the roofline, and measured", 1e6 * loop.seconds, "us", 1e6 * taken)
         if np.isfinite(seconds):
             yield row(f"{name}: bytes a second, and those of the memory", loop.traffic / taken, "B/s", BANDWIDTH)
+        if program.pairs:
+            ours, measured = (1e-6 * program.pairs / one for one in (loop.seconds, taken))
+            yield row(f"{name}: pairs by the roofline, and measured", ours, "million/s", measured)
     elif np.isfinite(seconds):
         yield row(f"{name}: measured", np.nan, "s", seconds)
     if np.isfinite(seconds) and name in PROGRAMS:  # a CPU would take minutes for the others
@@ -166,7 +173,14 @@ def _steps(model: Any, begun: Progress, dt: float) -> Program:
         end = advance(model, begun, jnp.full_like(begun.motion.time, jnp.inf), EqualSteps(dt), jnp.asarray(STEPS))
         return eqx.filter(end, eqx.is_array)
 
-    return Program(run, (arrays,), (1, 1), STEPS)
+    return Program(run, (arrays,), (1, 1), STEPS, _pairs(begun.neighbours))
+
+
+def _pairs(near: Near | Neighbours) -> int:
+    """The pairs that a step computes: of grains each once, of soil each from both sides."""
+    if isinstance(near, Near):
+        return int(jnp.sum(near.pairs.first != near.pairs.second))
+    return int(jnp.sum(near.index != jnp.arange(near.index.shape[1])[None]))
 
 
 def _by_friction(model: Callable, begun: Progress, dt: float, friction: float) -> Program:

@@ -1,0 +1,126 @@
+"""Sums by particle: each one's own entries against one entry after the other, and a GPU's step without a scatter."""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import initialise
+from difsim.dem import Grains, HertzMindlin
+from difsim.particles.components import by_components
+from difsim.particles.entries import BLANK, Rows, by_rows, one_by_one, sort_entries
+from difsim.shape import Plane
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
+from difsim.stepping.marching import stepped
+from tests.helpers import close
+
+COUNT, WIDE, ENTRIES = 50, 2, 400
+
+
+@pytest.fixture(scope="module")
+def lists():
+    """Entries in the order of their particles, and others in none; the last particles have many. A fifth is padding."""
+    random = np.random.default_rng(4)
+    made = []
+    for is_ordered in (True, False):
+        who = random.integers(0, COUNT, ENTRIES)
+        who[: ENTRIES // 3] = random.integers(COUNT - WIDE, COUNT, ENTRIES // 3)
+        who = np.sort(who) if is_ordered else random.permutation(who)
+        real = np.arange(ENTRIES) < 4 * ENTRIES // 5
+        rows = Rows.of(ENTRIES, (COUNT - WIDE, WIDE), is_ordered).with_room(who[real], 1.0)
+        who, real = jnp.asarray(np.where(real, who, 0), jnp.int32), jnp.asarray(real)
+        order, begin, full = sort_entries(rows.groups(), is_ordered, rows.ranks, who, real)
+        assert rows.ranks[1].size > 2 * rows.ranks[0].size and not full
+        made.append((replace(rows, who=who, order=order, begin=begin), real))
+    return made
+
+
+def test_each_particle_adds_up_its_own(lists):
+    random = np.random.default_rng(5)
+    rows, real = zip(*lists, strict=True)
+    other = {"a": (2, 3), "b": ()}
+
+    def given(shape, real):
+        return jnp.asarray(np.where(real, random.normal(size=(*shape, ENTRIES)), 0.0))
+
+    values = tuple({k: given(shape, np.asarray(mask)) for k, shape in other.items()} for mask in real)
+    before = {k: jnp.asarray(random.normal(size=(*shape, COUNT))) for k, shape in other.items()}
+    for others in (None, before):
+        ways = (
+            jax.jit(lambda rows, values, others, f=f: f(COUNT, others, rows, values))
+            for f in (by_rows, one_by_one)
+        )
+        close(*(f(rows, values, others) for f in ways))
+
+
+def test_a_row_that_is_too_short_is_seen(lists):
+    (rows, real), _ = lists
+    short = (rows.ranks[0], rows.ranks[1][:-1])
+    assert sort_entries(rows.groups(), True, short, rows.who, real)[2]
+
+
+def on_a_gpu(function, *arguments) -> str:
+    """The program for a GPU before XLA sees it, on any machine."""
+    return jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def grains():
+    law = HertzMindlin(1e7, 0.25, 0.5, 0.5)
+    model = Grains(law, np.full(3, 0.1), 2000.0, (0.0, 0.0, -9.81), (Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),))
+    return model, model.at_rest(0.1 * np.array([[0.0, 1.99, 1.0], [0.0, 0.0, 1.7], [0.99, 0.99, 0.99]]))
+
+
+def soil():
+    """Without tools, whose few particles are put in their places by a scatter that adds nothing up."""
+    material = DruckerPrager(1e5, 0.3, 0.4, density=2000.0)
+    kernel, viscosity = CubicSpline(0.025), Viscosity(0.3, 0.7, material.sound)
+    model = Continuum(material, kernel, viscosity, np.array([0.0, -9.81]), np.full(12, 0.2))
+    return model, model.at_rest(0.01 * jnp.stack(jnp.meshgrid(jnp.arange(4.0), jnp.arange(3.0))).reshape(2, -1))
+
+
+@pytest.mark.parametrize("particles", [grains, soil])
+def test_a_step_has_no_scatter_on_a_gpu(particles):
+    """Nor has its reverse derivative."""
+    model, state = particles()
+    arrays, static = eqx.partition(initialise(model, state), eqx.is_array)
+
+    def step(friction, arrays):
+        of = (lambda m: m.law.friction) if particles is grains else (lambda m: m.material.friction)
+        after = stepped(eqx.tree_at(of, model, friction), eqx.combine(arrays, static), jnp.asarray(1e-5))
+        return jnp.sum(after.motion.state.velocity**2)
+
+    for way in (step, jax.grad(step)):
+        text = on_a_gpu(way, jnp.asarray(0.4), arrays)
+        assert "stablehlo.gather" in text and "scatter" not in text
+
+
+def test_a_list_from_a_cpu_is_made_again_on_a_gpu():
+    """There its rows are blank."""
+    model, state = grains()
+    near = initialise(model, state).neighbours
+    assert (near.pairs.ends[0].begin[0] == BLANK).all() and not near.is_stale(state.position)
+    text = on_a_gpu(
+        lambda begin: replace(near.pairs.ends[0], begin=(begin,)).is_blank, near.pairs.ends[0].begin[0]
+    )
+    assert "compare EQ" in text
+
+
+def test_components_are_those_of_a_vector():
+    """Of all that can be done with a short array, and with what stays whole."""
+
+    def law(x, table, k):
+        a, b = jnp.split(jnp.concatenate([x, x[::-1]]), 2)
+        turned = jnp.stack([a[1] * b[2], jnp.dot(a, b), jnp.linalg.norm(x)])
+        gone = jnp.pad(turned[1:], (1, 0)) + jnp.where(x > 0, table[k] * x, 2.0) + jnp.outer(a, b).T.sum(0)
+        return gone, jnp.sum(table)
+
+    random = np.random.default_rng(6)
+    x, table = jnp.asarray(random.normal(size=(3, 7))), jnp.asarray(random.normal(size=60))
+    k = jnp.arange(7)
+    ways = [lambda f, x: jax.vmap(f, in_axes=(-1, None, 0), out_axes=-1)(x, table, k)]
+    ways.append(lambda f, x: jax.jacfwd(lambda x: ways[0](f, x)[0])(x))
+    for way in ways:
+        close(*(jax.jit(lambda x, f=f, way=way: way(f, x))(x) for f in (law, by_components(law))))
