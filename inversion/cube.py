@@ -1,6 +1,7 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -41,13 +42,13 @@ class Cube:
         if not self.active.size:
             raise ValueError("sample: every unknown is held: nothing to draw")
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels of the coordinates."""
         labels = self.problem.labels
         return tuple(labels[i] for i in self.active)
 
-    @property
+    @cached_property
     def choices(self) -> dict[int, int]:
         """The numbers of values of the coordinates that are discrete."""
         undecided = ~np.asarray(self.problem.free_mask)[self.active]

@@ -68,11 +68,15 @@ class Kernels:
         values, z = self.cube.selected(u), normal(u[:, self.smooth])
         inverse = np.linalg.inv(self.factors)
         size = np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
-        middle = np.einsum("mij,mj->mi", inverse, self.centres)
+        # The square of a distance from a centre is linear in the products of coordinates: one matrix product for all.
+        precision = np.swapaxes(inverse, 1, 2) @ inverse
+        slope = np.einsum("mij,mj->mi", precision, self.centres)
+        level = np.log(self.weights) - size - 0.5 * np.einsum("mi,mi->m", slope, self.centres)
+        by = np.concatenate([-0.5 * precision.reshape(len(slope), -1), slope], axis=1).T
         found = []
         for part in np.array_split(np.arange(len(u)), len(u) // 500 + 1):
-            whitened = np.tensordot(z[part], inverse, (1, 2)) - middle
-            log = np.log(self.weights) - size - 0.5 * squares(whitened)
+            products = (z[part, :, None] * z[part, None, :]).reshape(len(part), -1)
+            log = np.concatenate([products, z[part]], axis=1) @ by + level
             for k, chosen in self.values.items():
                 log += np.log(alike(values[k][part], chosen, self.cube.choices[k]))
             found.append(logsumexp(log, axis=1))

@@ -14,6 +14,7 @@ from .kernels import Kernels, Mixture
 from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import best_placed
+from .programs import in_threads
 from .sweeps import Checkpoint, Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
@@ -145,9 +146,10 @@ class Search:
 
     def _place(self, draws: list[Particles]) -> None:
         """Place the kernels of each half at the draws of the other, with the window that is best for its own."""
-        for half, own, others in zip(self.halves, draws, reversed(draws), strict=True):
-            kernels = best_placed(self.cube, others, self.prior, own)
-            half.change(Mixture(kernels, self.peaks, self._shares()))
+        pairs = zip(reversed(draws), draws, strict=True)
+        kernels = in_threads(lambda pair: best_placed(self.cube, pair[0], self.prior, pair[1]), pairs)
+        for half, placed in zip(self.halves, kernels, strict=True):
+            half.change(Mixture(placed, self.peaks, self._shares()))
         self.placed = self.number
 
     def _add_highest(self) -> bool:

@@ -1,5 +1,6 @@
 """What the reports on Agilkia say: each function has the summary of a stage."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -119,7 +120,7 @@ def inversion(found: Mapping[str, Any]) -> Report:
                 [
                     {
                         "": row["node"] or "all relaxed",
-                        "bound": row["bound"] if np.isfinite(row["bound"]) else "none",
+                        "bound": row["bound"] if math.isfinite(row["bound"]) else "none",
                         "label": row["label"],
                         "a lower one was missed, probability at most": row["missed"],
                     }
