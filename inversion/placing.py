@@ -8,7 +8,7 @@ from .kernels import Kernels, alike, continuous, normal, squares
 from .particles import Particles, evenly_chosen
 
 TINY = 1e-6  # of the largest weight: draws with less are left out
-CENTRES, DRAWS, PROBES = 400, 2000, 500  # the most kernels, draws for their shapes, and draws to judge windows by
+CENTRES, DRAWS, PROBES = 400, 4000, 1000  # the most kernels, draws for their shapes, and draws to judge windows by
 POWER, BROAD = 0.5, 0.2  # of the likelihood for broad kernels, and their share
 NEIGHBORS, WIDENINGS = 5, 5  # draws in a window by the number of unknowns, and how often it grows to have them
 WINDOWS = np.array([0.2, 0.3, 0.5, 0.8, 1.3, np.inf])  # in standard deviations of all draws
@@ -31,8 +31,10 @@ def placed(
     kept = weights > TINY * weights.max()
     u, weights = u[kept], weights[kept] / weights[kept].sum()
     if len(u) > DRAWS:
-        rows, counts = np.unique(evenly_chosen(weights, DRAWS), return_counts=True)
-        u, weights = u[rows], counts / DRAWS
+        # By the roots of weights, so that the tails keep draws.
+        roots = np.sqrt(weights)
+        rows, counts = np.unique(evenly_chosen(roots / roots.sum(), DRAWS), return_counts=True)
+        u, weights = u[rows], counts * roots[rows] / (counts @ roots[rows])
     z = normal(u[:, continuous(cube)])
     d, mean = z.shape[1], weights @ z
     # 1e-6: draws that agree in a coordinate leave a width there.
