@@ -48,9 +48,9 @@ def devices_of(tree: Any, is_wide: bool) -> tuple[jax.Device, ...]:
     leaves = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array)]
     if not is_known(leaves):
         return default_devices()
-    put = {device for leaf in leaves if leaf.committed for device in leaf.devices()}
-    if put:
-        return tuple(sorted(put, key=lambda device: device.id))
+    chosen = {device for leaf in leaves if leaf.committed for device in leaf.devices()}
+    if chosen:
+        return tuple(sorted(chosen, key=lambda device: device.id))
     return (is_wide and accelerators()) or default_devices()
 
 

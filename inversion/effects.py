@@ -58,9 +58,8 @@ def warn_of_zero_columns(programs: Programs, search: Search) -> Calls:
     **Arguments:** `programs` of the problem; the first `search`, at its start. **Returns:** what it cost.
     """
     problem = programs.problem
-    if (
-        problem.discrete
-    ):  # a choice may leave an unknown without effect, such as the edge of a boulder that is not there
+    # A choice may leave an unknown without effect, such as the edge of a boulder that is not there.
+    if problem.discrete:
         return Calls()
     jacobian = np.asarray(search.jacobian)[: problem.data.rows]
     zero = np.flatnonzero(~jacobian.any(axis=0) & np.asarray(problem.free_mask))

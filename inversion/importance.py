@@ -11,7 +11,7 @@ from difsim.checks import host_numbers, instance, integer
 
 from .cube import Cube
 from .draws import Draws
-from .particles import pooled
+from .particles import pool_stages
 from .search import Search
 from .sweeps import Checkpoint
 from .tails import K_HAT, pareto_smoothed
@@ -69,7 +69,7 @@ class Importance:
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
         with tqdm(disable=not progress, desc="importance sampling", total=effective_size) as bar:
             search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
-            search.begin(pooled(stages), start.log_evidence, guesses)
+            search.begin(pool_stages(stages), start.log_evidence, guesses)
             search.run()
         log_weights, k_hat = pareto_smoothed(search.log_ratio)
         evidence = search.evidence

@@ -39,7 +39,7 @@ def evenly_chosen(weights: Float[np.ndarray, " rows"], count: int) -> Int[np.nda
     return np.minimum(rows, weights.size - 1)
 
 
-def pooled(stages: list[Piece]) -> Particles:
+def pool_stages(stages: list[Piece]) -> Particles:
     """The particles of all stages as weighted draws of the posterior, at no simulation.
 
     Each is weighted as a draw from the mixture of the tempered posteriors of all stages. The broad ones have particles

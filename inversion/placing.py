@@ -14,7 +14,7 @@ NEIGHBORS, WIDENINGS = 5, 5  # draws in a window by the number of unknowns, and 
 WINDOWS = np.array([0.2, 0.3, 0.5, 0.8, 1.3, np.inf])  # in standard deviations of all draws
 
 
-def placed(
+def place(
     cube: Cube, u: Float[np.ndarray, "rows k"], weights: Float[np.ndarray, " rows"], window: float, prior: float
 ) -> Kernels:
     """Kernels at draws that represent a posterior.
@@ -69,7 +69,7 @@ def placed(
     )
 
 
-def best_placed(cube: Cube, particles: Particles, prior: float, probes: Particles) -> Kernels:
+def place_best(cube: Cube, particles: Particles, prior: float, probes: Particles) -> Kernels:
     """The kernels with the window that promises draws of the largest effective share, without a simulation.
 
     A part of them is at the particles weighted for the square root of the likelihood. It is wider than the posterior
@@ -81,7 +81,7 @@ def best_placed(cube: Cube, particles: Particles, prior: float, probes: Particle
     from scipy.special import logsumexp
 
     def at(power: float, window: float) -> Kernels:
-        return placed(cube, particles.u, particles.weights(power), window, prior)
+        return place(cube, particles.u, particles.weights(power), window, prior)
 
     choices = [at(1.0, window) for window in WINDOWS]
     probes = probes.fewer(PROBES)

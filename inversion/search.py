@@ -13,7 +13,7 @@ from .draws import smallest_size
 from .kernels import Kernels, Mixture
 from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
-from .placing import best_placed
+from .placing import place_best
 from .programs import in_threads
 from .sweeps import Checkpoint, Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
@@ -147,7 +147,7 @@ class Search:
     def _place(self, draws: list[Particles]) -> None:
         """Place the kernels of each half at the draws of the other, with the window that is best for its own."""
         pairs = zip(reversed(draws), draws, strict=True)
-        kernels = in_threads(lambda pair: best_placed(self.cube, pair[0], self.prior, pair[1]), pairs)
+        kernels = in_threads(lambda pair: place_best(self.cube, pair[0], self.prior, pair[1]), pairs)
         for half, placed in zip(self.halves, kernels, strict=True):
             half.change(Mixture(placed, self.peaks, self._shares()))
         self.placed = self.number

@@ -13,8 +13,8 @@ from inversion import Bounded, Observation, Observations, Problem, Tempered, sam
 from inversion.cube import Cube
 from inversion.drawn import Drawn
 from inversion.kernels import Mixture, uniform
-from inversion.particles import Particles, pooled
-from inversion.placing import placed
+from inversion.particles import Particles, pool_stages
+from inversion.placing import place
 from inversion.tails import evidence_of, share_of
 
 
@@ -39,7 +39,7 @@ def test_kernels_of_a_window_lie_along_a_curve():
     # 1 / share = E[density of the arc / density of the kernels] over the arc.
     shares = {
         window: 1.0
-        / np.mean(np.exp(log_density[2000:] - placed(cube, u[:2000], equal, window, 0.1).log_density(u[2000:])))
+        / np.mean(np.exp(log_density[2000:] - place(cube, u[:2000], equal, window, 0.1).log_density(u[2000:])))
         for window in (0.2, np.inf)
     }
     assert shares[0.2] > 0.3 and shares[np.inf] < 0.1
@@ -48,7 +48,7 @@ def test_kernels_of_a_window_lie_along_a_curve():
 def test_an_infinite_window_is_one_gaussian():
     rng, cube = np.random.default_rng(1), on_the_plane()
     z = np.array([0.3, -0.2]) + rng.standard_normal((2000, 2)) @ np.array([[0.2, 0.1], [0.0, 0.3]])
-    kernels = placed(cube, uniform(z), np.full(2000, 1.0 / 2000), np.inf, 0.1)
+    kernels = place(cube, uniform(z), np.full(2000, 1.0 / 2000), np.inf, 0.1)
     np.testing.assert_allclose(kernels.centres, np.broadcast_to(z.mean(axis=0), kernels.centres.shape), atol=1e-9)
     spread = kernels.factors @ kernels.factors.transpose(0, 2, 1)
     np.testing.assert_allclose(spread, np.broadcast_to(np.cov(z.T, bias=True), spread.shape), rtol=2e-3)
@@ -58,9 +58,7 @@ def test_draws_of_a_poor_and_a_good_density_count_together():
     """The integral of a Gaussian: nearly no draw of the poor density counts, of both together about a half."""
     cube, drawn, rng = on_the_plane(), Drawn(2), np.random.default_rng(2)
     equal = np.full(4000, 1.0 / 4000)
-    poor, good = (
-        placed(cube, uniform(s * rng.standard_normal((4000, 2))), equal, np.inf, 0.1) for s in (1.0, 0.1)
-    )
+    poor, good = (place(cube, uniform(s * rng.standard_normal((4000, 2))), equal, np.inf, 0.1) for s in (1.0, 0.1))
     for density, least, largest in ((poor, 0.0, 0.1), (good, 0.4, 0.6)):
         drawn.change(Mixture(density))
         u = density.sample(rng, 2000)
@@ -73,7 +71,7 @@ def test_draws_of_a_poor_and_a_good_density_count_together():
 def test_a_density_without_draws_is_forgotten():
     cube, drawn, rng = on_the_plane(), Drawn(2), np.random.default_rng(3)
     broad, narrow = (
-        Mixture(placed(cube, uniform(s * rng.standard_normal((400, 2))), np.full(400, 1.0 / 400), np.inf, 0.1))
+        Mixture(place(cube, uniform(s * rng.standard_normal((400, 2))), np.full(400, 1.0 / 400), np.inf, 0.1))
         for s in (1.0, 0.3)
     )
     drawn.change(broad)
@@ -84,7 +82,7 @@ def test_a_density_without_draws_is_forgotten():
 def test_particles_of_all_stages_represent_the_posterior():
     tempered, cube, key = Tempered(800, 8), Cube(toys.linear(), 200), jax.random.PRNGKey(0)
     stages = tempered.stages(cube, key, None, False)
-    particles = pooled(stages)
+    particles = pool_stages(stages)
     last = stages[-1]["u"].reshape(-1, 2)
     assert particles.size > 800
     np.testing.assert_allclose(

@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact, hold
 from difsim.dynamics.model import AbstractForcedModel, AbstractImpactModel
-from difsim.dynamics.turning import FASTER, turned
+from difsim.dynamics.turning import FASTER, turn_back
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -157,7 +157,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         # in time or pushed that way has slipped by then.
         begins = jnp.where(flying, self._beginning_slip(W, n, u, held.heading), 0.0)
         turns = sliding & stops & ~held.sticks
-        back = self._turned(rest, state.heading, held.heading, turns)
+        back = self._slip_after_turn(rest, state.heading, held.heading, turns)
         begins = jnp.where(turns, before.least_slip(self.rest_height) * back, begins)
         begins = jnp.where(held.sticks, 0.0, begins)
         impulse = jnp.where(stops, -solve3(W, u - begins), jnp.where(flying, hit.total, 0.0))
@@ -194,7 +194,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         slip = jnp.dot(heading, velocity + push * (response @ along))
         return (slip - jax.lax.stop_gradient(slip)) * jax.lax.stop_gradient(heading)
 
-    def _turned(self, rest: "Accelerated", heading: Vec3, onward: Vec3, turns: Bool[Array, ""]) -> Vec3:
+    def _slip_after_turn(self, rest: "Accelerated", heading: Vec3, onward: Vec3, turns: Bool[Array, ""]) -> Vec3:
         """The slip, in least slips, of a slide that has turned back, where a point slides `onward` from rest.
 
         Its derivative is less by what the slip grows in the time of the turn, which has passed at once.
@@ -205,7 +205,7 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
 
         braking = jnp.where(turns, rate(-onward), 1.0)
         gain = jnp.where(turns, jnp.clip(rate(onward), LEAST_GAIN * braking, braking), 1.0)
-        back, time = turned(jnp.where(turns, heading, -onward), onward, braking, gain)
+        back, time = turn_back(jnp.where(turns, heading, -onward), onward, braking, gain)
         pull, rubbing = 0.5 * (braking + gain), 0.5 * (braking - gain)
         growth = jax.lax.stop_gradient(onward - rubbing / pull * back)
         return FASTER * back - (time - jax.lax.stop_gradient(time)) * growth

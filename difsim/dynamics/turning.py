@@ -12,7 +12,7 @@ STEPS = 6  # of Newton, from the left of a convex function's root, which is not 
 NONE = 1e-150  # a slip across that is no longer told from none
 
 
-def turned(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[Vec3, Scalar]:
+def turn_back(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[Vec3, Scalar]:
     """The slip direction after a turn at a small slip, and the time of the turn.
 
     Where slip is small it changes within a distance over which all but the direction of friction is constant: along

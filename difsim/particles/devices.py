@@ -14,6 +14,7 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Singl
 
 from difsim.particles.transposed import linear
 from difsim.typing import came, is_known
+from difsim.wide import default_devices
 
 AXIS = "devices"
 SHORT = 64  # entries: arrays of fewer are those of bodies, not of particles
@@ -135,9 +136,9 @@ def chosen(name: str, given: Any) -> tuple[jax.Device, ...]:
 
 
 def where(tree: Any) -> tuple[jax.Device, ...]:
-    """The devices that arrays are on; the first of this process where they are NumPy's. On the host."""
+    """The devices that arrays are on; the first default one where they are NumPy's. On the host."""
     found = {device for x in jax.tree.leaves(tree) if isinstance(x, jax.Array) for device in x.devices()}
-    return tuple(sorted(found, key=lambda device: device.id)) or tuple(jax.local_devices()[:1])
+    return tuple(sorted(found, key=lambda device: device.id)) or default_devices()[:1]
 
 
 def _whole_on(devices: tuple[jax.Device, ...]) -> NamedSharding:

@@ -116,7 +116,7 @@ def measure(program: Program, compiled: jax.stages.Compiled, seeds: int) -> floa
 
 
 def compare(program: Program, compiled: jax.stages.Compiled) -> float:
-    """How far a GPU's result is from a CPU's, over the largest number there."""
+    """The distance of a GPU's result from a CPU's, over the largest number there."""
     here, there = jax.local_devices(backend="cpu")[0], accelerators()[0]
     results = [
         run(*jax.device_put(program.arguments, device))
