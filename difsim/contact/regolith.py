@@ -30,62 +30,58 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.fields import scalar
-from difsim.typing import Scalar, Vec3, require
+from difsim.quantity import quantity
+from difsim.rules import rule
+from difsim.typing import Scalar, Vec3
+
+SMOOTH = "it keeps the law smooth"
 
 
 class Regolith(eqx.Module):
-    """A layer of grains on a rigid floor, seen by one footpad.
+    """A layer of grains on a rigid floor, seen by one footpad."""
 
-    **Arguments** (all scalars, SI units): `thickness` h_c m, `grain_diameter` D_p m, `grain_density` ρ_p
-    kg/m³, `grain_modulus` E_p Pa, `friction` c_f, `porosity` φ, `gravity` g m/s² (weight of the overburden),
-    `poisson`, `surface_energy` γ J/m², `slip_speed` v_ε m/s, `yield_width` N, `viscosity` c_reg N s/m,
-    `bearing_factor` f_b and `inertia_factor` f_v: what a calibration multiplies q and c₂ by.
+    thickness: Scalar = quantity("m", "depth h_c of the layer", gt=0, usual=(0.01, 50), slip="cm")
+    grain_diameter: Scalar = quantity(
+        "m", "diameter D of the grains", gt=0, usual=(1e-6, 1), slip="mm or micrometres"
+    )
+    grain_density: Scalar = quantity("kg/m³", "density ρ_p of one grain", gt=0, usual=(100, 1e4), slip="g/cm³")
+    grain_modulus: Scalar = quantity("Pa", "modulus E_p of one grain", gt=0, usual=(1e4, 1e12), slip="MPa or GPa")
+    friction: Scalar = quantity(
+        "", "friction c_f, the tangent of its angle", gt=0, usual=(0.05, 2), slip="degrees"
+    )
+    porosity: Scalar = quantity(
+        "",
+        "porosity φ, the share of the volume that is empty",
+        gt=0,
+        lt=1,
+        usual=(0.2, 0.95),
+        slip="percent",
+        default=0.75,
+    )
+    gravity: Scalar = quantity(
+        "m/s²", "gravity g, which makes the weight of the overburden", ge=0, usual=(1e-7, 10), default=1.7e-4
+    )
+    poisson: Scalar = quantity("", "Poisson's ratio ν of a grain", gt=-1, lt=0.5, usual=(0, 0.45), default=0.25)
+    surface_energy: Scalar = quantity(
+        "J/m²", "surface energy γ of grains that touch", ge=0, usual=(0, 1), slip="mJ/m²", default=0.02
+    )
+    slip_speed: Scalar = quantity(
+        "m/s", "slip speed v_ε, below which friction fades", gt=0, hint=SMOOTH, default=5e-3
+    )
+    yield_width: Scalar = quantity(
+        "N", "width over which the ground begins to yield", gt=0, hint=SMOOTH, default=2.0
+    )
+    viscosity: Scalar = quantity("N s/m", "viscosity c_reg of the flow rule", gt=0, hint=SMOOTH, default=10.0)
+    bearing_factor: Scalar = quantity(
+        "", "factor f_b of a calibration, by which q is multiplied", gt=0, default=1.0
+    )
+    inertia_factor: Scalar = quantity(
+        "", "factor f_v of a calibration, by which c₂ is multiplied", gt=0, default=1.0
+    )
 
-    **Raises** `ValueError` when a value is not positive (gravity or surface energy may be 0, not both), or
-    porosity or poisson is out of its range.
-    """
-
-    thickness: Scalar = scalar()
-    grain_diameter: Scalar = scalar()
-    grain_density: Scalar = scalar()
-    grain_modulus: Scalar = scalar()
-    friction: Scalar = scalar()
-    porosity: Scalar = scalar(default=0.75)
-    gravity: Scalar = scalar(default=1.7e-4)
-    poisson: Scalar = scalar(default=0.25)
-    surface_energy: Scalar = scalar(default=0.02)
-    slip_speed: Scalar = scalar(default=5e-3)
-    yield_width: Scalar = scalar(default=2.0)
-    viscosity: Scalar = scalar(default=10.0)
-    bearing_factor: Scalar = scalar(default=1.0)
-    inertia_factor: Scalar = scalar(default=1.0)
-
-    def __check_init__(self):
-        for name in ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction"):
-            value = getattr(self, name)
-            require(value > 0, f"Regolith: {name} = {value} must be positive (SI units)")
-        for name in ("slip_speed", "yield_width", "viscosity"):
-            value = getattr(self, name)
-            require(value > 0, f"Regolith: {name} = {value} must be positive: it keeps the law smooth")
-        for name in ("bearing_factor", "inertia_factor"):
-            value = getattr(self, name)
-            require(value > 0, f"Regolith: {name} = {value} must be positive (1: the law as it stands)")
-        for name in ("gravity", "surface_energy"):
-            value = getattr(self, name)
-            require(value >= 0, f"Regolith: {name} = {value} must not be negative (SI units)")
-        require(
-            (self.gravity > 0) | (self.surface_energy > 0),
-            "Regolith: gravity and surface_energy are both 0: grains without weight or cohesion have no strength",
-        )
-        require(
-            (self.porosity > 0) & (self.porosity < 1),
-            f"Regolith: porosity = {self.porosity} must lie between 0 and 1 (paper 000: 0.75)",
-        )
-        require(
-            (self.poisson > -1) & (self.poisson < 0.5),
-            f"Regolith: poisson = {self.poisson} must lie between -1 and 0.5",
-        )
+    @rule("gravity and surface_energy are both 0: grains without weight or cohesion have no strength, give one")
+    def _has_strength(self):
+        return (self.gravity > 0) | (self.surface_energy > 0)
 
     @property
     def bulk_density(self) -> Scalar:
