@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, numbers
-from difsim.fields import number
+from difsim.quantity import count, quantity
+from difsim.rules import rule
 from difsim.typing import Scalar, Vec3, require
 
 AnyArray = Array | np.ndarray
@@ -30,6 +31,10 @@ _PIECES = {
 }
 
 
+FEWEST = 4  # points along an axis
+DEGREES, SIZES = "give 2 (C1) or 3 (C2)", "give at least 4 points along each of three axes"
+
+
 class GridSpline(eqx.Module):
     """A tensor-product B-spline at one point.
 
@@ -37,20 +42,20 @@ class GridSpline(eqx.Module):
     clipped to it, so the spline is constant along the axes on which the point is outside. Derivatives by
     coordinates and coefficients are continuous up to order degree - 1 within the domain. A spline of float32
     arrays is evaluated in float32.
-
-    **Arguments:** `origin` [3], the place of coefficient [0,0,0], m; `spacing`, a number or [3], m; `coefficients`
-    [nx,ny,nz], in the unit of the function; `degree`, 2 or 3.
-    **Raises:** `ValueError` for another degree, fewer than four coefficients along an axis or a spacing that is
-    not positive.
     """
 
-    origin: Vec3 = number()
-    spacing: Float[Array, ""] | Vec3 = number()
-    coefficients: Float[Array, "nx ny nz"] = number()
-    degree: int = eqx.field(static=True, default=3)
+    origin: Vec3 = quantity("m", "place of the coefficient [0, 0, 0]")
+    spacing: Float[Array, ""] | Vec3 = quantity("m", "spacing of the grid, one number or three", gt=0)
+    coefficients: Float[Array, "nx ny nz"] = quantity("", "coefficients c, in the unit of the function")
+    degree: int = count("degree, 2 or 3", default=3)
 
-    def __check_init__(self):
-        _check_grid(self.spacing, self.coefficients.shape, self.degree)
+    @rule("degree = {degree}: " + DEGREES)
+    def _has_known_degree(self):
+        return self.degree in _PIECES
+
+    @rule("coefficients have shape {coefficients.shape}: " + SIZES)
+    def _has_enough_coefficients(self):
+        return min(self.coefficients.shape) >= FEWEST
 
     @property
     def lower(self) -> Vec3:
@@ -191,7 +196,7 @@ def _collocation(n: int, degree: int) -> Any:  # scipy.sparse.csc_array
 
 def _check_grid(spacing: object, shape: Sequence[int], degree: int) -> None:
     if degree not in _PIECES:
-        raise ValueError(f"degree {degree}: give 2 (C1) or 3 (C2)")
-    if len(shape) != 3 or min(shape) < 4:
-        raise ValueError(f"a grid of {tuple(shape)}: give at least 4 points along each of three axes")
+        raise ValueError(f"degree {degree}: {DEGREES}")
+    if len(shape) != 3 or min(shape) < FEWEST:
+        raise ValueError(f"a grid of {tuple(shape)}: {SIZES}")
     require(numbers("GridSpline: spacing", spacing) > 0, f"spacing {spacing} m: give positive numbers")

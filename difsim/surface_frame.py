@@ -5,7 +5,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.fields import number
+from difsim.quantity import quantity
+from difsim.rules import rule
 from difsim.typing import Mat3, Vec3, as_float, is_known
 
 
@@ -15,28 +16,18 @@ class SurfaceFrame(eqx.Module):
     The site does not move relative to the comet, so velocities, accelerations, forces and axes only rotate. An
     attitude body to comet q becomes `rotation.multiply(rotation.from_matrix(frame.matrix), q)`.
 
-    **Arguments:** `origin` r_p [3], m, comet-fixed; `matrix` R [3,3], from comet-fixed to surface components, for
-    instance `rotation.euler_231(θ, ψ, φ)`. **Raises:** ValueError for other shapes or a matrix that is no rotation.
     **Source:** the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
     """
 
-    origin: Vec3 = number()
-    matrix: Mat3 = number()
+    origin: Vec3 = quantity("m", "position r_p of the site, comet-fixed")
+    matrix: Mat3 = quantity(
+        "", "rotation matrix R from comet-fixed to surface components, for instance `rotation.euler_231(θ, ψ, φ)`"
+    )
 
-    def __check_init__(self):
-        if self.origin.shape != (3,) or self.matrix.shape != (3, 3):
-            raise ValueError(
-                f"origin and matrix have shapes {self.origin.shape} and {self.matrix.shape}: give (3,) and (3, 3)"
-            )
-        if not is_known(self.matrix):
-            return
+    @rule("matrix = {matrix} is not a rotation: build it with euler_231, to_matrix or SurfaceFrame.from_normal")
+    def _has_rotation(self):
         off = jnp.max(jnp.abs(self.matrix @ self.matrix.T - jnp.eye(3, dtype=self.matrix.dtype)))
-        det = jnp.linalg.det(self.matrix)
-        if not (off < jnp.sqrt(jnp.finfo(self.matrix.dtype).eps) and det > 0):
-            raise ValueError(
-                f"matrix is not a rotation (|R Rᵀ - 1| = {off:.1e}, det R = {det:.3g}): "
-                "build it with euler_231, to_matrix or SurfaceFrame.from_normal"
-            )
+        return (off < jnp.finfo(self.matrix.dtype).eps ** 0.5) & (jnp.linalg.det(self.matrix) > 0)
 
     @classmethod
     def from_normal(cls, origin: ArrayLike, normal: ArrayLike, heading: ArrayLike) -> "SurfaceFrame":

@@ -168,7 +168,7 @@ def test_opencv_files(tmp_path, lens):
         ("0., 960.", "3., 960.", "skew"),
         ("0.03, 0., 0., -0.004", "0.03, 0.001, 0., -0.004", "CALIB_ZERO_TANGENT_DIST"),
         ("1011.6", ".nan", "9 finite numbers"),
-        ("1011.6", "-1011.6", "fx = -1011.6 must be positive"),
+        ("1011.6", "-1011.6", "fx = -1011.6 px must be positive"),
         ("tvec: [ 0.05, -0.1, 0.9 ]", "tvec: [ 50, -100, 900 ]", "in mm?"),
         ("tvec: [ 0.05, -0.1, 0.9 ]", "", "no tvec or T"),
         ("image_width: 1920\n", "", "no image_width"),

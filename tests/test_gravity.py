@@ -179,7 +179,7 @@ def test_67p_has_the_inertia_of_its_shape():
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 0), 1.0), "semi_axes"),
         (lambda: Ellipsoid(np.zeros(3), 2 * np.eye(3), (1, 2, 3), 1.0), "orthonormal"),
         (lambda: Ellipsoid(np.zeros(3), np.eye(3), (1, 2, 3), -1.0), "density"),
-        (lambda: Sum(()), "no fields"),
+        (lambda: Sum(()), "at least one field"),
         (lambda: Uniform(-9.8), r"vector has shape \(\): give \[3\]"),
         (lambda: Uniform((0.0, 0.0, np.nan)), "must be finite"),
         (lambda: Rotating(PointMass(1.0, np.zeros(3)), (0.0, 0.0, np.inf)), "omega = .* must be finite"),

@@ -195,7 +195,7 @@ def table(half):
         (lambda: Gridded.fit(BODY + Uniform((0, 0, 1.0)), mesh(), 0.1, progress=False), "fall off as GM/r"),
         (lambda: Gridded.fit(PointMass(1.0, (50.0, 0, 0)), mesh(), 0.1, progress=False), "fall off as GM/r"),
         (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 1.0), "inner < outer"),
-        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 3.5), "read up to 3.5 m"),
+        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 3.5), "up to outer = 3.5 m"),
     ],
 )
 def test_wrong_input_is_refused(make, message):

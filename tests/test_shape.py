@@ -225,7 +225,7 @@ def test_float32(sdf):
         (lambda: Prism(-1.0, 1.0), "edge"),
         (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), 2 * np.eye(3)), "orthonormal"),
         (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), -np.eye(3)), "reflection"),
-        (lambda: Union(()), "no solids"),
+        (lambda: Union(()), "at least one solid"),
     ],
 )
 def test_wrong_input_is_refused(make, message):

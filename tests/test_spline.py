@@ -153,8 +153,8 @@ def test_one_trace_for_all_values_and_places():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GridSpline(ORIGIN, SPACING, np.zeros(SHAPE), 4), "degree 4"),
-        (lambda: GridSpline(ORIGIN, -0.1, np.zeros(SHAPE), 3), "spacing -0.1"),
+        (lambda: GridSpline(ORIGIN, SPACING, np.zeros(SHAPE), 4), "degree = 4"),
+        (lambda: GridSpline(ORIGIN, -0.1, np.zeros(SHAPE), 3), "spacing = -0.1"),
         (lambda: GridSpline(ORIGIN, 0.1, np.zeros((3, 9, 9)), 3), "at least 4"),
         (lambda: interpolate(np.zeros((3, 9, 9)), ORIGIN, 0.1, 3), "needs 4"),
         (lambda: interpolate(np.full((5, 9, 9), np.nan), ORIGIN, 0.1, 3), "not finite"),

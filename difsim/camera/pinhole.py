@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.checks import numbers
-from difsim.fields import number
+from difsim.quantity import quantity
 from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, require, require_last
 
 Vector = ArrayLike | Sequence[float | int]
@@ -28,32 +28,29 @@ class Camera(eqx.Module):
     x points to the right of the image, y down, z forward. It equals OpenCV's projectPoints with D = (w₁, w₂, 0, 0,
     w₃).
 
-    **Arguments:** `fx`, `fy`: focal lengths px; `cx`, `cy`: principal point px; `radial` [3]: w₁, w₂, w₃;
-    `rotation` [3] rad: rotation vector φ from the frame to the camera (OpenCV's rvec); `translation` [3] m: t, the
-    origin of the frame in camera coordinates; `size` [2] px: width and height of the image, by default infinite;
-    `rate` 1/s: frames per second, by default unknown (infinite).
-    **Raises:** ValueError for a focal length, size or rate that is not positive, other numbers that are not
-    finite, and for wrong shapes.
     **Source:** Zhang, IEEE Trans. PAMI 22, 1330 (2000).
     """
 
-    fx: Scalar = number()
-    fy: Scalar = number()
-    cx: Scalar = number()
-    cy: Scalar = number()
-    radial: Vec3 = number()
-    rotation: Vec3 = number()
-    translation: Vec3 = number()
-    size: Vec2 = number(is_finite=False, default=(np.inf, np.inf))
-    rate: Scalar = number(is_finite=False, default=np.inf)
-
-    def __check_init__(self):
-        for name, shape in (("radial", 3), ("rotation", 3), ("translation", 3), ("size", 2)):
-            found = getattr(self, name).shape
-            require(found == (shape,), f"Camera: {name} has shape {found}: give ({shape},)")
-        for name in ("fx", "fy", "size", "rate"):
-            value = getattr(self, name)
-            require(value > 0, f"Camera: {name} = {value} must be positive")
+    fx: Scalar = quantity("px", "focal length f_x", gt=0, usual=(100, 1e5), slip="mm")
+    fy: Scalar = quantity("px", "focal length f_y", gt=0, usual=(100, 1e5), slip="mm")
+    cx: Scalar = quantity("px", "principal point c_x", usual=(0, 1e4))
+    cy: Scalar = quantity("px", "principal point c_y", usual=(0, 1e4))
+    radial: Vec3 = quantity("", "distortion w₁, w₂ and w₃")
+    rotation: Vec3 = quantity(
+        "rad", "rotation vector φ from the frame to the camera (OpenCV's rvec)", slip="degrees"
+    )
+    translation: Vec3 = quantity("m", "origin t of the frame in camera coordinates", slip="mm")
+    size: Vec2 = quantity(
+        "px",
+        "width and height of the image, infinite for no border",
+        gt=0,
+        usual=(10, 1e5),
+        is_finite=False,
+        default=(np.inf, np.inf),
+    )
+    rate: Scalar = quantity(
+        "1/s", "frames per second, infinite if unknown", gt=0, usual=(0.01, 1e4), is_finite=False, default=np.inf
+    )
 
     @classmethod
     def from_field_of_view(

@@ -5,11 +5,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.fields import number
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.field import AbstractField, Sum
+from difsim.quantity import quantity
 from difsim.rotation import nearest_rotation
-from difsim.typing import Mat3, Scalar, Vec3, require
+from difsim.rules import rule
+from difsim.typing import Mat3, Scalar, Vec3
 from difsim.units import GM_67P, LOBES_67P, G
 
 
@@ -21,25 +22,18 @@ class Ellipsoid(AbstractField):
     continuous through the surface; the gradient jumps there by 4πGρ along the normal, and on the surface itself it
     has the inner value.
 
-    **Arguments:** `centre` [3], m; `axes` [3,3], row i the unit vector along semi-axis i; `semi_axes` [3], m;
-    `density` ρ, kg/m³. **Raises:** `ValueError` for axes that are not orthonormal, semi-axes that are not
-    positive, or a negative density.
     **Source:** Chandrasekhar, Ellipsoidal figures of equilibrium (1969), ch. 3; Carlson (1995).
     """
 
     tag = "ellipsoid"
-    centre: Vec3 = number()
-    axes: Mat3 = number()
-    semi_axes: Vec3 = number()
-    density: Scalar = number()
+    centre: Vec3 = quantity("m", "centre of the ellipsoid")
+    axes: Mat3 = quantity("", "axes, row i the unit vector along semi-axis i")
+    semi_axes: Vec3 = quantity("m", "semi-axes a, b and c", gt=0, usual=(1, 1e5), slip="km")
+    density: Scalar = quantity("kg/m³", "density ρ", ge=0, usual=(100, 1e4), slip="g/cm³")
 
-    def __check_init__(self):
-        require(self.semi_axes > 0, f"Ellipsoid: semi_axes = {self.semi_axes} m must all be positive.")
-        require(self.density >= 0, f"Ellipsoid: density = {self.density} kg/m³ is negative; give ρ ≥ 0.")
-        require(
-            jnp.abs(self.axes @ self.axes.T - jnp.eye(3)) < 1e-5,
-            f"Ellipsoid: the rows of axes = {self.axes} are not orthonormal; orthonormalise them first.",
-        )
+    @rule("the rows of axes = {axes} are not orthonormal: orthonormalise them first")
+    def _has_orthonormal_axes(self):
+        return jnp.abs(self.axes @ self.axes.T - jnp.eye(3)) < 1e-5
 
     def potential(self, x: Vec3) -> Scalar:
         u = self.axes @ (x - self.centre)

@@ -14,8 +14,9 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points, numbers
-from difsim.fields import number, part, scalar
-from difsim.typing import Mat3, Scalar, Vec3, require
+from difsim.quantity import part, quantity
+from difsim.rules import rule
+from difsim.typing import Mat3, Scalar, Vec3
 
 
 class AbstractField(eqx.Module):
@@ -51,16 +52,14 @@ class AbstractField(eqx.Module):
 
 
 class Sum(AbstractField):
-    """The sum of several fields, U = Σ Uᵢ; `a + b` makes one.
-
-    **Arguments:** `fields`, a tuple of at least one field. **Raises:** `ValueError` when it is empty.
-    """
+    """The sum of several fields, U = Σ Uᵢ; `a + b` makes one."""
 
     tag = "sum"
-    fields: tuple[AbstractField, ...] = part()
+    fields: tuple[AbstractField, ...] = part("tuple of at least one field")
 
-    def __check_init__(self):
-        require(len(self.fields) > 0, "Sum of no fields; give at least one, or Uniform((0, 0, 0)).")
+    @rule("fields is empty: give at least one field, or Uniform((0, 0, 0))")
+    def _has_fields(self):
+        return len(self.fields) > 0
 
     def potential(self, x: Vec3) -> Scalar:
         return sum(field.potential(x) for field in self.fields)
@@ -70,21 +69,18 @@ class Scaled(AbstractField):
     """A field times a number, U = s U₀, as when all densities are scaled by s; `s * field` makes one."""
 
     tag = "scaled"
-    field: AbstractField = part()
-    factor: Scalar = scalar()
+    field: AbstractField = part("field of potential U₀")
+    factor: Scalar = quantity("", "factor s", usual=(0.01, 100))
 
     def potential(self, x: Vec3) -> Scalar:
         return self.factor * self.field.potential(x)
 
 
 class Uniform(AbstractField):
-    """The same acceleration everywhere, U = g·x (so U = 0 in the origin).
-
-    **Arguments:** `vector` [3], m/s². **Raises:** `ValueError` for another shape or values that are not finite.
-    """
+    """The same acceleration everywhere, U = g·x (so U = 0 in the origin)."""
 
     tag = "uniform"
-    vector: Vec3 = number()
+    vector: Vec3 = quantity("m/s²", "acceleration g")
 
     def potential(self, x: Vec3) -> Scalar:
         return jnp.dot(self.vector, x)
@@ -95,14 +91,11 @@ class Rotating(AbstractField):
 
     The rotation axis goes through the origin. The Coriolis term -2 ω × v has no potential; it belongs to the
     equations of motion.
-
-    **Arguments:** `field`, gravity in the rotating frame; `omega` [3], rad/s. **Raises:** `ValueError` for an
-    `omega` that is not [3] or not finite.
     """
 
     tag = "rotating"
-    field: AbstractField = part()
-    omega: Vec3 = number()
+    field: AbstractField = part("gravity in the rotating frame, of potential U₀")
+    omega: Vec3 = quantity("rad/s", "angular velocity ω of the frame", slip="degrees per second")
 
     def potential(self, x: Vec3) -> Scalar:
         speed = jnp.cross(self.omega, x)
@@ -113,17 +106,13 @@ class PointMass(AbstractField):
     """A point mass, U = GM/|x - r|.
 
     At the point r itself U and all its derivatives are 0.
-
-    **Arguments:** `GM`, m³/s², not negative; `position` r [3], m. **Raises:** `ValueError` for a GM that is
-    negative or not finite.
     """
 
     tag = "point-mass"
-    GM: Scalar = number()
-    position: Vec3 = number()
-
-    def __check_init__(self):
-        require(self.GM >= 0, f"PointMass: GM = {self.GM} m³/s² is negative; masses attract, give GM ≥ 0.")
+    GM: Scalar = quantity(
+        "m³/s²", "gravitational parameter GM", ge=0, usual=(0.1, 1e6), slip="km³/s²", hint="masses attract"
+    )
+    position: Vec3 = quantity("m", "position r of the point")
 
     def potential(self, x: Vec3) -> Scalar:
         return safe.divide(self.GM, safe.norm(x - self.position))

@@ -12,15 +12,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance
-from difsim.fields import number, part
 from difsim.gravity.field import AbstractField, as_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.spline import GridSpline
-from difsim.typing import Scalar, Vec3, require
+from difsim.typing import Scalar, Vec3
 
 # Where the far table takes over, in largest radii of the body. Both are outside the sphere around the body: the
 # image of points inside it cannot be resolved by a table.
@@ -42,33 +43,30 @@ class Gridded(AbstractField):
     work along a closed path is zero and an integrator meets no jumps. The field is linear in the density: `2 *
     field` is that of a body twice as dense. The error is largest at the surface; state it with `error_map` as an
     error of acceleration. Inside the body the values are finite but inaccurate: the near table is fitted to the
-    outside and has no jump of ∇g at the surface.
+    outside and has no jump of ∇g at the surface. `Gridded.fit` makes one.
 
-    **Arguments:** `near`, `far`, splines N and V of degree 3 around the origin; `centre` [3], m; `inner` a and
-    `outer`, m; `made_of`, the fingerprint of its inputs. `Gridded.fit` makes one.
-    **Raises:** `ValueError` for radii in the wrong order, or tables that do not reach them.
     **Source:** the image by Kelvin's inversion, Kellogg, Foundations of potential theory (1929), ch. IX.
     """
 
     tag = "gridded"
-    near: GridSpline = part()
-    far: GridSpline = part()
-    centre: Vec3 = number()
-    inner: Scalar = number()
-    outer: Scalar = number()
-    made_of: str = eqx.field(static=True, default="")
+    near: GridSpline = part("spline N of U around the centre, of degree 3")
+    far: GridSpline = part("spline V of Kelvin's image of U around the origin, of degree 3")
+    centre: Vec3 = quantity("m", "centre of both tables")
+    inner: Scalar = quantity("m", "radius a where the far table begins to count", gt=0, usual=(1, 1e5), slip="km")
+    outer: Scalar = quantity("m", "radius from which the far table alone counts", gt=0, usual=(1, 1e5), slip="km")
+    made_of: str = eqx.field(static=True, default="")  # fingerprint of the inputs
 
-    def __check_init__(self):
-        require(
-            (self.inner > 0) & (self.outer > self.inner),
-            f"Gridded: inner = {self.inner} m and outer = {self.outer} m: give 0 < inner < outer.",
-        )
-        for table, radius in ((self.near, self.outer), (self.far, self.inner)):
-            reach = jnp.minimum(jnp.min(table.upper), -jnp.max(table.lower))
-            require(
-                reach >= radius * (1 - 1e-5),
-                f"Gridded: a table reaches {reach} m from the centre, and is read up to {radius} m: enlarge it.",
-            )
+    @rule("inner = {inner} m and outer = {outer} m: give 0 < inner < outer")
+    def _has_radii_in_order(self):
+        return self.outer > self.inner
+
+    @rule(
+        "a table is read beyond its end: enlarge `near` up to outer = {outer} m from the centre, and `far` up to "
+        "inner = {inner} m"
+    )
+    def _has_tables_that_reach(self):
+        ends = [jnp.minimum(jnp.min(table.upper), -jnp.max(table.lower)) for table in (self.near, self.far)]
+        return jnp.stack(ends) >= jnp.stack([self.outer, self.inner]) * (1 - 1e-5)
 
     def potential(self, x: Vec3) -> Scalar:
         d = x - self.centre

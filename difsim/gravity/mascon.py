@@ -6,9 +6,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.fields import number
 from difsim.gravity.field import AbstractField
-from difsim.typing import Scalar, Vec3, require
+from difsim.quantity import quantity
+from difsim.rules import rule
+from difsim.typing import Scalar, Vec3
 
 
 class Mascons(AbstractField):
@@ -19,26 +20,27 @@ class Mascons(AbstractField):
 
     The cost is some 2 ns per mascon for U or g, in batches of 16 to 64 points, whose distances to thousands of
     mascons stay in the cache of a core: `jax.lax.map(field.acceleration, points, batch_size=64)`.
-
-    **Arguments:** `GM` [n], m³/s², none negative; `position` [n,3], m; `radius` [n] or one for all, m, by default
-    0: points. **Raises:** `ValueError` for a negative GM or radius, or unequal numbers of them.
     """
 
     tag = "mascons"
-    GM: Float[Array, " n"] = number()
-    position: Float[Array, "n 3"] = number()
-    radius: Float[Array, "*n"] = number(default=0.0)
+    GM: Float[Array, " n"] = quantity(
+        "m³/s²",
+        "gravitational parameter GMᵢ of each",
+        ge=0,
+        usual=(1e-3, 1e6),
+        slip="km³/s²",
+        hint="masses attract",
+    )
+    position: Float[Array, "n 3"] = quantity("m", "position rᵢ of each")
+    radius: Float[Array, "*n"] = quantity(
+        "m", "radius Rᵢ of each ball, or one for all", ge=0, usual=(0, 1e3), hint="give 0 for points", default=0.0
+    )
 
-    def __check_init__(self):
-        require(
-            self.GM.ndim == 1
-            and self.position.shape == (*self.GM.shape, 3)
-            and self.radius.shape in ((), self.GM.shape),
-            f"Mascons: GM {self.GM.shape}, position {self.position.shape} and radius {self.radius.shape} must be "
-            "[n], [n,3] and [n] or one number.",
-        )
-        require(self.GM >= 0, "Mascons: a GM is negative; masses attract, give GM ≥ 0.")
-        require(self.radius >= 0, "Mascons: a radius is negative; give 0 for points.")
+    @rule(
+        "GM {GM.shape}, position {position.shape} and radius {radius.shape}: give [n], [n, 3] and [n] or one number"
+    )
+    def _has_equal_counts(self):
+        return self.position.shape[:1] == self.GM.shape and self.radius.shape in ((), self.GM.shape)
 
     def potential(self, x: Vec3) -> Scalar:
         return _potential(x, self)

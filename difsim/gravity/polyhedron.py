@@ -11,13 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
-from difsim.fields import number
 from difsim.gravity.elementary import arctan2, log_ratio
 from difsim.gravity.field import AbstractField, as_points
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
+from difsim.quantity import quantity
 from difsim.session import compile_with_matrix_library
-from difsim.typing import Mat3, Scalar, Vec3, is_known, require
+from difsim.typing import Mat3, Scalar, Vec3, is_known
 from difsim.units import G
 from difsim.wide import TERMS, put
 
@@ -51,16 +51,16 @@ class Polyhedron(AbstractField):
     Derivatives by position use g and ∇g themselves; those by vertices and density go through the sums, in bounded
     memory in reverse mode too.
 
-    **Arguments:** `mesh`, m; `density` ρ, kg/m³. **Raises:** `ValueError` for a negative density.
+    **Arguments:** `mesh`, m; `density` ρ, kg/m³.
     **Source:** Werner and Scheeres, Celest. Mech. Dyn. Astron. 65 (1997) 313-344; ω by Van Oosterom and Strackee,
     IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
     """
 
     tag = "polyhedron"
-    vertices: Float[Array, "V 3"] = number()
+    vertices: Float[Array, "V 3"] = quantity("m", "corners of the surface")
     faces: Int[Array, "F 3"]
     edges: Int[Array, "E 4"]  # from, to, the third vertex of the facet on its left, and of the one on its right
-    density: Scalar = number()
+    density: Scalar = quantity("kg/m³", "density ρ", ge=0, usual=(100, 1e4), slip="g/cm³")
 
     def __init__(self, mesh: TriMesh, density: object):
         require_mesh("Polyhedron", mesh)
@@ -68,9 +68,6 @@ class Polyhedron(AbstractField):
         self.faces = jnp.asarray(mesh.faces, jnp.int32)
         self.edges = jnp.asarray(_edges(mesh.faces), jnp.int32)
         self.density = density
-
-    def __check_init__(self):
-        require(self.density >= 0, f"Polyhedron: density = {self.density} kg/m³ is negative; give ρ ≥ 0.")
 
     def potential(self, x: Vec3) -> Scalar:
         return _at_points(x[None], self, CPU[1])[0][0]

@@ -15,8 +15,8 @@ import pooch
 
 from difsim import mesh
 from difsim.checks import host_numbers
-from difsim.fields import number
 from difsim.mesh import TriMesh
+from difsim.quantity import part, quantity
 from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.sdf import AbstractSDF, Posed
@@ -31,8 +31,8 @@ class _Blend(AbstractSDF):
     """Solids united with rounded joints: -w log Σ exp(-dᵢ/w), at most the smallest distance."""
 
     tag = "blend"
-    solids: tuple[AbstractSDF, ...]
-    width: Scalar = number()
+    solids: tuple[AbstractSDF, ...] = part("solids of distances dᵢ")
+    width: Scalar = quantity("m", "width w of the joints", gt=0)
 
     def distance(self, x: Vec3) -> Scalar:
         d = jnp.stack([solid.distance(x) for solid in self.solids])

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.fields import number
+from difsim.quantity import quantity
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, require
+from difsim.typing import Scalar, Vec3
 
 
 class Ellipsoid(AbstractSDF):
@@ -18,16 +18,12 @@ class Ellipsoid(AbstractSDF):
 
     Error of the distance: some 1e-15 of the largest semi-axis in float64, 3e-7 in float32.
 
-    **Arguments:** `semi_axes` [3], m, positive. **Raises:** `ValueError` otherwise.
     **Source:** Eberly, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid (2013), for the
     equation and its bracket; Newton's method is applied to 1/√Σ here, which is almost linear in t.
     """
 
     tag = "ellipsoid"
-    semi_axes: Vec3 = number()
-
-    def __check_init__(self):
-        require(self.semi_axes > 0, f"Ellipsoid: semi_axes = {self.semi_axes} m must be positive.")
+    semi_axes: Vec3 = quantity("m", "semi-axes a along x, y and z", gt=0, usual=(0.01, 1e4), slip="km or mm")
 
     def distance(self, x: Vec3) -> Scalar:
         # In units of the longest semi-axis, so that squares stay in the range of float32.

@@ -22,9 +22,10 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
-from difsim.fields import number, part, whole
+from difsim.quantity import Declared, count, part, quantity
+from difsim.rules import rule
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, came, require
+from difsim.typing import Scalar, Vec3, came, named
 
 STEEPEST = 3.225  # bound of |∇n| per lattice length
 
@@ -42,13 +43,10 @@ class AbstractAmplitude(eqx.Module):
 
 
 class Constant(AbstractAmplitude):
-    """The same amplitude everywhere, m, not negative."""
+    """The same amplitude everywhere."""
 
     tag = "constant"
-    value: Scalar = number()
-
-    def __check_init__(self):
-        require(self.value >= 0, f"Constant: amplitude {self.value} m must not be negative.")
+    value: Scalar = quantity("m", "amplitude", ge=0, usual=(0, 10), slip="mm")
 
     def __call__(self, x: Vec3) -> Scalar:
         return self.value
@@ -61,21 +59,13 @@ class Patch(AbstractAmplitude):
     """An amplitude that changes around a place: a smooth patch in rough ground, or a rough one in smooth ground.
 
     outside + (inside - outside) exp(-|x - c|²/(2 r²)).
-
-    **Arguments:** `centre` c [3], m; `radius` r, m, positive; `inside`, `outside`, m, not negative.
-    **Raises:** `ValueError` otherwise.
     """
 
     tag = "patch"
-    centre: Vec3 = number()
-    radius: Scalar = number()
-    inside: Scalar = number()
-    outside: Scalar = number()
-
-    def __check_init__(self):
-        require(self.radius > 0, f"Patch: radius {self.radius} m must be positive.")
-        both = jnp.stack([self.inside, self.outside])
-        require(both >= 0, f"Patch: amplitudes {both} m must not be negative.")
+    centre: Vec3 = quantity("m", "centre c of the patch")
+    radius: Scalar = quantity("m", "radius r of the patch", gt=0, usual=(0.1, 1e3), slip="km")
+    inside: Scalar = quantity("m", "amplitude in the centre", ge=0, usual=(0, 10), slip="mm")
+    outside: Scalar = quantity("m", "amplitude far from it", ge=0, usual=(0, 10), slip="mm")
 
     def __call__(self, x: Vec3) -> Scalar:
         square = jnp.sum((x - self.centre) ** 2) / (2 * self.radius**2)
@@ -87,14 +77,14 @@ class Patch(AbstractAmplitude):
         return jnp.maximum(self.inside, self.outside), slope
 
 
-def _as_amplitude(value: object) -> AbstractAmplitude:
-    return value if isinstance(value, AbstractAmplitude) else Constant(value)
+def _as_amplitude(name: str, annotation: object, given: object) -> AbstractAmplitude:
+    return given if isinstance(given, AbstractAmplitude) else named(name, Constant, given)
 
 
-def _as_seed(seed: object) -> UInt32[Array, ""]:
-    if not isinstance(seed, int | np.integer) and not jnp.issubdtype(getattr(seed, "dtype", float), jnp.integer):
-        raise ValueError(f"Rough: seed: got {came(seed)}: give an integer")
-    return jnp.asarray(seed, jnp.uint32)
+def _as_seed(name: str, annotation: object, given: object) -> UInt32[Array, ""]:
+    if not isinstance(given, int | np.integer) and not jnp.issubdtype(getattr(given, "dtype", float), jnp.integer):
+        raise ValueError(f"{name}: got {came(given)}: give an integer")
+    return jnp.asarray(given, jnp.uint32)
 
 
 class Rough(AbstractSDF):
@@ -108,29 +98,30 @@ class Rough(AbstractSDF):
     |∇d₀| ≤ 1. Then |distance| never exceeds the true distance, inside and outside, and is zero on the same
     surface. As the depth of a contact it is too small by 1/(1 + L) on level ground, which softens the contact:
     keep L small against 1 at the size of the foot, or include it in the stiffness. `normal` is that of f.
-    Everything is C2 where d₀ is.
-
-    **Arguments:** `sdf`, the smooth solid; `amplitude` A, m, a number or an `AbstractAmplitude`; `wavelength` λ of
-    the first octave, m (its lattice spacing); `seed`, an integer; `octaves`, `lacunarity` ℓ (of frequency), `gain`
-    g (of amplitude) from one octave to the next.
-    **Raises:** `ValueError` for octaves out of 1 to 32, a wavelength, lacunarity or gain that is not positive. In
-    float32, positions beyond some 1e4 of the last octave's wavelength lose the digits that noise needs.
+    Everything is C2 where d₀ is. In float32, positions beyond some 1e4 of the last octave's wavelength lose the digits
+    that noise needs.
     """
 
     tag = "rough"
-    sdf: AbstractSDF = part()
-    amplitude: AbstractAmplitude = eqx.field(converter=_as_amplitude)
-    wavelength: Scalar = number()
-    seed: UInt32[Array, ""] = eqx.field(converter=_as_seed)
-    octaves: int = whole(default=4)
-    lacunarity: Scalar = number(default=2.0)
-    gain: Scalar = number(default=0.5)
+    sdf: AbstractSDF = part("smooth solid, of distance d₀")
+    amplitude: AbstractAmplitude = eqx.field(
+        converter=Declared(_as_amplitude, "amplitude A, a number in m or an `AbstractAmplitude`")
+    )
+    wavelength: Scalar = quantity(
+        "m", "wavelength λ of the first octave, its lattice spacing", gt=0, usual=(0.01, 1e3), slip="mm"
+    )
+    seed: UInt32[Array, ""] = eqx.field(converter=Declared(_as_seed, "seed, an integer"))
+    octaves: int = count("number of octaves", default=4)
+    lacunarity: Scalar = quantity(
+        "", "ratio ℓ of the frequencies of an octave and the one before", gt=0, usual=(1.5, 4), default=2.0
+    )
+    gain: Scalar = quantity(
+        "", "ratio g of the amplitudes of an octave and the one before", gt=0, usual=(0.1, 1), default=0.5
+    )
 
-    def __check_init__(self):
-        require(1 <= self.octaves <= len(_TURNS), f"Rough: {self.octaves} octaves; give 1 to {len(_TURNS)}.")
-        for name in ("wavelength", "lacunarity", "gain"):
-            value = getattr(self, name)
-            require(value > 0, f"Rough: {name} = {value} must be positive.")
+    @rule("octaves = {octaves}: give 1 to 32")
+    def _has_few_octaves(self):
+        return self.octaves <= len(_TURNS)
 
     def height(self, x: Vec3) -> Scalar:
         """The outward displacement A(x) h(x) of the surface at `x` [3], m."""

@@ -14,9 +14,10 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points
-from difsim.fields import number, part
+from difsim.quantity import part, quantity
 from difsim.rotation import times3
-from difsim.typing import Mat3, Scalar, Vec2, Vec3, require
+from difsim.rules import rule
+from difsim.typing import Mat3, Scalar, Vec2, Vec3
 
 
 class AbstractSDF(eqx.Module):
@@ -38,18 +39,15 @@ class AbstractSDF(eqx.Module):
 
 
 class Plane(AbstractSDF):
-    """The half-space below a plane, d = n̂·(x - p).
-
-    **Arguments:** `point` p [3], m, on the plane; `direction` [3], along the outward normal, of any length.
-    **Raises:** `ValueError` for a zero `direction`, or values that are not finite.
-    """
+    """The half-space below a plane, d = n̂·(x - p)."""
 
     tag = "plane"
-    point: Vec3 = number()
-    direction: Vec3 = number()
+    point: Vec3 = quantity("m", "point p on the plane")
+    direction: Vec3 = quantity("", "direction of the outward normal n̂, of any length")
 
-    def __check_init__(self):
-        require(jnp.any(self.direction != 0), "Plane: direction is zero; give the outward normal.")
+    @rule("direction = {direction} has no length: give the outward normal")
+    def _has_direction(self):
+        return jnp.any(self.direction != 0)
 
     def distance(self, x: Vec3) -> Scalar:
         return jnp.dot(self.normal(x), x - self.point)
@@ -59,17 +57,11 @@ class Plane(AbstractSDF):
 
 
 class Sphere(AbstractSDF):
-    """A ball, d = |x - c| - R.
-
-    **Arguments:** `centre` c [3], m; `radius` R, m, positive. **Raises:** `ValueError` for R ≤ 0.
-    """
+    """A ball, d = |x - c| - R."""
 
     tag = "sphere"
-    centre: Vec3 = number()
-    radius: Scalar = number()
-
-    def __check_init__(self):
-        require(self.radius > 0, f"Sphere: radius = {self.radius} m must be positive.")
+    centre: Vec3 = quantity("m", "centre c")
+    radius: Scalar = quantity("m", "radius R", gt=0, usual=(0.01, 1e4), slip="km or mm")
 
     def distance(self, x: Vec3) -> Scalar:
         return safe.norm(x - self.centre) - self.radius
@@ -79,32 +71,20 @@ class Sphere(AbstractSDF):
 
 
 class Box(AbstractSDF):
-    """A box centred in the origin with edges along the axes (`Posed` moves and turns it).
-
-    **Arguments:** `half_size` [3], m, positive: half of each edge. **Raises:** `ValueError` otherwise.
-    """
+    """A box centred in the origin with edges along the axes (`Posed` moves and turns it)."""
 
     tag = "box"
-    half_size: Vec3 = number()
-
-    def __check_init__(self):
-        require(self.half_size > 0, f"Box: half_size = {self.half_size} m must be positive.")
+    half_size: Vec3 = quantity("m", "half of each edge", gt=0, usual=(0.01, 1e3), slip="mm")
 
     def distance(self, x: Vec3) -> Scalar:
         return _intersect(jnp.abs(x) - self.half_size)
 
 
 class Cylinder(AbstractSDF):
-    """An infinite cylinder about the z axis, d = √(x² + y²) - R (`Posed` moves and turns it).
-
-    **Arguments:** `radius` R, m, positive. **Raises:** `ValueError` otherwise.
-    """
+    """An infinite cylinder about the z axis, d = √(x² + y²) - R (`Posed` moves and turns it)."""
 
     tag = "cylinder"
-    radius: Scalar = number()
-
-    def __check_init__(self):
-        require(self.radius > 0, f"Cylinder: radius = {self.radius} m must be positive.")
+    radius: Scalar = quantity("m", "radius R", gt=0, usual=(0.01, 1e3), slip="mm")
 
     def distance(self, x: Vec3) -> Scalar:
         return safe.norm(x[:2]) - self.radius
@@ -115,17 +95,11 @@ class Prism(AbstractSDF):
 
     Its base is equilateral, with the centroid in the origin, one corner at (0, edge/√3, 0) and the opposite edge
     along x at y = -edge/(2√3); it extends up to z = height.
-
-    **Arguments:** `edge`, m, of the base; `height`, m; both positive. **Raises:** `ValueError` otherwise.
     """
 
     tag = "prism"
-    edge: Scalar = number()
-    height: Scalar = number()
-
-    def __check_init__(self):
-        require(self.edge > 0, f"Prism: edge = {self.edge} m must be positive.")
-        require(self.height > 0, f"Prism: height = {self.height} m must be positive.")
+    edge: Scalar = quantity("m", "edge of the base", gt=0, usual=(0.01, 1e3), slip="mm")
+    height: Scalar = quantity("m", "height above the base", gt=0, usual=(0.01, 1e3), slip="mm")
 
     def distance(self, x: Vec3) -> Scalar:
         above = jnp.abs(x[2] - self.height / 2) - self.height / 2
@@ -159,68 +133,57 @@ def _intersect(d: Float[Array, " n"]) -> Scalar:
 
 
 class Posed(AbstractSDF):
-    """A solid that is moved and turned: d(x) = d₀(Rᵀ(x - p)).
-
-    **Arguments:** `sdf` in its own frame; `position` p [3], m, of that frame's origin; `rotation` R [3,3], from
-    the solid's frame to the outer one (its columns are the solid's axes).
-    **Raises:** `ValueError` if R is no rotation.
-    """
+    """A solid that is moved and turned: d(x) = d₀(Rᵀ(x - p))."""
 
     tag = "posed"
-    sdf: AbstractSDF = part()
-    position: Vec3 = number()
-    rotation: Mat3 = number()
+    sdf: AbstractSDF = part("solid in its own frame, of distance d₀")
+    position: Vec3 = quantity("m", "position p of that frame's origin")
+    rotation: Mat3 = quantity(
+        "", "rotation matrix R from the solid's frame to the outer one; its columns are the solid's axes"
+    )
 
-    def __check_init__(self):
-        proper = jnp.abs(self.rotation.T @ self.rotation - jnp.eye(3)) < 1e-5
-        require(proper, f"Posed: rotation = {self.rotation} is not orthonormal; normalise the quaternion first.")
-        require(
-            jnp.linalg.det(self.rotation) > 0,
-            "Posed: rotation is a reflection (det = -1): swap two columns.",
-        )
+    @rule("rotation = {rotation} is not orthonormal: normalise the quaternion first")
+    def _has_orthonormal_axes(self):
+        return jnp.abs(self.rotation.T @ self.rotation - jnp.eye(3)) < 1e-5
+
+    @rule("rotation = {rotation} is a reflection (its determinant is not positive): swap two columns")
+    def _is_right_handed(self):
+        return jnp.linalg.det(self.rotation) > 0
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(times3(self.rotation.T, x - self.position))
 
 
 class Union(AbstractSDF):
-    """The union of several solids, d = min dᵢ: exact outside, a bound inside where solids overlap.
-
-    **Arguments:** `solids`, at least one. **Raises:** `ValueError` if there is none.
-    """
+    """The union of several solids, d = min dᵢ: exact outside, a bound inside where solids overlap."""
 
     tag = "union"
-    solids: tuple[AbstractSDF, ...] = part()
+    solids: tuple[AbstractSDF, ...] = part("tuple of at least one solid")
 
-    def __check_init__(self):
-        require(len(self.solids) > 0, "Union of no solids; give at least one.")
+    @rule("solids is empty: give at least one solid")
+    def _has_solids(self):
+        return len(self.solids) > 0
 
     def distance(self, x: Vec3) -> Scalar:
         return safe.least(jnp.stack([solid.distance(x) for solid in self.solids]))
 
 
 class Offset(AbstractSDF):
-    """A solid that is grown by a margin (shrunk by a negative one), which rounds its edges: d = d₀ - margin.
-
-    **Arguments:** `sdf`; `margin`, m.
-    """
+    """A solid that is grown by a margin (shrunk by a negative one), which rounds its edges: d = d₀ - margin."""
 
     tag = "offset"
-    sdf: AbstractSDF = part()
-    margin: Scalar = number()
+    sdf: AbstractSDF = part("solid of distance d₀")
+    margin: Scalar = quantity("m", "margin", usual=(-10, 10), slip="mm")
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(x) - self.margin
 
 
 class Complement(AbstractSDF):
-    """The complement of a solid, d = -d₀: the wall of a container, whose normal points inwards.
-
-    **Arguments:** `sdf`.
-    """
+    """The complement of a solid, d = -d₀: the wall of a container, whose normal points inwards."""
 
     tag = "outside"
-    sdf: AbstractSDF = part()
+    sdf: AbstractSDF = part("solid of distance d₀")
 
     def distance(self, x: Vec3) -> Scalar:
         return -self.sdf.distance(x)

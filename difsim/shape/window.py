@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
-from difsim.fields import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
+from difsim.quantity import part
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
 from difsim.shape.tables import cached
@@ -24,13 +24,11 @@ class Window(AbstractSDF):
 
     Outside, with the closest point c of the box, d = s(c) - |x - c|, which is continuous and never above the true
     distance, since that changes by |x - c| at most. The surface outside is unknown: end a flight that leaves
-    `box`.
-
-    **Arguments:** `spline`, of the distance in m; make it by `from_mesh`.
+    `box`. Make it by `from_mesh`.
     """
 
     tag = "window"
-    spline: GridSpline = part()
+    spline: GridSpline = part("spline s of the distance in m")
 
     def distance(self, x: Vec3) -> Scalar:
         nearest = jnp.clip(x, self.spline.lower, self.spline.upper)
