@@ -34,7 +34,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from difsim.saving.atomic import atomically, remove_at_once
 from experiments.heartbeat import heartbeat
 from experiments.owner import owned

@@ -4,20 +4,17 @@ Only what declarations do not say is written out: the shapes of meshes, landers 
 """
 
 import functools
-import importlib
 import inspect
 import itertools
 from types import UnionType
 from typing import Any, get_args, get_origin
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 import difsim
 from difsim import beds, body, camera, contact, dem, dynamics, gravity, shape, sph
-from difsim.bounds import Quantity, UnitQuaternion
-from difsim.declarations import declared_fields
+from difsim.declarations import Quantity, UnitQuaternion, declared_fields
 from difsim.mesh import box
 from difsim.spline import GridSpline
 

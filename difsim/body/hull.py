@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact import AbstractNormalForce
-from difsim.quantity import part, quantity
+from difsim.declarations import part, quantity
 from difsim.typing import Scalar, Vec3
 
 ROUNDING = (

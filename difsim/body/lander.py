@@ -13,8 +13,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.body.hull import Hull
 from difsim.body.rigid import RigidBody
-from difsim.quantity import part, quantity
-from difsim.rules import rule
+from difsim.declarations import part, quantity, rule
 from difsim.typing import Scalar, Vec3
 
 

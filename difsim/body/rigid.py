@@ -6,8 +6,7 @@ from jaxtyping import Array, Bool
 
 from difsim import rotation
 from difsim.contact.contact_points import response
-from difsim.quantity import quantity, quaternion, variable
-from difsim.rules import rule
+from difsim.declarations import quantity, quaternion, rule, variable
 from difsim.typing import Mat3, Quat, Scalar, Vec3
 
 

@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.body.rigid import RigidBody
 from difsim.checks import host_numbers, integer, numbers
+from difsim.declarations import part, quantity, rule
 from difsim.mesh import TriMesh, surface_points
 from difsim.mesh.surface import require_mesh
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.shape import AbstractSDF, GridSDF
 from difsim.typing import Scalar
 

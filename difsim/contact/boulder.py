@@ -12,8 +12,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.quantity import quantity
-from difsim.rules import rule
+from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, Vec3
 
 END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off its end

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.typing import Scalar
 
 

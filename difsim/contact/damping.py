@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from difsim import safe
 from difsim.contact import restitution
 from difsim.contact.elastic import AbstractElastic
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.typing import Scalar, as_float, require
 
 TAKES = "a damper takes energy"

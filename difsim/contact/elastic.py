@@ -10,8 +10,7 @@ from jax.typing import ArrayLike
 
 from difsim import safe
 from difsim.checks import numbers
-from difsim.quantity import quantity
-from difsim.rules import rule
+from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, as_float, require
 
 

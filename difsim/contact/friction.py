@@ -9,10 +9,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.declarations import quantity, rule, variable
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import dot
-from difsim.quantity import quantity, variable
-from difsim.rules import rule
 from difsim.typing import Scalar, Vec3, as_float
 
 

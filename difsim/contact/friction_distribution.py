@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
-from difsim.quantity import part
+from difsim.declarations import part
 from difsim.rotation import product3, solve3, times3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3

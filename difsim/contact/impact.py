@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.quantity import count, quantity
+from difsim.declarations import count, quantity
 from difsim.rotation import cofactors3, solve3
 from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Mat3, Scalar, Vec3

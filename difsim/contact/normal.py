@@ -15,7 +15,7 @@ from difsim.checks import instance, numbers
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
-from difsim.quantity import part
+from difsim.declarations import part
 from difsim.typing import Scalar
 
 

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.checks import numbers
-from difsim.quantity import quantity
+from difsim.declarations import quantity, rule
 from difsim.rotation import product3
-from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, require
 

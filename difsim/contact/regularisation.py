@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.typing import Scalar
 
 

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact.friction import slip_direction
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.rotation import solve3
 from difsim.typing import Mat3, Scalar, Vec3
 

@@ -12,7 +12,7 @@ from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
-from difsim.quantity import part
+from difsim.declarations import part
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import griffe
 
-from difsim.documentation import describe_arguments
+from difsim.declarations import describe_arguments
 
 SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|Yields):\*\*)")
 ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(.*?)(?=\n\n|\Z)", re.S)

@@ -22,10 +22,10 @@ PAST_VALIDITY concern derivatives only. For all others except OK, `simulate` rai
 
 KEYS = """# Keys of the files of a lander
 
-The files of `difsim agilkia --lander FILE --observations FILE`. A number that is not possible is refused, with the usual
-mistake of units. One that is not usual is a warning. To confirm one that is right, write
-`confirmed = ["lander.mass_kg"]` at the top of the file. Of a vector the range is that of its length. A standard deviation
-has the unit of its value; it is usual from 1e-6 times to once the largest usual reading.
+The files of `difsim agilkia --lander FILE --observations FILE`. A number that is not possible is refused, with the
+usual mistake of units. One that is not usual is a warning. To confirm one that is right, write
+`confirmed = ["lander.mass_kg"]` at the top of the file. Of a vector the range is that of its length. A standard
+deviation has the unit of its value; it is usual from 1e-6 times to once the largest usual reading.
 
 | key | meaning | unit | possible | usual | usual mistake |
 |---|---|---|---|---|---|
@@ -43,7 +43,9 @@ def _numbers() -> Iterator[tuple[str, keys.Numbers]]:
 
 def _row(key: str, each: keys.Numbers) -> str:
     number = each.quantity
-    possible, usual = ("" if ends is None else f"{ends[0]:g} to {ends[1]:g}" for ends in (number.possible, number.usual))
+    possible, usual = (
+        "" if ends is None else f"{ends[0]:g} to {ends[1]:g}" for ends in (number.possible, number.usual)
+    )
     return f"| `{key}` | {number.meaning} | {number.unit} | {possible} | {usual} | {number.slip} |"
 
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, RigidBody
-from difsim.bounds import Quantity
 from difsim.contact import Boulder, Hooke, Regolith
-from difsim.quantity import declared_fields, quantities
+from difsim.declarations import Quantity, declared_fields, quantities
 
 ANY = -1  # in a shape: one or more
 COMET = "67P"  # [site] body: the one body whose field and shape come with difsim

@@ -12,7 +12,7 @@ import tyro
 import xarray as xr
 from matplotlib.figure import Figure
 
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from difsim.session import CACHE
 from experiments.agilkia import (
     bounce,

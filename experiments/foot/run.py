@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim import Courant, initialise, simulate
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from difsim.stepping.running import failure
 from experiments.foot import calibrate, grains, thrown, words
 from experiments.foot.footpads import WIDTH

@@ -15,7 +15,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load

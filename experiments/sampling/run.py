@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from experiments.harness import Found, Study
 from experiments.records import write_json
 from experiments.sampling import words

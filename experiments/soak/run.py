@@ -15,7 +15,7 @@ import tyro
 from tqdm import tqdm
 
 from difsim import Status
-from difsim.bounds import Quantity
+from difsim.declarations import Quantity
 from difsim.saving.atomic import atomically
 from difsim.saving.texts import read_text
 from experiments.harness import SEED, Found, Study

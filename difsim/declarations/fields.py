@@ -1,11 +1,4 @@
-"""Declarations of the fields of Modules: meaning, unit, shape and bounds of each number, once.
-
-    class Regolith(eqx.Module):
-        thickness: Scalar = quantity("m", "depth h_c of the layer", gt=0, usual=(0.01, 50), slip="cm")
-
-A constructor refuses a wrong number by class, field and bound. `difsim.rules` has relations between numbers, and finds
-wrong ones that are traced. `quantities` gives the declarations to files, options, documentation and tests.
-"""
+"""The fields of Modules, which refuse what is wrong by the names of class and field."""
 
 import dataclasses
 from collections.abc import Callable
@@ -14,7 +7,7 @@ from typing import Any, get_args, get_origin
 
 import equinox as eqx
 
-from difsim.bounds import Quantity, UnitQuaternion
+from difsim.declarations.bounds import Quantity, UnitQuaternion
 from difsim.typing import as_float, as_integer, as_scalar, came, named, require_sizes
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import equinox as eqx
 
-from difsim.quantity import Declared, declared_fields
+from difsim.declarations.fields import Declared, declared_fields
 
 HEAD = "**Arguments:**"
 
