@@ -88,9 +88,9 @@ def test_two_materials_act_as_one_of_the_same_effective_moduli():
 @pytest.mark.parametrize(
     ("laws", "says"),
     [
-        ({"clump_laws": (STEEL, STEEL)}, "2 clump_laws for 1 clumps"),
-        ({}, "0 clump_laws for 1 clumps: give the law of each clump's contacts, or None"),
-        ({"wall_laws": (STEEL, STEEL), "clump_laws": (None,)}, "2 wall_laws for 1 walls"),
+        ({"clump_laws": (STEEL, STEEL)}, "clump_laws are fewer or more than clumps"),
+        ({}, "than clumps: give the law of each clump's contacts, or None"),
+        ({"wall_laws": (STEEL, STEEL), "clump_laws": (None,)}, "wall_laws are fewer or more than walls"),
         ({"wall_laws": STEEL}, "give a tuple"),
         ({"wall_laws": (LinearSprings(1e3, 1.0, 0.5, 0.5),), "clump_laws": (None,)}, "of the class of law"),
         ({"clump_laws": (HertzMindlin(1e7, 0.2, 0.5, 0.5, (RollingTorque(1e-4, 1.0),)),)}, "of the same classes"),

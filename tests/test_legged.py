@@ -219,8 +219,8 @@ def test_steps_resolve_springs_and_gear(philae):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seat": FEET[:2]}, "seat: 2 for 3 legs"),
-        ({"held": FEET[:2]}, "held: 2 for 3 legs"),
+        ({"seat": FEET[:2]}, r"seat of shape \(2, 3\) .*: give one point of each for each leg"),
+        ({"held": FEET[:2]}, r"held of shape \(2, 3\): give one point of each for each leg"),
         ({"seat": np.zeros((3, 2))}, "seat"),
         ({"stiffness": 0.0}, "stiffness"),
         ({"turning": -1.0}, "turning"),

@@ -139,14 +139,14 @@ def test_a_tool_of_no_particles_is_refused():
     parts = model.material, model.kernel, model.viscosity, model.gravity, model.mass
     n = model.mass.size
     for members, reference, message in (
-        ([n], np.zeros((2, 1)), r"tools\[1\]: members \[81\] are not all particles: give integers from 0 to 80"),
+        ([n], np.zeros((2, 1)), r"tools: members are not all particles: give integers from 0 .* \(81,\)"),
         ([-1], np.zeros((2, 1)), "not all particles"),
         ([3, 3], np.zeros((2, 2)), "a member twice"),
-        ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\): give \[2, 3\]"),
-        ([0], np.zeros((3, 1)), r"give \[2, 1\]"),
+        ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\) and members of shape \(3,\)"),
+        ([0], np.zeros((3, 1)), "give places of its dimensions"),
     ):
-        tools = Tool(np.array([5, 6]), np.zeros((2, 2))), Tool(np.array(members), reference)
         with pytest.raises(ValueError, match=message):
+            tools = Tool(np.array([5, 6]), np.zeros((2, 2))), Tool(np.array(members), reference)
             Continuum(*parts, tools=tools)
     with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
         Continuum(*parts[:3], jnp.array([0.0, jnp.nan]), model.mass)
@@ -174,10 +174,10 @@ def test_a_support_of_too_few_spacings_is_refused(d, kernel):
     given = model.material, model.viscosity, model.gravity, model.mass
     for support in (2.0, 2.5):
         Continuum(given[0], kernel(support * 0.1), *given[1:])
-    with pytest.raises(ValueError, match=r"0\.15 m is 1\.5 spacings, .* = 0\.1 m.*: give 2 spacings or more"):
+    with pytest.raises(ValueError, match=r"h = 0\.15 m is too short .*: give 2 spacings"):
         Continuum(given[0], kernel(0.15), *given[1:])
     heavier = model.mass.at[3].multiply(2.0**d)
-    with pytest.raises(ValueError, match=r"is 1\.25"):
+    with pytest.raises(ValueError, match=r"h = 0\.25 m is too short"):
         Continuum(given[0], kernel(0.25), *given[1:3], heavier)
     with pytest.raises(ValueError, match=r"gravity has shape \(1,\)"):
         Continuum(given[0], kernel(0.25), given[1], jnp.zeros(1), model.mass)

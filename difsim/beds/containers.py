@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.fields import number, scalar
+from difsim.quantity import quantity
 from difsim.shape import AbstractSDF, Complement, Cylinder, Plane
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 
 class AbstractContainer(eqx.Module):
@@ -47,13 +47,10 @@ def _nearest(sides, position):
 
 
 class CylindricalContainer(AbstractContainer):
-    """A cylinder on its flat end. **Arguments:** `diameter`, m, positive. **Raises:** ValueError otherwise."""
+    """A cylinder on its flat end."""
 
     tag = "drum"
-    diameter: Scalar = scalar()
-
-    def __check_init__(self):
-        require(self.diameter > 0, f"CylindricalContainer: diameter = {self.diameter} m must be positive")
+    diameter: Scalar = quantity("m", "inner diameter", gt=0, usual=(0.01, 10), slip="cm")
 
     @property
     def half_size(self):
@@ -69,14 +66,10 @@ class CylindricalContainer(AbstractContainer):
 
 
 class BoxContainer(AbstractContainer):
-    """A box. **Arguments:** `width` [2] along x and y, m, positive. **Raises:** ValueError otherwise."""
+    """A box."""
 
     tag = "bin"
-    width: Float[Array, "2"] = number()
-
-    def __check_init__(self):
-        require(self.width.shape == (2,), f"BoxContainer: width has shape {self.width.shape}: give [2]")
-        require(self.width > 0, f"BoxContainer: width = {self.width} m must be positive")
+    width: Float[Array, "2"] = quantity("m", "inner widths along x and y", gt=0, usual=(0.01, 10), slip="cm")
 
     @property
     def half_size(self):

@@ -8,7 +8,8 @@ from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
 from difsim.checks import instance, numbers
-from difsim.fields import scalar
+from difsim.quantity import quantity
+from difsim.rules import rule
 from difsim.typing import Scalar, require
 
 PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
@@ -17,19 +18,18 @@ PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
 class GaussianSizes(eqx.Module):
     """A truncated normal distribution of diameters, cut off at `cut` standard deviations on either side.
 
-    **Arguments:** `mean` μ_p > 0, m; `deviation` δ_p ≥ 0, m; `cut` > 0. **Raises:** ValueError otherwise, or where
-    the smallest would not be positive. **Source:** paper 000, Eqs 36-39.
+    **Source:** paper 000, Eqs 36-39.
     """
 
-    mean: Scalar = scalar()
-    deviation: Scalar = scalar()
-    cut: Scalar = scalar(default=2.0)
+    mean: Scalar = quantity("m", "mean diameter μ_p", gt=0, usual=(1e-4, 0.1), slip="mm or micrometres")
+    deviation: Scalar = quantity("m", "standard deviation δ_p", ge=0, usual=(0, 0.02), slip="mm or micrometres")
+    cut: Scalar = quantity("", "standard deviations up to the cut", gt=0, usual=(1, 5), default=2.0)
 
-    def __check_init__(self):
-        require(self.deviation >= 0, f"GaussianSizes: deviation = {self.deviation} m is negative")
-        require(self.cut > 0, f"GaussianSizes: cut = {self.cut} must be positive")
-        least = self.mean - self.cut * self.deviation
-        require(least > 0, f"GaussianSizes: the smallest diameter, {least} m, must be positive: lower `cut`")
+    @rule(
+        "mean - cut deviation, the smallest diameter, must be positive: lower cut = {cut}, or deviation = {deviation} m"
+    )
+    def _has_positive_diameters(self):
+        return self.mean - self.cut * self.deviation > 0
 
     @property
     def mean_volume(self) -> Scalar:

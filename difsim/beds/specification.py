@@ -15,10 +15,11 @@ from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
 from difsim.dem import AbstractGrainLaw, Grains
 from difsim.dem.state import GrainsState
-from difsim.fields import part, scalar
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.saving.marks import digest
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
@@ -39,29 +40,32 @@ class BedSpecification(eqx.Module):
     Grains begin apart at random, fall under `pour`, and come to rest. Then gravity is lowered by factors of at most
     ten to `gravity`, and each time they come to rest again. A bed is at rest if its kinetic energy is below
     1e-6 M g d after it was left alone for ½ √(d/g).
-
-    **Arguments:** `law`; `sizes`; `density` of one grain, kg/m³; `container`; `depth`, m, about how deep the bed
-    is (that of a solid fraction of 0.6); `gravity` > 0, m/s², downwards; `pour` ≥ gravity, m/s²; `seed`.
-    **Raises:** ValueError otherwise, or for a bed of less than five mean diameters in depth or width.
     """
 
-    law: AbstractGrainLaw = part()
-    sizes: GaussianSizes = part()
-    density: Scalar = scalar()
-    container: AbstractContainer = part()
-    depth: Scalar = scalar()
-    gravity: Scalar = scalar(default=9.81)
-    pour: Scalar = scalar(default=9.81)
-    seed: int = eqx.field(static=True, default=0)
+    law: AbstractGrainLaw = part("law of the contacts of grains")
+    sizes: GaussianSizes = part("distribution of their diameters")
+    density: Scalar = quantity("kg/m³", "density of one grain", gt=0, usual=(100, 1e4), slip="g/cm³")
+    container: AbstractContainer = part("container of the bed")
+    depth: Scalar = quantity(
+        "m", "depth of the bed at a solid fraction of 0.6, approximately", gt=0, usual=(0.01, 10), slip="cm"
+    )
+    gravity: Scalar = quantity(
+        "m/s²", "gravity, downwards, under which the bed rests", gt=0, usual=(1e-5, 10), default=9.81
+    )
+    pour: Scalar = quantity(
+        "m/s²", "gravity under which it is poured, `gravity` or more", gt=0, usual=(1e-5, 10), default=9.81
+    )
+    seed: int = eqx.field(static=True, default=0)  # of the diameters and places
 
-    def __check_init__(self):
-        require(self.density > 0, f"BedSpecification: density = {self.density} kg/m³ must be positive")
-        require(self.gravity > 0, f"BedSpecification: gravity = {self.gravity} m/s² must be positive")
-        require(self.pour >= self.gravity, f"BedSpecification: pour = {self.pour} m/s² must be gravity or more")
-        least, needed = jnp.minimum(2 * jnp.min(self.container.half_size), self.depth), 5 * self.sizes.mean
-        require(
-            least >= needed, f"BedSpecification: {least} m of bed are less than five mean diameters, {needed} m"
-        )
+    @rule("pour = {pour} m/s² must be gravity = {gravity} m/s² or more")
+    def _has_pour_above_gravity(self):
+        return self.pour >= self.gravity
+
+    @rule(
+        "depth = {depth} m, or the container, is less than five mean diameters: give a larger bed, or smaller grains"
+    )
+    def _has_room_for_grains(self):
+        return jnp.minimum(2 * jnp.min(self.container.half_size), self.depth) >= 5 * self.sizes.mean
 
     @property
     def count(self) -> int:

@@ -13,10 +13,11 @@ from difsim.body import RigidBody, RigidState
 from difsim.body.free_motion import free_step
 from difsim.checks import host_numbers
 from difsim.dem.touching import Grain
-from difsim.fields import number, part
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
+from difsim.quantity import part, quantity
 from difsim.rotation import solve3
+from difsim.rules import rule
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, require
 
@@ -94,22 +95,26 @@ class Clump(AbstractClump):
     centre: at a rim, walls give back a little less than `restitution`.
 
     Its state is a `RigidState`.
-
-    **Arguments:** `body`; `centre` [p, 3] m, of the sub-spheres from the centre of mass, in the body frame; `radius`
-    [p] m; `wheels` [3] N m s, angular momentum of wheels inside, in the body frame, which stays.
-    **Raises:** ValueError for shapes that do not match, no sub-sphere, or a radius that is not positive.
     """
 
     tag = "clump"
-    body: RigidBody = part()
-    centre: Float[Array, "p 3"] = number()
-    radius: Float[Array, " p"] = number()
-    wheels: Vec3 = number(default=(0.0, 0.0, 0.0))
+    body: RigidBody = part("mass and inertia of the clump")
+    centre: Float[Array, "p 3"] = quantity(
+        "m", "centres of the sub-spheres from the centre of mass, in the body frame"
+    )
+    radius: Float[Array, " p"] = quantity("m", "radii of the sub-spheres", gt=0, usual=(1e-3, 10), slip="mm")
+    wheels: Vec3 = quantity(
+        "N m s",
+        "angular momentum of wheels inside, in the body frame, which stays",
+        usual=(0, 100),
+        default=(0.0, 0.0, 0.0),
+    )
 
-    def __check_init__(self):
-        same = self.centre.shape[:-1] == self.radius.shape not in ((), (0,))
-        require(same, f"Clump: {self.centre.shape[:-1]} centres and {self.radius.shape} radii: give one for each")
-        require(self.radius > 0, "Clump: every radius must be positive")
+    @rule(
+        "centre of shape {centre.shape} and radius of shape {radius.shape}: give one of each for each sub-sphere"
+    )
+    def _has_sub_spheres(self):
+        return self.centre.shape[:1] == self.radius.shape != (0,)
 
     @classmethod
     def from_mesh(cls, mesh: TriMesh, mass: float, vacancy: float) -> "Clump":

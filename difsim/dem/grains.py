@@ -17,27 +17,16 @@ from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
-from difsim.fields import number, part, scalar
 from difsim.particles.devices import everywhere, plain
 from difsim.particles.model import AbstractParticles, one_of
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, all_of, require, require_last
+from difsim.typing import Scalar, require_last
 
 PER_CONTACT = 10  # steps that a contact must have at the least
 
 Memory = tuple[PairMemory, tuple[WallMemory, ...]]  # of pairs, and of each wall
-
-
-def _walls(given: Any) -> tuple[AbstractSDF, ...]:
-    return all_of("Grains: walls", given, AbstractSDF)
-
-
-def _laws(given: Any) -> tuple[AbstractGrainLaw | None, ...]:
-    return all_of("Grains: laws of walls or clumps", given, AbstractGrainLaw, type(None))
-
-
-def _clumps(given: Any) -> tuple[AbstractClump, ...]:
-    return all_of("Grains: clumps", given, AbstractClump)
 
 
 class Grains(AbstractParticles):
@@ -45,47 +34,51 @@ class Grains(AbstractParticles):
 
     m v' = m g + Σ F, I ω' = Σ M with I = ⅖ m R². Steps are those of velocity Verlet; dampers and springs along the
     contact take the velocity half a step back.
-
-    **Arguments:** `law` of their contacts; `radius` [n], m, of at least one; `density` of one grain, kg/m³;
-    `gravity` [3], m/s²; `walls`: a tuple of solids that they bounce from (a `GrainWall`: grains alone do); `clumps`,
-    rigid bodies among them; `clump_laws`, the law of each clump's contacts (with two clumps, the later one's), which
-    clumps need; `wall_laws`, that of all contacts with each wall, by default of the grains' own material. A law is of
-    the class of `law`, and None for the grains' own material. **Raises:** ValueError for radii that are none, or a
-    radius or density that is not positive, gravity that is not [3] or not finite, walls, clumps or laws that are not a
-    tuple of such, laws that are too few or of several classes.
     """
 
     tag = "grains"
     state_kinds: ClassVar = (GrainsState,)
-    law: AbstractGrainLaw = part()
-    radius: Float[Array, " n"] = number()
-    density: Scalar = scalar()
-    gravity: Float[Array, "3"] = number(default=(0.0, 0.0, 0.0))
-    walls: tuple[AbstractSDF, ...] = eqx.field(converter=_walls, default=())
-    clumps: tuple[AbstractClump, ...] = eqx.field(converter=_clumps, default=())
-    wall_laws: tuple[AbstractGrainLaw | None, ...] = eqx.field(converter=_laws, default=())
-    clump_laws: tuple[AbstractGrainLaw | None, ...] = eqx.field(converter=_laws, default=())
+    law: AbstractGrainLaw = part("law of the contacts of grains")
+    radius: Float[Array, " n"] = quantity(
+        "m", "radii of at least one grain", gt=0, usual=(1e-5, 1), slip="mm or micrometres"
+    )
+    density: Scalar = quantity("kg/m³", "density of one grain", gt=0, usual=(100, 1e4), slip="g/cm³")
+    gravity: Float[Array, "3"] = quantity("m/s²", "gravity g", usual=(0, 10), default=(0.0, 0.0, 0.0))
+    walls: tuple[AbstractSDF, ...] = part(
+        "tuple of solids that grains and clumps bounce from (a `GrainWall`: grains alone)", default=()
+    )
+    clumps: tuple[AbstractClump, ...] = part("tuple of bodies among the grains", default=())
+    wall_laws: tuple[AbstractGrainLaw | None, ...] = part(
+        "tuple of the laws of all contacts with each wall; None, or no tuple, for the grains' own material",
+        default=(),
+    )
+    clump_laws: tuple[AbstractGrainLaw | None, ...] = part(
+        "tuple of the laws of each clump's contacts (of two, the later one's); None for the grains' own material",
+        default=(),
+    )
 
-    def __check_init__(self):
-        several = self.radius.ndim == 1 and self.radius.size > 0
-        require(several, f"Grains: radius has shape {self.radius.shape}: give [n], of one grain at least")
-        require(self.radius > 0, "Grains: every radius must be positive")
-        require(self.density > 0, f"Grains: density = {self.density} kg/m³ must be positive")
-        if len(self.wall_laws) not in (0, len(self.walls)):
-            raise ValueError(
-                f"Grains: {len(self.wall_laws)} wall_laws for {len(self.walls)} walls: give one for each, or none"
-            )
-        # A body is seldom of the grains' material, so that its friction must not be theirs without a word.
-        if len(self.clump_laws) != len(self.clumps):
-            raise ValueError(
-                f"Grains: {len(self.clump_laws)} clump_laws for {len(self.clumps)} clumps: give the law of each "
-                "clump's contacts, or None for a clump of the grains' own material"
-            )
-        if not same_class(self._laws):
-            raise ValueError(
-                "Grains: wall_laws and clump_laws must be of the class of law, with resistances and attractions of "
-                "the same classes: give one that is not there the length or the pull_off 0"
-            )
+    @rule("radius has shape {radius.shape}: give at least one grain")
+    def _has_grains(self):
+        return self.radius.size > 0
+
+    @rule("wall_laws are fewer or more than walls: give one for each wall, or none at all")
+    def _has_laws_of_walls(self):
+        return len(self.wall_laws) in (0, len(self.walls))
+
+    # A body is seldom of the grains' material: its friction must not be theirs unless the user says so.
+    @rule(
+        "clump_laws are fewer or more than clumps: give the law of each clump's contacts, or None for a clump of the "
+        "grains' own material"
+    )
+    def _has_laws_of_clumps(self):
+        return len(self.clump_laws) == len(self.clumps)
+
+    @rule(
+        "wall_laws and clump_laws must be of the class of law, with resistances and attractions of the same classes: "
+        "give one that is not there the length or the pull_off 0"
+    )
+    def _has_laws_of_one_class(self):
+        return same_class(self._laws)
 
     @property
     def mass(self) -> Float[Array, " n"]:

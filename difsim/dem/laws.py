@@ -6,7 +6,6 @@ a damper beside it.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,18 +27,10 @@ from difsim.contact import (
 from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.elastic import AbstractElastic, effective_modulus
 from difsim.contact.friction import AbstractTangentialSpring
-from difsim.contact.restitution import check_restitution
-from difsim.fields import scalar
-from difsim.typing import Scalar, all_of, require
+from difsim.quantity import part, quantity
+from difsim.typing import Scalar, require
 
-
-def _resistances(given: Any) -> tuple[RollingTorque | SpinningResistance, ...]:
-    # Of other resistances (`RollingForceAndTorque`) a part is a force, which grains leave out.
-    return all_of("rolling of a grain's law", given, RollingTorque, SpinningResistance)
-
-
-def _attractions(given: Any) -> tuple[AbstractCohesion, ...]:
-    return all_of("cohesion of a grain's law", given, AbstractCohesion)
+DEAD_STOP = "for a dead stop give a small e"
 
 
 class AbstractGrainLaw(eqx.Module):
@@ -54,10 +45,6 @@ class AbstractGrainLaw(eqx.Module):
     rolling: eqx.AbstractVar[tuple[RollingTorque | SpinningResistance, ...]]
     cohesion: eqx.AbstractVar[tuple[AbstractCohesion, ...]]
     damping_ratio: eqx.AbstractVar[Scalar]  # ζ of the normal force, which gives `restitution`
-
-    def __check_init__(self):
-        check_restitution(self.restitution)
-        require(self.friction >= 0, f"{type(self).__name__}: friction = {self.friction} is negative")
 
     @abstractmethod
     def elastic(self, radius: Scalar) -> AbstractElastic:
@@ -126,23 +113,18 @@ class HertzMindlin(AbstractGrainLaw):
 
     F = k δ^(3/2) + 2 √(5/6) ζ √(m* S) δ', never pulling, with k = 4/3 E* √R* and S = 3/2 k √δ. Along the contact a
     spring k_t = 8 G* √(R* δ) and a damper with k_t in the place of S, |F_t| ≤ μF.
-
-    **Arguments:** `modulus` E > 0, Pa; `poisson` ν in (-1, 0.5]; `restitution` e in (0, 1]; `friction` μ ≥ 0;
-    `rolling`: a tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
     """
 
     tag = "hertz-mindlin"
-    modulus: Scalar = scalar()
-    poisson: Scalar = scalar()
-    restitution: Scalar = scalar()
-    friction: Scalar = scalar()
-    rolling: tuple[RollingTorque | SpinningResistance, ...] = eqx.field(converter=_resistances, default=())
-    cohesion: tuple[AbstractCohesion, ...] = eqx.field(converter=_attractions, default=())
-
-    def __check_init__(self):
-        require(self.modulus > 0, f"HertzMindlin: modulus = {self.modulus} Pa must be positive")
-        inside = (self.poisson > -1) & (self.poisson <= 0.5)
-        require(inside, f"HertzMindlin: poisson = {self.poisson} must be in (-1, 0.5]")
+    modulus: Scalar = quantity("Pa", "Young's modulus E", gt=0, usual=(1e4, 1e12), slip="MPa or GPa")
+    poisson: Scalar = quantity("", "Poisson's ratio ν", gt=-1, le=0.5, usual=(0, 0.5))
+    restitution: Scalar = quantity("", "restitution e", gt=0, le=1, usual=(0.01, 1), hint=DEAD_STOP)
+    friction: Scalar = quantity("", "friction μ, the tangent of its angle", ge=0, usual=(0, 2), slip="degrees")
+    # A `RollingForceAndTorque` is in part a force, which grains leave out.
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = part(
+        "tuple of resistances to rolling and spinning", default=()
+    )
+    cohesion: tuple[AbstractCohesion, ...] = part("tuple of attractions", default=())
 
     @classmethod
     def between(
@@ -196,22 +178,17 @@ class LinearSprings(AbstractGrainLaw):
 
     The normal force is F = k δ + 2 ζ √(m* k) δ', never pulling. Along the contact the stiffness is k_t = `ratio` k,
     and |F_t| ≤ μF.
-
-    **Arguments:** `stiffness` k > 0, N/m; `ratio` > 0; `restitution` e in (0, 1]; `friction` μ ≥ 0; `rolling`: a
-    tuple of resistances; `cohesion`: of attractions. **Raises:** ValueError otherwise.
     """
 
     tag = "linear-springs"
-    stiffness: Scalar = scalar()
-    ratio: Scalar = scalar()
-    restitution: Scalar = scalar()
-    friction: Scalar = scalar()
-    rolling: tuple[RollingTorque | SpinningResistance, ...] = eqx.field(converter=_resistances, default=())
-    cohesion: tuple[AbstractCohesion, ...] = eqx.field(converter=_attractions, default=())
-
-    def __check_init__(self):
-        require(self.stiffness > 0, f"LinearSprings: stiffness = {self.stiffness} N/m must be positive")
-        require(self.ratio > 0, f"LinearSprings: ratio = {self.ratio} must be positive")
+    stiffness: Scalar = quantity("N/m", "stiffness k along the normal", gt=0, usual=(10, 1e8), slip="N/mm")
+    ratio: Scalar = quantity("", "ratio of the stiffness along the contact to k", gt=0, usual=(0.1, 1))
+    restitution: Scalar = quantity("", "restitution e", gt=0, le=1, usual=(0.01, 1), hint=DEAD_STOP)
+    friction: Scalar = quantity("", "friction μ, the tangent of its angle", ge=0, usual=(0, 2), slip="degrees")
+    rolling: tuple[RollingTorque | SpinningResistance, ...] = part(
+        "tuple of resistances to rolling and spinning", default=()
+    )
+    cohesion: tuple[AbstractCohesion, ...] = part("tuple of attractions", default=())
 
     @property
     def damping_ratio(self) -> Scalar:

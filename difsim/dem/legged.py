@@ -13,10 +13,11 @@ from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
 from difsim.body.attitude import require_attitude
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
-from difsim.fields import number, part
 from difsim.mesh import TriMesh, cylinder
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.typing import Scalar, Vec3, require
+from difsim.typing import Scalar, Vec3
 
 PER_RADIAN = 5  # steps per radian of the springs' fastest oscillation: 31 a period
 
@@ -45,34 +46,45 @@ class LeggedClump(AbstractClump):
     against turning, a stiff spring guides it, with a damper that lets a leg which rings in flight come to rest;
     along the axis nothing resists but spring and gear. What holds a leg pushes leg and body at that point, so that
     momenta are kept. Its state is a `LeggedState`.
-
-    **Arguments:** `body`; `legs`; `seat` [n, 3] m, in the body frame, where the legs are held while unloaded; they
-    have the body's attitude then; `held` [n, 3] m, the same points from the centre of mass of each leg: where the
-    ground pushes, in the footpad, or the guide gives way beside the spring; `gear`; `stiffness` k N/m of one leg
-    along the axis; `across` N/m, `turning` N m/rad of its guide; `damping`: the ratio of the guide's dampers to
-    critical ones of a leg on a fixed body.
-    **Raises:** ValueError for no legs, seats that do not match, or numbers that are not positive.
     """
 
     tag = "legged-clump"
-    body: Clump = part()
-    legs: tuple[Clump, ...] = part()
-    seat: Float[Array, "n 3"] = number()
-    held: Float[Array, "n 3"] = number()
-    gear: AbstractLandingGear = part()
-    stiffness: Scalar = number()
-    across: Scalar = number(default=1e5)
-    turning: Scalar = number(default=2e3)
-    damping: Scalar = number(default=0.1)
+    body: Clump = part("body")
+    legs: tuple[Clump, ...] = part("tuple of at least one leg")
+    seat: Float[Array, "n 3"] = quantity(
+        "m", "points in the body frame where legs are held while unloaded, with the attitude of the body"
+    )
+    held: Float[Array, "n 3"] = quantity(
+        "m",
+        "same points from the centre of mass of each leg: where the ground pushes, in the footpad, or else the guide "
+        "gives way and not the spring",
+    )
+    gear: AbstractLandingGear = part("landing gear")
+    stiffness: Scalar = quantity(
+        "N/m", "stiffness k of one leg along the axis", gt=0, usual=(100, 1e7), slip="N/mm"
+    )
+    across: Scalar = quantity(
+        "N/m", "stiffness of its guide across the axis", gt=0, usual=(100, 1e8), slip="N/mm", default=1e5
+    )
+    turning: Scalar = quantity(
+        "N m/rad", "stiffness of its guide against turning", gt=0, usual=(10, 1e6), default=2e3
+    )
+    damping: Scalar = quantity(
+        "",
+        "ratio of the guide's dampers to critical ones of a leg on a fixed body",
+        gt=0,
+        usual=(0.01, 1),
+        slip="percent",
+        default=0.1,
+    )
 
-    def __check_init__(self):
-        require(len(self.legs) > 0, "LeggedClump: legs: got none: give one at least, or a Clump")
-        for name in ("seat", "held"):
-            points = getattr(self, name)
-            same = points.shape[0] == len(self.legs)
-            require(same, f"LeggedClump: {name}: {points.shape[0]} for {len(self.legs)} legs: give one for each")
-        for name in ("stiffness", "across", "turning", "damping"):
-            require(getattr(self, name) > 0, f"LeggedClump: {name} = {getattr(self, name)} must be positive")
+    @rule("legs is empty: give at least one leg, or a Clump in place of this")
+    def _has_legs(self):
+        return len(self.legs) > 0
+
+    @rule("seat of shape {seat.shape} and held of shape {held.shape}: give one point of each for each leg")
+    def _has_points_of_legs(self):
+        return len(self.legs) == self.seat.shape[0] == self.held.shape[0]
 
     @classmethod
     def from_lander(

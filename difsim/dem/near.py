@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.dem.state import PADDING
-from difsim.fields import part
 from difsim.particles.devices import everywhere
 from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
+from difsim.quantity import part
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 
@@ -18,13 +18,10 @@ LAYERED = 2  # times as many grains as are at a wall now: there they settle in a
 
 
 class GrainWall(AbstractSDF):
-    """A wall that holds grains, and that no body among them feels: the rim of a bed that stands for wider ground.
-
-    **Arguments:** `sdf`: the solid.
-    """
+    """A wall that holds grains, and that no body among them feels: the rim of a bed that stands for wider ground."""
 
     tag = "fence"
-    sdf: AbstractSDF = part()
+    sdf: AbstractSDF = part("solid of the wall")
 
     def distance(self, x: Vec3) -> Scalar:
         return self.sdf.distance(x)

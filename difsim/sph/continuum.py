@@ -10,11 +10,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.checks import numbers
-from difsim.fields import number, part
 from difsim.particles.model import AbstractEstimating, one_of
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
 from difsim.particles.vectors import stacked, upper
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
@@ -22,7 +23,7 @@ from difsim.sph.kernel import AbstractKernel
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
-from difsim.typing import Scalar, is_known, require, require_last
+from difsim.typing import Scalar, is_known, require_last
 
 SUPPORT = 2.0  # spacings: the error of strain rates is some 3 % from here on, and 10 % at 1.8
 
@@ -49,68 +50,54 @@ class Continuum(AbstractEstimating):
 
     Particles of `tools` move as prescribed. On surfaces without slip they have a stress of their own, which
     follows from the relative motion of the solid; on surfaces with free slip they are the mirror image of the
-    solid.
-
-    **Arguments:** `material`, `kernel`, `viscosity`; `gravity` [d], m/s²; `mass` [n], kg (kg/m in the plane);
-    `tools`; `damping` [n], 1/s, the relative loss of velocity per second, for layers that absorb waves;
-    `corrections` of the sums over pairs; `balance`, the equation of the density.
-    **Raises:** ValueError for masses that are not [n] or not positive, negative damping or one of other particles,
-    gravity that is not [2] or [3], and a kernel with a support below 2 spacings Δ = (m/ρ₀)^(1/d), whose sums over
-    neighbours are wrong; for tools whose members are no particles, occur twice, or do not have one reference [d]
-    each.
+    solid. The kernel's support is at least 2 spacings Δ = (m/ρ₀)^(1/d).
     """
 
     tag = "continuum"
     state_kinds: ClassVar = (ContinuumState,)
-    material: AbstractMaterial = part()
-    kernel: AbstractKernel = part()
-    viscosity: Viscosity = part()
-    gravity: Float[Array, " d"] = number()
-    mass: Float[Array, " n"] = number()
-    tools: tuple[Tool, ...] = part(default=())
-    damping: Float[Array, " n"] | Scalar = number(default=0.0)
-    corrections: tuple[AbstractCorrection, ...] = part(default=())
-    balance: AbstractDensity = part(default=Continuity())
+    material: AbstractMaterial = part("law of the stress, with the density ρ₀")
+    kernel: AbstractKernel = part("smoothing kernel")
+    viscosity: Viscosity = part("artificial viscosity")
+    gravity: Float[Array, " d"] = quantity("m/s²", "gravity g", usual=(0, 10))
+    mass: Float[Array, " n"] = quantity(
+        "kg", "masses m of the particles (in the plane kg/m)", gt=0, usual=(1e-9, 1e3), slip="g"
+    )
+    tools: tuple[Tool, ...] = part("tuple of walls and tools", default=())
+    damping: Float[Array, " n"] | Scalar = quantity(
+        "1/s", "relative losses of velocity per second, for layers that absorb waves", ge=0, default=0.0
+    )
+    corrections: tuple[AbstractCorrection, ...] = part("tuple of corrections of the sums over pairs", default=())
+    balance: AbstractDensity = part("equation of the density", default=Continuity())
 
-    def __check_init__(self):
-        found = self.mass.shape
-        require(self.mass.ndim == 1, f"Continuum: mass has shape {found}: give [n], one for each particle")
-        require(self.mass > 0, "Continuum: every mass must be positive")
-        damped = self.damping.shape
-        require(damped in ((), found), f"Continuum: damping has shape {damped}: give one number, or {list(found)}")
-        require(self.damping >= 0, "Continuum: damping must not be negative")
-        found = self.gravity.shape
-        require(found in ((2,), (3,)), f"Continuum: gravity has shape {found}: give [2] or [3]")
-        for i, tool in enumerate(self.tools):
-            self._check_tool(f"Continuum: tools[{i}]", tool)
-        self._check_support()
+    @rule("damping has shape {damping.shape}: give one number, or one for each particle")
+    def _has_damping_of_its_particles(self):
+        return self.damping.shape in ((), self.mass.shape)
 
-    def _check_tool(self, name: str, tool: Tool) -> None:
-        d, n, m = self.gravity.size, self.mass.size, tool.members.size
-        found = tool.reference.shape
-        require(found == (d, m), f"{name}: reference of shape {found}: give [{d}, {m}]")
-        if is_known(tool.members):
-            # A scatter beyond the end is ignored without an error: such a part would never move.
-            members = np.asarray(tool.members)
-            inside = np.issubdtype(members.dtype, np.integer) and np.all((members >= 0) & (members < n))
-            require(inside, f"{name}: members {members} are not all particles: give integers from 0 to {n - 1}")
-            require(np.unique(members).size == m, f"{name}: a particle is a member twice: {members}")
+    @rule("gravity has shape {gravity.shape}: give [2] or [3]")
+    def _has_two_or_three_dimensions(self):
+        return self.gravity.size in (2, 3)
 
-    def _check_support(self) -> None:
+    @rule("tools: a reference is not [d, m] with the d of gravity {gravity.shape}: give places of its dimensions")
+    def _has_tools_of_its_dimensions(self):
+        return all(tool.reference.shape[0] == self.gravity.size for tool in self.tools)
+
+    # A scatter beyond the end is ignored without an error: such a part would never move.
+    @rule("tools: members are not all particles: give integers from 0 to n - 1 for masses {mass.shape}")
+    def _has_particles_as_members(self):
+        known = [np.asarray(tool.members) for tool in self.tools if is_known(tool.members)]
+        return all(np.all((x >= 0) & (x < self.mass.size)) for x in known)
+
+    @rule(
+        "the kernel's support h = {kernel.h} m is too short for the heaviest particles: give 2 spacings (m/ρ₀)^(1/d) "
+        "or more (2.5 is tested). With 1.5 sums over neighbours fall short by a quarter, and stresses are some 30 % "
+        "too large"
+    )
+    def _has_enough_neighbours(self):
         numbers = self.mass, self.material.density, self.kernel.h
         # NumPy: inside `jit` operations of JAX are traced, of known numbers too.
         there = np if all(map(is_known, numbers)) else jnp
         mass, density, h = map(there.asarray, numbers)
-        spacing = (there.max(mass) / density) ** (1 / self.gravity.size)
-        found = ""  # a traced support ends in a status, not in a message
-        if there is np:
-            each = f"(mass/density)^(1/{self.gravity.size}) = {spacing:.4g} m"
-            found = f" of {h:.4g} m is {h / spacing:.3g} spacings, {each}, of the heaviest particles"
-        require(
-            h >= SUPPORT * spacing * (1 - 1e-4),
-            f"Continuum: the kernel's support{found}: give {SUPPORT:g} spacings or more (2.5 is tested). With 1.5 "
-            "sums over neighbours fall short by a quarter, and stresses are some 30 % too large",
-        )
+        return h >= SUPPORT * (there.max(mass) / density) ** (1 / self.gravity.size) * (1 - 1e-4)
 
     @property
     def reach(self) -> Scalar:

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.fields import number
 from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
+from difsim.quantity import quantity
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.principal import principal3
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 
 class AbstractCorrection(eqx.Module):
@@ -45,15 +45,11 @@ class XSPH(AbstractCorrection):
 
     It keeps them in order and conserves momentum; velocities, stresses and densities do not change.
 
-    **Arguments:** `share` ε in [0, 1]. **Raises:** ValueError outside it. **Source:** Monaghan (1989), J. Comput.
-    Phys. 82, 1.
+    **Source:** Monaghan (1989), J. Comput. Phys. 82, 1.
     """
 
     tag = "xsph"
-    share: Scalar = number(default=0.5)
-
-    def __check_init__(self):
-        require((self.share >= 0) & (self.share <= 1), f"XSPH: share = {self.share} must be in [0, 1]")
+    share: Scalar = quantity("", "share ε of the neighbours' velocity", ge=0, le=1, slip="percent", default=0.5)
 
     def data(self, sample):
         return None
@@ -73,15 +69,13 @@ class GradientCorrection(AbstractCorrection):
     not changed, so momentum is conserved. If neighbours do not span the plane or space, det M < `least`, the
     gradient fades out with det M, since few neighbours do not determine a strain.
 
-    **Arguments:** `least`: 0.05 is below the corner of a lattice. **Raises:** ValueError for least ≤ 0.
     **Source:** Randles and Libersky (1996), Comput. Methods Appl. Mech. Eng. 139, 375; Bonet and Lok (1999).
     """
 
     tag = "gradient-correction"
-    least: Scalar = number(default=0.05)
-
-    def __check_init__(self):
-        require(self.least > 0, f"GradientCorrection: least = {self.least} must be positive")
+    least: Scalar = quantity(
+        "", "least determinant of M without fading; 0.05 is below the corner of a lattice", gt=0, default=0.05
+    )
 
     def data(self, sample):
         return None
@@ -104,20 +98,14 @@ class ArtificialStress(AbstractCorrection):
     Under tension an SPH lattice clumps, since its attraction grows faster with distance than its stress falls. σ⁺
     is the tensile part of the stress: its positive principal values along their axes.
 
-    **Arguments:** `strength` ε; `exponent` n; `spacing` Δ, m, of the particles at the start.
-    **Raises:** ValueError for negative strength, exponent or spacing ≤ 0. **Source:** Monaghan (2000), J. Comput.
-    Phys. 159, 290; Gray, Monaghan and Swift (2001), sec. 3; values of Bui et al. (2008), sec. 3.5.
+    **Source:** Monaghan (2000), J. Comput. Phys. 159, 290; Gray, Monaghan and Swift (2001), sec. 3; values of Bui et
+    al. (2008), sec. 3.5.
     """
 
     tag = "artificial-stress"
-    spacing: Scalar = number()
-    strength: Scalar = number(default=0.5)
-    exponent: Scalar = number(default=2.55)
-
-    def __check_init__(self):
-        require(self.strength >= 0, f"ArtificialStress: strength = {self.strength} must not be negative")
-        require(self.exponent > 0, f"ArtificialStress: exponent = {self.exponent} must be positive")
-        require(self.spacing > 0, f"ArtificialStress: spacing = {self.spacing} m must be positive")
+    spacing: Scalar = quantity("m", "spacing Δ of the particles at the start", gt=0, usual=(1e-4, 1), slip="mm")
+    strength: Scalar = quantity("", "strength ε", ge=0, usual=(0, 1), default=0.5)
+    exponent: Scalar = quantity("", "exponent n", gt=0, usual=(1, 10), default=2.55)
 
     def data(self, sample):
         stress = stacked(rows(sample.stress))

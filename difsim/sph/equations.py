@@ -4,26 +4,23 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.fields import number
 from difsim.particles.vectors import Components, Each, Symmetric, Vector, dot, minus, outer, rows, times
+from difsim.quantity import quantity
 from difsim.sph.kernel import AbstractKernel
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 
 class Viscosity(eqx.Module):
     """Artificial viscosity Π = (-α c ν + β ν²)/ρ̄ of approaching particles, ν = h v·x/(x² + ε h²).
 
-    **Arguments:** `alpha`, `beta`; `sound` c, m/s: that of the material, or more for more viscosity.
-    **Raises:** ValueError for negative ones. **Source:** Monaghan and Gingold (1983); paper 002 Eqs 33-34.
+    **Source:** Monaghan and Gingold (1983); paper 002 Eqs 33-34.
     """
 
-    alpha: Scalar = number()
-    beta: Scalar = number()
-    sound: Scalar = number()
-
-    def __check_init__(self):
-        for name in ("alpha", "beta", "sound"):
-            require(getattr(self, name) >= 0, f"Viscosity: {name} = {getattr(self, name)} must not be negative")
+    alpha: Scalar = quantity("", "linear coefficient α", ge=0, usual=(0, 2))
+    beta: Scalar = quantity("", "quadratic coefficient β", ge=0, usual=(0, 4))
+    sound: Scalar = quantity(
+        "m/s", "speed c of sound in the material, or more for more viscosity", ge=0, usual=(1, 1e4), slip="km/s"
+    )
 
     def pressure(self, h: Scalar, offset: Vector, velocity: Vector, density: Scalar) -> Scalar:
         """The viscous pressure Π of two particles.

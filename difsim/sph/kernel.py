@@ -5,9 +5,11 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.fields import number
 from difsim.particles.vectors import Components, Vector, dot, times
-from difsim.typing import Scalar, require
+from difsim.quantity import quantity
+from difsim.typing import Scalar
+
+SUPPORT = "support h (twice the smoothing length of other texts)"
 
 
 class AbstractKernel(eqx.Module):
@@ -53,14 +55,11 @@ class AbstractKernel(eqx.Module):
 class CubicSpline(AbstractKernel):
     """The cubic B-spline of Monaghan and Lattanzio (1985) by its support: 6q³ - 6q² + 1 below ½, 2(1-q)³ above.
 
-    **Arguments:** `h`, m, the support (twice the smoothing length of other texts). **Source:** paper 002 Eq 30.
+    **Source:** paper 002 Eq 30.
     """
 
     tag = "cubic-spline"
-    h: Scalar = number()
-
-    def __check_init__(self):
-        require(self.h > 0, f"CubicSpline: h = {self.h} m must be positive")
+    h: Scalar = quantity("m", SUPPORT, gt=0, usual=(1e-4, 1), slip="mm")
 
     def profile(self, q: Scalar) -> Scalar:
         return jnp.where(q < 0.5, 6.0 * q**2 * (q - 1.0) + 1.0, 2.0 * (1.0 - q) ** 3)
@@ -75,14 +74,11 @@ class CubicSpline(AbstractKernel):
 class WendlandC2(AbstractKernel):
     """Wendland's kernel (1-q)⁴(1 + 4q): no pairing of particles under pressure, since its transform is positive.
 
-    **Arguments:** `h`, m, the support. **Source:** Dehnen and Aly (2012), MNRAS 425, 1068, Table 1.
+    **Source:** Dehnen and Aly (2012), MNRAS 425, 1068, Table 1.
     """
 
     tag = "wendland-c2"
-    h: Scalar = number()
-
-    def __check_init__(self):
-        require(self.h > 0, f"WendlandC2: h = {self.h} m must be positive")
+    h: Scalar = quantity("m", SUPPORT, gt=0, usual=(1e-4, 1), slip="mm")
 
     def profile(self, q: Scalar) -> Scalar:
         return (1.0 - q) ** 4 * (1.0 + 4.0 * q)

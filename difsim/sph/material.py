@@ -11,10 +11,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim.fields import number
 from difsim.particles.vectors import Each
+from difsim.quantity import quantity
 from difsim.rotation import product3
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 Tensor = Float[Array, "3 3 *n"]  # of one particle, or of many
 
@@ -60,20 +60,14 @@ class AbstractMaterial(eqx.Module):
 class Murnaghan(AbstractMaterial):
     """An elastic body with Hooke's deviator and the pressure p = K/n ((ρ/ρ₀)ⁿ - 1).
 
-    **Arguments:** `young`, Pa; `poisson`; `density` ρ₀, kg/m³; `exponent` n.
-    **Raises:** ValueError as `require_elastic`, and for exponent ≤ 0.
     **Source:** paper 002 Eq 28, whose bracket is misprinted; Melosh (1996).
     """
 
     tag = "murnaghan"
-    young: Scalar = number()
-    poisson: Scalar = number()
-    density: Scalar = number()
-    exponent: Scalar = number(default=4.0)
-
-    def __check_init__(self):
-        require_elastic(self)
-        require(self.exponent > 0, f"Murnaghan: exponent = {self.exponent} must be positive")
+    young: Scalar = quantity("Pa", "Young's modulus", gt=0, usual=(1e4, 1e12), slip="MPa or GPa")
+    poisson: Scalar = quantity("", "Poisson's ratio", gt=-1, lt=0.5, usual=(0, 0.49))
+    density: Scalar = quantity("kg/m³", "density ρ₀ without load", gt=0, usual=(100, 1e4), slip="g/cm³")
+    exponent: Scalar = quantity("", "exponent n", gt=0, usual=(1, 10), default=4.0)
 
     def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
@@ -82,20 +76,6 @@ class Murnaghan(AbstractMaterial):
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
         return deviator - isotropic(pressure)
-
-
-def require_elastic(material: AbstractMaterial) -> None:
-    """Check the elastic constants of a material.
-
-    **Raises:** ValueError for young ≤ 0, poisson outside (-1, ½), density ≤ 0.
-    """
-    name = type(material).__name__
-    require(material.young > 0, f"{name}: young = {material.young} Pa must be positive")
-    require(
-        (material.poisson > -1) & (material.poisson < 0.5),
-        f"{name}: poisson = {material.poisson} must be between -1 and 0.5",
-    )
-    require(material.density > 0, f"{name}: density = {material.density} kg/m3 must be positive")
 
 
 def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tensor:

@@ -4,20 +4,21 @@ from abc import abstractmethod
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
 from difsim import safe
-from difsim.fields import number, part
 from difsim.particles.vectors import Each
+from difsim.quantity import part, quantity
+from difsim.rules import rule
 from difsim.sph.material import (
     AbstractMaterial,
     Tensor,
     hooke,
     isotropic,
-    require_elastic,
     second_invariant,
     split,
 )
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 
 class AbstractCone(eqx.Module):
@@ -58,32 +59,23 @@ class DruckerPrager(AbstractMaterial):
     this is the flow with the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone would
     depend on the rounding of f.
 
-    **Arguments:** `young`, Pa; `poisson`; `friction`, rad; `cohesion`, Pa; `dilatancy` ψ, rad; `density` ρ₀,
-    kg/m³; `cone`: `PlaneStrain()` or `Compression()`.
-    **Raises:** ValueError for young ≤ 0, poisson outside (-1, ½), friction outside [0, π/2), negative cohesion,
-    dilatancy outside [0, friction], density ≤ 0. **Source:** paper 002 sec. 2.
+    **Source:** paper 002 sec. 2.
     """
 
     tag = "drucker-prager"
-    young: Scalar = number()
-    poisson: Scalar = number()
-    friction: Scalar = number()
-    cohesion: Scalar = number(default=0.0)
-    dilatancy: Scalar = number(default=0.0)
-    density: Scalar = number(default=2650.0)
-    cone: AbstractCone = part(default=PlaneStrain())
+    young: Scalar = quantity("Pa", "Young's modulus", gt=0, usual=(1e4, 1e12), slip="MPa or GPa")
+    poisson: Scalar = quantity("", "Poisson's ratio", gt=-1, lt=0.5, usual=(0, 0.49))
+    friction: Scalar = quantity("rad", "friction angle φ", ge=0, lt=np.pi / 2, usual=(0, 1), slip="degrees")
+    cohesion: Scalar = quantity("Pa", "cohesion c", ge=0, usual=(0, 1e6), slip="kPa", default=0.0)
+    dilatancy: Scalar = quantity("rad", "dilatancy angle ψ", ge=0, usual=(0, 0.5), slip="degrees", default=0.0)
+    density: Scalar = quantity(
+        "kg/m³", "density ρ₀ without load", gt=0, usual=(100, 1e4), slip="g/cm³", default=2650.0
+    )
+    cone: AbstractCone = part("match to Coulomb's law, `PlaneStrain()` or `Compression()`", default=PlaneStrain())
 
-    def __check_init__(self):
-        require_elastic(self)
-        require(
-            (self.friction >= 0) & (self.friction < jnp.pi / 2),
-            f"DruckerPrager: friction = {self.friction} rad must be between 0 and pi/2 (is it in degrees?)",
-        )
-        require(self.cohesion >= 0, f"DruckerPrager: cohesion = {self.cohesion} Pa must not be negative")
-        require(
-            (self.dilatancy >= 0) & (self.dilatancy <= self.friction),
-            f"DruckerPrager: dilatancy = {self.dilatancy} rad must be between 0 and the friction angle",
-        )
+    @rule("dilatancy = {dilatancy} rad must be at most the friction angle, {friction} rad")
+    def _has_dilatancy_below_friction(self):
+        return self.dilatancy <= self.friction
 
     def excess(self, stress: Tensor) -> Each:
         """The yield function √J₂ + a I₁ - k, Pa: negative inside the cone."""

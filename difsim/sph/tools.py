@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.checks import numbers
-from difsim.fields import number, part
-from difsim.typing import Scalar, Vec2, came, require
+from difsim.quantity import Declared, part, quantity
+from difsim.rules import rule
+from difsim.typing import Scalar, Vec2, came, is_known
 
 
 class AbstractPath(eqx.Module):
@@ -39,10 +40,10 @@ class Fixed(AbstractPath):
 
 
 class Sliding(AbstractPath):
-    """Uniform motion. **Arguments:** `velocity` [d], m/s."""
+    """Uniform motion."""
 
     tag = "sliding"
-    velocity: Float[Array, " d"] = number()
+    velocity: Float[Array, " d"] = quantity("m/s", "velocity", slip="mm/s")
 
     def place(self, reference, time):
         return reference + time * self.velocity[:, None]
@@ -52,11 +53,13 @@ class Sliding(AbstractPath):
 
 
 class Turning(AbstractPath):
-    """A rotation in the plane of x and y. **Arguments:** `centre` [2], m; `rate`, rad/s, positive from x to y."""
+    """A rotation in the plane of x and y."""
 
     tag = "turning"
-    centre: Vec2 = number()
-    rate: Scalar = number()
+    centre: Vec2 = quantity("m", "centre of the rotation")
+    rate: Scalar = quantity(
+        "rad/s", "angular velocity, positive from x to y", usual=(-1e3, 1e3), slip="degrees/s or rev/min"
+    )
 
     def place(self, reference, time):
         c, s = jnp.cos(self.rate * time), jnp.sin(self.rate * time)
@@ -66,18 +69,12 @@ class Turning(AbstractPath):
 
 
 class Stopping(AbstractPath):
-    """Uniform motion until a time.
-
-    **Arguments:** `velocity` [d], m/s; `until`, s. **Raises:** ValueError for a negative `until`.
-    """
+    """Uniform motion until a time."""
 
     tag = "stopping"
-    velocity: Float[Array, " d"] = number()
-    until: Scalar = number()
-
-    def __check_init__(self):
-        # Motion begins at 0 s: before that the tool would be away from its reference from the start.
-        require(self.until >= 0, f"Stopping: until = {self.until} s must not be negative")
+    velocity: Float[Array, " d"] = quantity("m/s", "velocity", slip="mm/s")
+    # Motion begins at 0 s: a tool that stopped earlier would be away from its reference from the start.
+    until: Scalar = quantity("s", "time when the motion stops", ge=0, usual=(0, 1e4), slip="ms")
 
     def place(self, reference, time):
         return reference + jnp.minimum(time, self.until) * self.velocity[:, None]
@@ -87,14 +84,11 @@ class Stopping(AbstractPath):
 
 
 class Carried(AbstractPath):
-    """A motion within a moving frame, such as the rotation of a brush in a tool that is lowered.
-
-    **Arguments:** `path`, in the moving frame; `by`, the motion of that frame.
-    """
+    """A motion within a moving frame, such as the rotation of a brush in a tool that is lowered."""
 
     tag = "carried"
-    path: AbstractPath = part()
-    by: AbstractPath = part()
+    path: AbstractPath = part("motion in the moving frame")
+    by: AbstractPath = part("motion of that frame")
 
     def place(self, reference, time):
         return self.by.place(self.path.place(reference, time), time)
@@ -103,18 +97,18 @@ class Carried(AbstractPath):
         return self.path.fits(d) and self.by.fits(d)
 
 
-def _members(given: Any) -> Array:
+def _members(name: str, annotation: Any, given: Any) -> Array:
     try:
         x = given if isinstance(given, jax.Array) else np.asarray(given)
     except ValueError:  # rows of several lengths
         x = np.asarray(None)
     if x.dtype.kind not in "iu" or x.ndim != 1:
-        raise ValueError(f"Tool: members: got {came(given)}: give integers [m], the indices of particles")
+        raise ValueError(f"{name}: got {came(given)}: give integers [m], the indices of particles")
     return jnp.asarray(x)
 
 
-def _normal(given: Any) -> Array | None:
-    return None if given is None else numbers("Tool: normal", given)
+def _normal(name: str, annotation: Any, given: Any) -> Array | None:
+    return None if given is None else numbers(name, given)
 
 
 class Tool(eqx.Module):
@@ -122,38 +116,42 @@ class Tool(eqx.Module):
 
     The solid does not slip along them, unless the surface has a `normal` [d, m] at each of them: then it slips
     freely (`difsim.sph.walls`). A corner between two such surfaces is a separate tool without a normal.
-
-    **Arguments:** `members` [m], indices of particles; `reference` [d, m], m: places at 0 s; `path`; `normal` at 0
-    s, of any length but 0. **Raises:** ValueError for members that are no integers [m], a path of other dimensions
-    than the reference, a normal of another shape or of length 0.
     """
 
-    members: Int[Array, " m"] = eqx.field(converter=_members)
-    reference: Float[Array, "d m"] = number()
-    path: AbstractPath = part(default=Fixed())
-    normal: Float[Array, "d m"] | None = eqx.field(converter=_normal, default=None)
+    members: Int[Array, " m"] = eqx.field(converter=Declared(_members, "indices of the particles"))
+    reference: Float[Array, "d m"] = quantity("m", "places of the particles at 0 s")
+    path: AbstractPath = part("motion of the tool", default=Fixed())
+    normal: Float[Array, "d m"] | None = eqx.field(
+        converter=Declared(_normal, "normals at 0 s, of any length but 0"), default=None
+    )
 
-    def __check_init__(self):
-        self._check_path()
-        if self.normal is not None:
-            found, shape = self.normal.shape, self.reference.shape
-            require(found == shape, f"Tool: normal has shape {found}: give {list(shape)}, as the reference")
-            require(jnp.sum(self.normal**2, axis=0) > 0, "Tool: a normal has no length, and so no direction")
+    @rule("a particle is a member twice: {members}")
+    def _has_different_members(self):
+        return not is_known(self.members) or np.unique(self.members).size == self.members.size
 
-    def _check_path(self) -> None:
-        shape = self.reference.shape
-        # Of a velocity with one number, or none for an axis, broadcasting would make another motion.
-        require(
-            self.path.fits(shape[0]),
-            f"Tool: path: {type(self.path).__name__} is of other dimensions: give a velocity [{shape[0]}], as the "
-            f"reference {list(shape)} has",
-        )
-        moved = jax.eval_shape(
-            self.path.place, self.reference, jax.ShapeDtypeStruct((), self.reference.dtype)
-        ).shape
-        require(
-            moved == shape, f"Tool: path: it makes places {list(moved)} of a reference {list(shape)}: give as many"
-        )
+    @rule("reference of shape {reference.shape} and members of shape {members.shape}: give [d, m] and [m]")
+    def _has_places_of_members(self):
+        return self.reference.shape[1:] == self.members.shape
+
+    # Of a velocity with one number, or none for an axis, broadcasting would make another motion.
+    @rule(
+        "path is of other dimensions: give a velocity with one number for each row of reference {reference.shape}"
+    )
+    def _has_path_of_its_dimensions(self):
+        return self.path.fits(self.reference.shape[0])
+
+    @rule("path makes places of another shape than reference {reference.shape}: give as many")
+    def _has_path_that_keeps_shapes(self):
+        at = jax.ShapeDtypeStruct((), self.reference.dtype)
+        return jax.eval_shape(self.path.place, self.reference, at).shape == self.reference.shape
+
+    @rule("normal has another shape than reference {reference.shape}: give one for each particle")
+    def _has_normals_of_its_shape(self):
+        return self.normal is None or self.normal.shape == self.reference.shape
+
+    @rule("a normal has no length, and so no direction")
+    def _has_directions(self):
+        return self.normal is None or jnp.sum(self.normal**2, axis=0) > 0
 
     def at(self, time: Scalar) -> tuple[Float[Array, "d m"], Float[Array, "d m"]]:
         """Places m and velocities m/s at `time` s."""
