@@ -24,21 +24,32 @@ FEET = np.stack([1.2 * np.cos(AROUND), 1.2 * np.sin(AROUND), np.full(3, -0.75)],
 HIPS = np.stack([0.2 * np.cos(AROUND), 0.2 * np.sin(AROUND), np.full(3, -0.40)], 1)
 
 
-def table() -> GridSpline:
-    return GridSpline((-2.0, -2.0, -2.0), 1.0, np.zeros((5, 5, 5)))
-
-
+TABLE = {"origin": (-2.0, -2.0, -2.0), "spacing": 1.0, "coefficients": np.zeros((5, 5, 5))}
+CLUMP = {"body": body.RigidBody(1.0, np.eye(3)), "centre": np.zeros((1, 3)), "radius": [0.05]}
 # By class: what a constructor takes beside, or in place of, what its declarations say.
 ARGUMENTS: dict[type, dict[str, Any]] = {
+    beds.GaussianSizes: {"mean": 0.01, "deviation": 0.001},
     body.RigidBody: {"inertia": np.eye(3)},
     body.Lander: {"feet": FEET, "hips": HIPS, "footpad_radius": 0.1},
     body.Stone: {"points": np.eye(3)},
+    contact.NormalForce: {"regularisation": 1e-3},
+    contact.PowerLaw: {"exponent": 1.5},
     contact.Boulder: {"edge_point": (0.7, 0.0, 0.2), "edge_direction": (0.0, 1.0, 0.0)},
-    dem.LeggedClump: {"legs": (dem.Clump(body.RigidBody(1.0, np.eye(3)), np.zeros((1, 3)), [0.05]),) * 3},
+    dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "held": np.zeros((3, 3))},
     dynamics.Touchdown: {"scenario": 0.0},
     gravity.Ellipsoid: {"axes": np.eye(3)},
-    gravity.Gridded: {"near": table(), "far": table(), "centre": np.zeros(3), "inner": 0.5, "outer": 0.9},
+    GridSpline: TABLE,
+    gravity.Gridded: {
+        "near": GridSpline(**TABLE),
+        "far": GridSpline(**TABLE),
+        "centre": np.zeros(3),
+        "inner": 0.5,
+        "outer": 0.9,
+    },
     gravity.Polyhedron: {"mesh": box((1.0, 1.0, 1.0)), "density": 2e3},
+    shape.Union: {"solids": (shape.Sphere(np.zeros(3), 1.0),)},
+    shape.Rough: {"amplitude": 0.1, "seed": 0},
+    sph.Tool: {"members": np.array([0, 1])},
     shape.Posed: {"rotation": np.eye(3)},
 }
 
@@ -63,6 +74,8 @@ def middle(number: Quantity) -> float:
 
 def wrong(number: Quantity) -> list[float]:
     """Numbers that are out of the bounds, at the bounds and far beyond, and those that are not finite."""
+    if isinstance(number, UnitQuaternion):
+        return []  # a constructor takes any length, since a rate has the structure of a state
     ends = [bound for bound in (number.gt, number.ge, number.lt, number.le) if bound is not None]
     tries = [-1e9, 1e9, *ends, *(end + step for end, step in itertools.product(ends, (-1e-3, 1e-3)))]
     found = [x for x in tries if not np.all(number.contains(np.asarray(x)))]
@@ -85,9 +98,10 @@ def example(annotation: Any) -> Any:
         return ()
     if isinstance(annotation, UnionType):
         return None if type(None) in get_args(annotation) else example(get_args(annotation)[0])
-    kinds = [annotation] if annotation in public_classes() else public_classes()
-    kind = next(kind for kind in kinds if issubclass(kind, annotation))
-    return kind(**arguments(kind))
+    if annotation in public_classes() or annotation in ARGUMENTS:
+        return annotation(**arguments(annotation))
+    kinds = [kind for kind in public_classes() if issubclass(kind, annotation)]
+    return example(min(kinds, key=lambda kind: sum(each.quantity is None for *_, each in declared_fields(kind))))
 
 
 def arguments(kind: type) -> dict[str, Any]:
