@@ -111,7 +111,7 @@ class Study:
         default = Path("results") / self.name()
         return self.out if self.out and self.stage in self.stages else (self.out or default) / stage
 
-    def _check_numbers(self) -> None:
+    def check_numbers(self) -> None:
         """Refuse impossible options, and warn of unusual ones: a command line needs no confirmation beyond that."""
         for name, quantity in self.ranges.items():
             given = getattr(self, name)
@@ -123,7 +123,7 @@ class Study:
 
     def run(self) -> None:
         """Run the chosen stage, or each of them for the stage "all", and write what they found."""
-        self._check_numbers()
+        self.check_numbers()
         if self.part and self.stage not in self.shared_stages:
             raise ValueError(
                 f"--share: stages that can be shared are {list(self.shared_stages)}, not {self.stage!r}"

@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from experiments.ranges import Range
 
 from difsim import Status
 from difsim.body import CentralDamper
 from difsim.body.lander import UndampedGear
+from difsim.contact import Regolith
+from difsim.declarations import quantities
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.catalogue import (
     GEARS,
@@ -24,22 +25,22 @@ from experiments.agilkia.catalogue import (
     Unknown,
 )
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.keys import INTERVAL, SPEED, Numbers
+from experiments.agilkia.keys import INTERVAL, SPEED, Numbers, number
 from experiments.agilkia.report import observable_rows
 from experiments.agilkia.scenario import Experiment, problem
 from inversion import Bounded
 
-SHARE = Numbers(Range("1", (0.01, 0.99), (0.2, 0.95)), (INTERVAL,))
+SHARE = Numbers(quantities(Regolith)["porosity"], (INTERVAL,))
 POROSITY = Unknown("porosity", "porosity", SHARE, lambda x: Bounded(*x, unit="1"))  # known by this name
 STIFFNESS = Unknown(
     "log_leg_stiffness",
     "log_leg_stiffness",
-    Numbers(Range("ln N/m", (0.0, 25.0), (5.0, 16.0)), (INTERVAL,)),
+    number("ln N/m", "logarithm of the stiffness", (INTERVAL,), usual=(5, 16)),
     lambda x: Bounded(*x, unit="ln N/m"),
     enter=lambda q, x: {"lander": eqx.tree_at(lambda lander: lander.leg_stiffness, q["lander"], jnp.exp(x))},
 )
 SPEED_DOWN = Observable("speed_down", SPEED, lambda run: -run.first.body.velocity[2])
-STOP = Numbers(Range("N/m2", (1.0, 1e10), (1e3, 1e9)))
+STOP = number("N/m²", "stop of a strut", gt=0, usual=(1e3, 1e9))
 STRUTS = Gear({"stop_N_per_m2": STOP}, lambda table: CentralDamper(1e3, 0.01, table["stop_N_per_m2"]))
 MINE = Catalogue((*UNKNOWNS, POROSITY, STIFFNESS), (*OBSERVABLES, SPEED_DOWN), GEARS | {"struts": STRUTS})
 

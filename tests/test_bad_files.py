@@ -7,7 +7,6 @@ import tomllib
 import warnings
 
 import pytest
-from experiments.ranges import check_options
 
 from experiments.agilkia import keys
 from experiments.agilkia.catalogue import STANDARD
@@ -109,8 +108,7 @@ def test_a_wrong_value_of_the_observations_is_refused_by_name(tmp_path, place, k
     ("place", "key", "value"),
     [
         ("lander", "mass_kg", 0.0),
-        ("lander", "footpad_radius_m", 10.0),
-        ("lander", "footpad_radius_m", 100.0),
+        ("lander", "footpad_radius_m", 1000.0),
         ("lander", "leg_stiffness_N_per_m", 1e12),
         ("gear", "stroke_m", 42.6),
         ("obstacle", "leg", 3),
@@ -157,8 +155,8 @@ def test_an_impossible_number_is_refused(tmp_path, place, key, value):
 def test_a_lander_that_cannot_be_is_refused_by_its_file(tmp_path, place, key, value):
     """Each number alone is right. Such errors used to come from the model, without the file."""
     path = written(tmp_path / "mine.toml", edited(LANDER, place, key, value))
-    word = {"inertia_kg_m2": "principal moments", "feet_m": "feet at z"}.get(key, key)
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: \[{place}\].*{word}"):
+    word = {"inertia_kg_m2": "principal moments", "feet_m": "must lie below the centre"}.get(key, key)
+    with pytest.raises(ValueError, match=rf"(?s)^{re.escape(str(path))}: \[{place}\].*{word}"):
         read_lander(path)
 
 
@@ -179,9 +177,9 @@ IN_MM = re.compile("puts the edge|must lie below the hull|m below the surface of
         ("obstacle", "modulus_Pa", 1e3, "is it in MPa or GPa?"),
         ("site", "velocity_m_per_s", [-83.5, 49.9, -27.2], "is it in cm/s or mm/s?"),
         ("site", "position_m", [2.1145, -0.9552, 0.4949], "is it in km?"),
-        ("site", "gravity_m_per_s2", [0.0, 0.0, -9.81], "is it in mm/s2?"),
+        ("site", "gravity_m_per_s2", [0.0, 0.0, -9.81], "is it in mm/s²?"),
         ("unknowns", "thickness_m", [25.0, 100.0], "is it in cm?"),
-        ("unknowns", "grain_density_kg_per_m3", [50.0, 3000.0], "is it in g/cm3?"),
+        ("unknowns", "grain_density_kg_per_m3", [50.0, 3000.0], "is it in g/cm³?"),
         ("unknowns", "heading_deg", [-3.14, 3.14], "is it in rad?"),
         ("unknowns", "heading_deg", [0.0, 6.2832], "is it in rad?"),
         ("regolith", "porosity", 0.1, "0.2 to 0.95 is usual"),
@@ -255,9 +253,9 @@ def test_only_keys_of_the_file_are_confirmed(tmp_path, confirmed):
     ("options", "says"),
     [
         (Agilkia(seed=-1), "--seed -1 must be 0"),
-        (Agilkia(grain=50.0), "--grain 50.0 must be 0.001 to 1 m"),
+        (Agilkia(grain=50.0), "--grain 50.0 must be .* to 1 m"),
         (FootStudy(spacing=float("nan")), "--spacing nan must be"),
-        (FootStudy(load=1e9), "--load .* is it in g/cm2?"),
+        (FootStudy(load=1e9), "--load .* is it in g/cm²?"),
         (FootStudy(speeds=(0.5, 1e3)), "--speeds .* is it in cm/s?"),
         (GravityStudy(mesh=DATA, GM=-1.0), "--GM -1.0 must be"),
         (GravityStudy(mesh=DATA, points=0), "--points 0 must be"),
@@ -270,23 +268,7 @@ def test_an_impossible_option_is_refused_before_the_run(options, says):
 
 
 def test_an_implausible_option_is_doubted():
-    with pytest.warns(UserWarning, match="--GM 6.66e-07 is implausible.*is it in km3/s2?"):
-        check_options(GravityStudy(mesh=DATA, GM=6.66e-7), GravityStudy.ranges)
+    with pytest.warns(UserWarning, match="--GM 0.0001 is implausible.*is it in km³/s²?"):
+        GravityStudy(mesh=DATA, GM=1e-4).check_numbers()
     with pytest.raises(ValueError, match="--keep 9 must be at most --starts 4"):
         Agilkia(starts=4, keep=9)
-
-
-def range_rows():
-    """The rows of the README's table of ranges, from the keys."""
-    tables = HOLDS | {"initial": keys.INITIAL, "site": HOLDS["site"] | keys.OPTIONAL["site"]}
-    rows = {f"{place}.{key}": each for place, holds in tables.items() for key, each in holds.items()}
-    rows |= {f"observables.{row.name}": row.reading for row in STANDARD.observables}
-    for name, each in rows.items():
-        if isinstance(each, keys.Numbers):
-            (low, high), (least, most) = each.range.possible, each.range.plausible
-            yield f"| `{name}` | {low:g} to {high:g} {each.range.unit} | {least:g} to {most:g} | {each.range.slip} |"
-
-
-def test_the_readme_states_all_ranges():
-    readme = (DATA.parent / "experiments" / "agilkia" / "README.md").read_text(encoding="utf-8")
-    assert [row for row in range_rows() if row not in readme] == []

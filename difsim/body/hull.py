@@ -21,7 +21,7 @@ class Hull(eqx.Module):
     """
 
     size: Vec3 = quantity(
-        "m", "edges 2a of the box along the body's axes", gt=0, usual=(0.01, 20), hint="they are edges of a box"
+        "m", "edges 2a of the box along the body's axes", gt=0, usual=(0.05, 20), slip="mm"
     )
     normal: AbstractNormalForce = part("normal force of the ground, such as a `NormalForce`")
 

@@ -46,7 +46,7 @@ class Regolith(eqx.Module):
     grain_density: Scalar = quantity("kg/m³", "density ρ_p of one grain", gt=0, usual=(100, 1e4), slip="g/cm³")
     grain_modulus: Scalar = quantity("Pa", "modulus E_p of one grain", gt=0, usual=(1e4, 1e12), slip="MPa or GPa")
     friction: Scalar = quantity(
-        "", "friction c_f, the tangent of its angle", gt=0, usual=(0.05, 2), slip="degrees"
+        "", "friction c_f, the tangent of its angle", gt=0, le=10, usual=(0.05, 2), slip="degrees"
     )
     porosity: Scalar = quantity(
         "",

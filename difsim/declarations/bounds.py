@@ -9,7 +9,7 @@ import numpy as np
 
 from difsim.typing import is_known, require_finite
 
-FAR = 100.0  # times beyond the usual, where a number of a file is a mistake
+FAR = 30.0  # times beyond the usual, where a number of a file is a mistake
 UNIT_LENGTH = 1e-3  # tolerance of an attitude: solvers leave 3e-5 at 1e-6, finite differences some 1e-4
 
 
@@ -77,7 +77,7 @@ class Quantity:
 
     @property
     def possible(self) -> tuple[float | int, float | int]:
-        """What a file or an option may give: within the bounds, and no more than a hundred times beyond the usual."""
+        """What a file or an option may give: within the bounds, and no more than thirty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)
         low, high = (low / FAR if low > 0 else low * FAR), (high * FAR if high > 0 else high / FAR)
         bottom, top = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)

@@ -7,7 +7,7 @@ number that is impossible is refused. One that is unusual is a warning, unless t
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,8 @@ class Numbers:
 
     def _size(self, array: np.ndarray) -> np.ndarray:
         """The length of each vector, since a range of coordinates would depend on the axes; else the number itself."""
-        if VECTOR in self.shapes or POINTS in self.shapes:
-            return np.linalg.norm(array, axis=-1)
-        return array
+        has_vectors = array.shape[-1:] == VECTOR and (VECTOR in self.shapes or POINTS in self.shapes)
+        return np.hypot.reduce(array, axis=-1) if has_vectors else array
 
 
 @dataclass(frozen=True)
@@ -129,12 +128,11 @@ def number(
     return Numbers(Quantity(unit, meaning, **declaration), shapes)
 
 
-_INERTIA = quantities(RigidBody)["inertia"]
-# kg m² and the like; a file may give the three principal moments alone.
+_BODY = quantities(RigidBody)
 BODY = {
     "name": Text(),
-    **keys_of(RigidBody, "mass"),
-    key("inertia", _INERTIA.unit): Numbers(_INERTIA, (VECTOR, (3, 3))),
+    "mass_kg": Numbers(replace(_BODY["mass"], usual=(0.5, 1e4))),  # of landers: a body may be a grain
+    "inertia_kg_m2": Numbers(_BODY["inertia"], (VECTOR, (3, 3))),  # the three principal moments, or all
     "hull_m": Numbers(quantities(Hull)["size"], (VECTOR,)),
     **keys_of(Hooke, "stiffness", prefix="hull_"),
     "hull_restitution": number(
@@ -154,7 +152,7 @@ OBSTACLE = {
 _SPEED = Quantity("m/s", "speed", ge=0, usual=(0, 10), slip="cm/s or mm/s")
 _SPIN = Quantity("rad/s", "angular velocity", usual=(-5, 5), slip="degrees/s or rev/min")
 _ANGLE = Quantity("degrees", "angle", ge=-360, le=360)
-VELOCITY = Numbers(_SPEED, (VECTOR,))
+VELOCITY = number("m/s", "velocity", (VECTOR,), usual=(0, 10), slip="cm/s or mm/s")
 LANDER = {
     "lander": BODY,
     "site": {
@@ -166,7 +164,7 @@ LANDER = {
     },
     "regolith": keys_of(Regolith, "porosity", "surface_energy"),
 }
-GRAVITY = number("m/s²", "gravity at the site", (VECTOR,), usual=(1e-7, 0.3), slip="mm/s²")
+GRAVITY = number("m/s²", "gravity at the site", (VECTOR,), usual=(1e-7, 0.5), slip="mm/s²")
 POSITION = number("m", "place, from the body's centre", (VECTOR,), usual=(50, 1e6), slip="km")
 OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS}
 SUB_SPHERES = {
@@ -212,9 +210,8 @@ REMARKS = {"source": Text(), "fitted": Flag()}
 def observation(reading: Numbers) -> dict[str, Numbers]:
     """The keys of an observable: its value as a reading, and sigma, whose ranges follow from the reading's."""
     most = max(map(abs, reading.quantity.usual))
-    sigma = replace(
-        reading.quantity, meaning="standard deviation", gt=0, ge=None, lt=None, le=None, usual=(1e-6 * most, most)
-    )
+    unit, slip = reading.quantity.unit, reading.quantity.slip
+    sigma = Quantity(unit, "standard deviation", gt=0, usual=(1e-6 * most, most), slip=slip)
     return {"value": reading, "sigma": Numbers(sigma, (SCALAR, *reading.shapes))}
 
 
