@@ -253,7 +253,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
         simulate(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
         simulate(boxes(), crossed(), TIMES, until=MaxImpacts(0))
-    with pytest.raises(ValueError, match="a HardPair of an impact law"):
+    with pytest.raises(ValueError, match="Pair: law: got an object Newton: give a PairLaw"):
         Pair(BOX, BOX, Newton(0.5))
     with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
         Pair(BOX, BOX, boxes().law, gravity=(0.0, 0.0, np.nan))

@@ -15,50 +15,40 @@ from difsim.contact.outline import AbstractOutline
 from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.dynamics.splitting import apart
-from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
+from difsim.quantity import part, quantity, variable
+from difsim.rules import rule
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3, require
+from difsim.typing import Scalar, Vec3
 
 
 class PointState(eqx.Module):
-    """Position m, velocity m/s, the `phase` (a `Phase`) and while it slides its `heading`."""
+    """The motion of a point, its phase and, while it slides, its heading."""
 
-    position: Vec3 = number(is_finite=False)
-    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
-    phase: Scalar = number(is_finite=False, default=0.0)
-    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    position: Vec3 = variable("m", "position x")
+    velocity: Vec3 = variable("m/s", "velocity v", default=(0.0, 0.0, 0.0))
+    phase: Scalar = variable("", "phase of the contact, a `Phase`", default=0.0)
+    heading: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
 
 
 class Bouncer(AbstractHardModel):
     """A unit point mass in a gravity field that rebounds from a surface, and in the end slides and rests on it.
 
     v_n' = -e v_n and |Δv_t| = min(μ (1 + e) |v_n|, |v_t|) against the slip.
-
-    **Arguments:** `gravity` an `AbstractField`, `surface` an `AbstractSDF`, `restitution` e, `friction` μ,
-    `rest_height` m: hops lower than that are none.
-
-    **Raises** `ValueError` for e outside [0, 1], μ < 0 or a height that is not positive.
     """
 
     state_kinds: ClassVar = (PointState,)
-    gravity: AbstractField = part()
-    surface: AbstractSDF = part()
-    restitution: Scalar = number()
-    friction: Scalar = number(default=0.0)
-    rest_height: Scalar = number(default=1e-6)
-
-    def __check_init__(self):
-        require(
-            (self.restitution >= 0) & (self.restitution <= 1),
-            f"Bouncer: restitution = {self.restitution} must lie between 0 and 1",
-        )
-        require(self.friction >= 0, f"Bouncer: friction = {self.friction} must not be negative")
-        require(
-            self.rest_height > 0,
-            f"Bouncer: rest_height = {self.rest_height} m must be positive: lower hops count as none, or bounces "
-            "and slides would never end",
-        )
+    gravity: AbstractField = part("gravity field")
+    surface: AbstractSDF = part("surface of the ground")
+    restitution: Scalar = quantity("", "coefficient e of restitution", ge=0, le=1, slip="percent")
+    friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees", default=0.0)
+    rest_height: Scalar = quantity(
+        "m",
+        "rest height: hops lower than that are none",
+        gt=0,
+        hint="or bounces and slides would never end",
+        default=1e-6,
+    )
 
     @property
     def law(self) -> Newton:
@@ -122,11 +112,11 @@ class Bouncer(AbstractHardModel):
 
 
 class HardState(eqx.Module):
-    """The `body`'s motion (spin in its own frame), the `phase` (a `Phase`) and while it slides its `heading`."""
+    """The motion of a body, the phase of its contact and, while it slides, its heading."""
 
-    body: RigidState = part()
-    phase: Scalar = number(is_finite=False, default=0.0)
-    heading: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    body: RigidState = part("motion of the body")
+    phase: Scalar = variable("", "phase of the contact, a `Phase`", default=0.0)
+    heading: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
 
 
 class HardBody(AbstractHardModel):
@@ -134,28 +124,25 @@ class HardBody(AbstractHardModel):
 
     m v' = m g + F,  I ω' = r × F - ω × I ω; impacts by `law`, at the one point that touches. A body that touches
     at several points at once is beyond it (use `Hopper`): the solve ends with the status SEVERAL_POINTS.
-
-    **Arguments:** `body`; `outline`, its points; `law`; `surface` and `gravity` in a frame that does not rotate;
-    `rest_height` m: hops lower than that are none.
-
-    **Raises** `ValueError` for a negative height or a `Rotating` field.
     """
 
     state_kinds: ClassVar = (HardState,)
-    body: RigidBody = part()
-    outline: AbstractOutline = part()
-    law: AbstractImpact = part()
-    surface: AbstractSDF = part()
-    gravity: AbstractField = part()
-    rest_height: Scalar = number(default=1e-6)
+    body: RigidBody = part("mass and inertia")
+    outline: AbstractOutline = part("points that may touch")
+    law: AbstractImpact = part("law of impact")
+    surface: AbstractSDF = part("surface of the ground, in a frame that does not rotate")
+    gravity: AbstractField = part("gravity field in that frame")
+    rest_height: Scalar = quantity(
+        "m",
+        "rest height: hops lower than that are none",
+        gt=0,
+        hint="or bounces and slides would never end",
+        default=1e-6,
+    )
 
-    def __check_init__(self):
-        require(
-            self.rest_height > 0,
-            f"HardBody: rest_height = {self.rest_height} m must be positive: lower hops count as none, or bounces "
-            "and slides would never end",
-        )
-        require(not isinstance(self.gravity, Rotating), "HardBody: the frame must not rotate; take Hopper")
+    @rule("the frame must not rotate: use Hopper")
+    def _is_inertial(self):
+        return not isinstance(self.gravity, Rotating)
 
     def flight(self, t, state):
         body = state.body

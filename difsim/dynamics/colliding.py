@@ -9,32 +9,25 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.fields import number, part
-from difsim.typing import Vec3, require
+from difsim.quantity import part, quantity, variable
+from difsim.typing import Vec3
 
 
 class TwoBallState(eqx.Module):
-    """Positions m, velocities m/s and spins rad/s [2, 3] of both balls."""
+    """The motion of both balls."""
 
-    position: Float[Array, "2 3"] = number(is_finite=False)
-    velocity: Float[Array, "2 3"] = number(is_finite=False)
-    spin: Float[Array, "2 3"] = number(is_finite=False, default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    position: Float[Array, "2 3"] = variable("m", "positions x of the centres")
+    velocity: Float[Array, "2 3"] = variable("m/s", "velocities v of the centres")
+    spin: Float[Array, "2 3"] = variable("rad/s", "spins ω", default=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
 
 class TwoBalls(AbstractImpactModel):
-    """Two free homogeneous balls; impulse `law` where they meet, momentum and angular momentum kept.
-
-    **Arguments:** `law`; `mass` [2] kg; `radius` [2] m. **Raises** `ValueError` unless these are positive.
-    """
+    """Two free homogeneous balls; impulse `law` where they meet, momentum and angular momentum kept."""
 
     state_kinds: ClassVar = (TwoBallState,)
-    law: AbstractImpact = part()
-    mass: Float[Array, "2"] = number()
-    radius: Float[Array, "2"] = number()
-
-    def __check_init__(self):
-        require(self.mass > 0, f"TwoBalls: mass = {self.mass} kg must be positive")
-        require(self.radius > 0, f"TwoBalls: radius = {self.radius} m must be positive")
+    law: AbstractImpact = part("law of impact")
+    mass: Float[Array, "2"] = quantity("kg", "masses m", gt=0, usual=(1e-6, 1e6), slip="g")
+    radius: Float[Array, "2"] = quantity("m", "radii R", gt=0, usual=(1e-4, 100), slip="cm or mm")
 
     def vector_field(self, t, state):
         still = jnp.zeros_like(state.spin)

@@ -12,17 +12,20 @@ import jax.numpy as jnp
 
 from difsim import rotation, safe
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
-from difsim.fields import number, part
 from difsim.gravity import AbstractField, Rotating
+from difsim.quantity import part, quantity, variable
+from difsim.rules import rule
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3, require
+from difsim.typing import Quat, Scalar, Vec3
+
+TWICE = "gravity is Rotating, so the centrifugal term would count twice: give the field in it alone"
 
 
 class FlightState(eqx.Module):
-    """The position m and velocity m/s in the model's frame."""
+    """The position and velocity of a point mass in the model's frame."""
 
-    position: Vec3 = number(is_finite=False)
-    velocity: Vec3 = number(is_finite=False, default=(0.0, 0.0, 0.0))
+    position: Vec3 = variable("m", "position r")
+    velocity: Vec3 = variable("m/s", "velocity r'", default=(0.0, 0.0, 0.0))
 
 
 class Flight(AbstractModel):
@@ -30,25 +33,27 @@ class Flight(AbstractModel):
 
     r'' + 2 ω × r' + ω × (ω × r) = ∇U.
 
-    The energies add up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg.
-
-    **Arguments:** `gravity`, the body's own field U **without** a centrifugal term (not `Rotating`: the model
-    has the term itself); `omega` ω [3] rad/s, constant; `surface`, an `AbstractSDF` in the same frame, where
-    flights end that are run until `AtContact()` (others fly on, through the body); `resolution` s, the
-    shortest step that is asked for near the surface: what is thinner than resolution times speed may be passed.
-    **Raises** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
-    field.
+    The energies add up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg. Flights that are run until `AtContact()` end
+    at the surface; others fly on, through the body.
     """
 
     has_contact_forces: ClassVar[bool] = False
     state_kinds: ClassVar = (FlightState,)
-    gravity: AbstractField = part()
-    omega: Vec3 = number()
-    surface: AbstractSDF = part()
-    resolution: Scalar = number(default=0.1)
+    gravity: AbstractField = part(
+        "field U of the body alone, without a centrifugal term, which the model has itself"
+    )
+    omega: Vec3 = quantity("rad/s", "constant spin ω of the body", usual=(0, 0.3), slip="degrees/s or rev/min")
+    surface: AbstractSDF = part("surface of the body, in the same frame")
+    resolution: Scalar = quantity(
+        "s",
+        "shortest step near the surface: what is thinner than it times the speed may be passed",
+        gt=0,
+        default=0.1,
+    )
 
-    def __check_init__(self):
-        check_flight(self)
+    @rule(TWICE)
+    def _has_plain_gravity(self):
+        return not isinstance(self.gravity, Rotating)
 
     def vector_field(self, t, state):
         return FlightState(
@@ -91,20 +96,6 @@ def flight_scales(near: Approach, state: FlightState) -> tuple[FlightState, Flig
     return FlightState(state.position), FlightState(units.length * ones, units.speed * ones)
 
 
-def check_flight(model: AbstractModel) -> None:
-    """Check the gravity, omega and resolution of a model of flight.
-
-    **Raises:** `ValueError` for a `gravity` with the centrifugal term, an `omega` that is not [3] or not finite,
-    or a `resolution` that is not positive.
-    """
-    name = type(model).__name__
-    require(
-        not isinstance(model.gravity, Rotating),
-        f"{name}: gravity is Rotating, so the centrifugal term would count twice: give the field in it alone",
-    )
-    require(model.resolution > 0, f"{name}: resolution = {model.resolution} s must be positive")
-
-
 def relative_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, velocity: Vec3) -> Vec3:
     """The acceleration ∇U - 2 ω × v - ω × (ω × r) in a rotating frame.
 
@@ -129,14 +120,11 @@ def greatest_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, g
 
 
 class InertialFlight(AbstractModel):
-    """The same flight in the inertial frame, r'' = R ∇U(Rᵀ r), with R the rotation by ω t of field and surface.
-
-    **Arguments:** `body`, the `Flight` in the body's frame.
-    """
+    """The same flight in the inertial frame, r'' = R ∇U(Rᵀ r), with R the rotation by ω t of field and surface."""
 
     has_contact_forces: ClassVar[bool] = False
     state_kinds: ClassVar = (FlightState,)
-    body: Flight = part()
+    body: Flight = part("flight in the body's frame")
 
     def from_body(self, t: Scalar, state: FlightState) -> FlightState:
         """A state of the body's frame in the inertial frame: R r and R (v + ω × r).
@@ -174,10 +162,10 @@ class InertialFlight(AbstractModel):
 class Backward(AbstractModel):
     """Any model with reversed time: τ = -t grows, so its solutions go from later states to earlier ones.
 
-    **Arguments:** `model`, without losses of energy by friction or impacts if the past is to be recovered.
+    It recovers the past of a model without losses of energy by friction or impacts.
     """
 
-    model: AbstractModel = part()
+    model: AbstractModel = part("model of the motion forward in time")
 
     @property
     def has_contact_forces(self):

@@ -13,25 +13,24 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import SurfaceContact
 from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
-from difsim.dynamics.flight import check_flight, greatest_acceleration, relative_acceleration
+from difsim.dynamics.flight import TWICE, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
-from difsim.fields import number, part, quaternion
-from difsim.gravity import AbstractField
+from difsim.gravity import AbstractField, Rotating
+from difsim.quantity import part, quantity, quaternion, variable
+from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3
 
 
 class HopperState(eqx.Module):
-    """The paper's state (x, v, q, ω, Q).
+    """The paper's state (x, v, q, ω, Q), with the memory of the friction.
 
-    `body`: position m and velocity m/s in the target's frame, attitude (body to target's frame), spin rad/s
-    **against the target**, in the body's frame; `target`: the target's attitude (its frame to the inertial
-    one); `memory` [M, 3] of the friction.
+    The body's spin is that **against the target**, in the body's frame.
     """
 
-    body: RigidState = part()
-    target: Quat = quaternion()
-    memory: Float[Array, "M 3"] = number(is_finite=False)
+    body: RigidState = part("motion of the body in the target's frame")
+    target: Quat = quaternion("attitude Q of the target, a unit quaternion from its frame to the inertial one")
+    memory: Float[Array, "M 3"] = variable("m", "memory of the friction")
 
 
 class Hopper(AbstractForcedModel):
@@ -41,24 +40,27 @@ class Hopper(AbstractForcedModel):
 
     Gravity acts at the centre of mass. The energy is the one that a steadily rotating frame conserves: the
     kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
-
-    **Arguments:** `body`; `contact`; `surface` in the target's frame; `gravity`, the target's own field
-    **without** a centrifugal term; `omega` Ω [3] rad/s, constant; `resolution` s, the longest step that cannot
-    miss a contact: some 1/20 of a contact's duration.
-    **Raises:** `ValueError` for a resolution that is not positive, an omega that is not finite, and a `Rotating`
-    field.
     """
 
     state_kinds: ClassVar = (HopperState,)
-    body: RigidBody = part()
-    contact: SurfaceContact = part()
-    surface: AbstractSDF = part()
-    gravity: AbstractField = part()
-    omega: Vec3 = number(default=(0.0, 0.0, 0.0))
-    resolution: Scalar = number(default=1e-3)
+    body: RigidBody = part("mass m and inertia I")
+    contact: SurfaceContact = part("contact of the body with the surface")
+    surface: AbstractSDF = part("surface of the target, in its frame")
+    gravity: AbstractField = part("field U of the target alone, without a centrifugal term")
+    omega: Vec3 = quantity(
+        "rad/s",
+        "constant spin Ω of the target",
+        usual=(0, 0.3),
+        slip="degrees/s or rev/min",
+        default=(0.0, 0.0, 0.0),
+    )
+    resolution: Scalar = quantity(
+        "s", "longest step that cannot miss a contact, some 1/20 of its duration", gt=0, default=1e-3
+    )
 
-    def __check_init__(self):
-        check_flight(self)
+    @rule(TWICE)
+    def _has_plain_gravity(self):
+        return not isinstance(self.gravity, Rotating)
 
     def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
         """The state before any contact, from the motion in the target's frame.

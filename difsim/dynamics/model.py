@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.fields import number
+from difsim.quantity import variable
 from difsim.typing import Scalar
 
 
@@ -23,8 +23,8 @@ class Approach(eqx.Module):
     gap: Scalar
     speed: Scalar
     resolution: Scalar
-    acceleration: Scalar = number(is_finite=False, default=0.0)
-    longest: Scalar = number(is_finite=False, default=jnp.inf)
+    acceleration: Scalar = variable("m/s²", "bound on the acceleration in flight", default=0.0)
+    longest: Scalar = variable("s", "longest step that is allowed", default=jnp.inf)
 
 
 class AbstractModel(eqx.Module):

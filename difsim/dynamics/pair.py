@@ -1,7 +1,7 @@
 """Two irregular rigid bodies: their state, their free flight, and their energy and momenta."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,15 +13,15 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.body.free_motion import free_flight, spin_bound
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
-from difsim.fields import number, part
+from difsim.quantity import part, quantity
 from difsim.typing import Mat3, Scalar, Vec3
 
 
 class PairState(eqx.Module):
     """The states of both bodies, in one inertial frame."""
 
-    first: RigidState = part()
-    second: RigidState = part()
+    first: RigidState = part("motion of the first body")
+    second: RigidState = part("motion of the second body")
 
 
 class ContactEpisode(eqx.Module):
@@ -81,28 +81,18 @@ class AbstractPairLaw(eqx.Module):
         """
 
 
-def _checked(law: Any) -> AbstractPairLaw:
-    if not isinstance(law, AbstractPairLaw):
-        raise ValueError(
-            f"Pair: law = {type(law).__name__} is not of a pair: give a SmoothPair, a CompliantPair, or "
-            "a HardPair of an impact law"
-        )
-    return law
-
-
 class Pair(eqx.Module):
-    """Two stones and the law of their contact, in free flight between contacts.
-
-    **Arguments:** the stones `first` and `second`; `law`, e.g. `HardPair`, `SmoothPair` or `CompliantPair`; `gravity`
-    [3] m/s², uniform, 0 in a freely falling frame. **Raises:** `ValueError` for another kind of law, and for a
-    gravity that is not [3] or not finite.
-    """
+    """Two stones and the law of their contact, in free flight between contacts."""
 
     state_kinds: ClassVar = (PairState,)
-    first: Stone = part()
-    second: Stone = part()
-    law: AbstractPairLaw = eqx.field(converter=_checked)
-    gravity: Vec3 = number(default=(0.0, 0.0, 0.0))
+    first: Stone = part("first stone")
+    second: Stone = part("second stone")
+    law: AbstractPairLaw = part(
+        "law of contact: a `SmoothPair`, a `CompliantPair`, or a `HardPair` of an impact law"
+    )
+    gravity: Vec3 = quantity(
+        "m/s²", "uniform gravity g, 0 in a freely falling frame", usual=(0, 10), default=(0.0, 0.0, 0.0)
+    )
 
     def free_flight(self, state: PairState, dt: Scalar) -> PairState:
         """The state after free flight. **Arguments:** `state`; `dt`, s. **Returns:** the state `dt` later."""

@@ -1,6 +1,5 @@
 """Hard contact of a pair with compliance and cohesion: an elastic gap, rigid friction."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -9,8 +8,8 @@ from difsim.contact import Hooke, NormalForce, NoSmoothing
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.fields import scalar
-from difsim.typing import Scalar, require
+from difsim.quantity import count, quantity
+from difsim.typing import Scalar
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
 
@@ -27,26 +26,25 @@ class CompliantPair(AbstractPairLaw):
     force in each, so that derivatives hardly see how the steps fall on touch and parting; friction, a set-valued
     force, is found as an impulse in each step, by Gauss-Seidel sweeps over the features. No tangential compliance.
 
-    **Arguments:** `compliance` C > 0, m/N; `restitution` e in (0, 1]; `friction` μ ≥ 0; `cohesion` F_c ≥ 0, N a
-    feature; `step` s; `max_steps`. **Raises:** `ValueError` otherwise.
     **Source:** Tasora et al., in paper 001's ref. 20, in the limit of small steps; Gilabert, Roux & Castellanos,
     Phys. Rev. E 75 (2007) 011303, for the elastic pull-off.
     """
 
-    compliance: Scalar = scalar()
-    restitution: Scalar = scalar()
-    friction: Scalar = scalar()
-    cohesion: Scalar = scalar()
-    step: Scalar = scalar()
-    max_steps: int = eqx.field(static=True, default=20_000)
-
-    def __check_init__(self):
-        e = self.restitution
-        require(self.compliance > 0, f"CompliantPair: compliance = {self.compliance} m/N must be positive")
-        require((e > 0) & (e <= 1), f"CompliantPair: restitution = {e} must be in (0, 1]")
-        require(self.friction >= 0, f"CompliantPair: friction = {self.friction} must not be negative")
-        require(self.cohesion >= 0, f"CompliantPair: cohesion = {self.cohesion} N must not be negative")
-        require(self.step > 0, f"CompliantPair: step = {self.step} s must be positive")
+    compliance: Scalar = quantity("m/N", "compliance C of a feature", gt=0, usual=(1e-10, 1), slip="mm/N")
+    restitution: Scalar = quantity(
+        "",
+        "coefficient e of restitution without cohesion",
+        gt=0,
+        le=1,
+        slip="percent",
+        hint="for a dead stop give a small e",
+    )
+    friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees")
+    cohesion: Scalar = quantity("N", "cohesion F_c of a feature", ge=0, usual=(0, 1e4))
+    step: Scalar = quantity(
+        "s", "time step, below a twentieth of the contact's duration", gt=0, usual=(1e-9, 1e-2), slip="ms"
+    )
+    max_steps: int = count("largest number of steps of one contact", default=20_000)
 
     def episode(self, pair, state, nearby, found, record):
         h, stretch = self.step, self.compliance * self.cohesion

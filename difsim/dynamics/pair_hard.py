@@ -8,8 +8,8 @@ from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.moreau import simultaneous
 from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
-from difsim.fields import part, scalar
-from difsim.typing import Scalar, require
+from difsim.quantity import part, quantity
+from difsim.typing import Scalar
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each
 
@@ -19,16 +19,10 @@ class HardPair(AbstractPairLaw):
 
     One point follows `law` along Routh's path. Features within `together` of the nearest one touch at once: they
     share the impulse, with Newton's restitution at each (`difsim.contact.simultaneous`) whatever the law.
-
-    **Arguments:** `law`, e.g. `Newton(e, mu)` or `Stronge(e, mu)`; `together` m. **Raises:** `ValueError` for a
-    negative one.
     """
 
-    law: AbstractImpact = part()
-    together: Scalar = scalar(default=1e-6)
-
-    def __check_init__(self):
-        require(self.together >= 0, f"HardPair: together = {self.together} m must not be negative")
+    law: AbstractImpact = part("law of impact, such as `Newton(e, mu)` or `Stronge(e, mu)`")
+    together: Scalar = quantity("m", "distance within which features touch at once", ge=0, default=1e-6)
 
     def episode(self, pair, state, nearby, found, record):
         gap, index = jax.lax.top_k(-found.gap, min(_TOGETHER, found.gap.shape[0]))

@@ -13,9 +13,9 @@ from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.fields import part, scalar
+from difsim.quantity import count, part, quantity
 from difsim.runge_kutta import advanced, runge_kutta4
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 
 class AbstractPairNormal(eqx.Module):
@@ -29,25 +29,19 @@ class AbstractPairNormal(eqx.Module):
 class Given(AbstractPairNormal):
     """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
 
-    normal: AbstractNormalForce = part()
+    normal: AbstractNormalForce = part("normal force")
 
     def law(self, mass: Scalar) -> AbstractNormalForce:
         return self.normal
 
 
 class Calibrated(AbstractPairNormal):
-    """A clipped viscous damper that gives `restitution` at the mass that each contact moves.
+    """A clipped viscous damper that gives `restitution` at the mass that each contact moves."""
 
-    **Arguments:** `restitution` e in (0, 1]; `elastic`: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`.
-    **Raises:** `ValueError` for another restitution.
-    """
-
-    restitution: Scalar = scalar()
-    elastic: AbstractElastic = part()
-
-    def __check_init__(self):
-        e = self.restitution
-        require((e > 0) & (e <= 1), f"Calibrated: restitution = {e} must be in (0, 1].")
+    restitution: Scalar = quantity(
+        "", "coefficient e of restitution", gt=0, le=1, slip="percent", hint="for a dead stop give a small e"
+    )
+    elastic: AbstractElastic = part("elastic force: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`")
 
     def law(self, mass: Scalar) -> AbstractNormalForce:
         return NormalForce.from_restitution(self.restitution, self.elastic, NoSmoothing(), mass=mass)
@@ -63,21 +57,16 @@ class SmoothPair(AbstractPairLaw):
     springs stretch within the stages of a step, and a `step_spring` of no duration cuts and softens them after it: one
     that also stretched them would make the step of order 1.
 
-    **Arguments:** `normal`, `Calibrated(e, elastic)` or `Given(law)`; `tangential`, with μ and k_t; `lag` λ s; `step`
-    s, below a twentieth of the contact's duration; `max_steps`. **Raises:** `ValueError` for a lag below 0, a step
-    that is not positive.
     **Source:** Vaghi et al. (paper 001), Eq 1.
     """
 
-    normal: AbstractPairNormal = part()
-    tangential: AbstractTangentialSpring = part()
-    lag: Scalar = scalar()
-    step: Scalar = scalar()
-    max_steps: int = eqx.field(static=True, default=20_000)
-
-    def __check_init__(self):
-        require(self.lag >= 0, f"SmoothPair: lag = {self.lag} s must not be negative")
-        require(self.step > 0, f"SmoothPair: step = {self.step} s must be positive")
+    normal: AbstractPairNormal = part("normal force: `Calibrated(e, elastic)` or `Given(law)`")
+    tangential: AbstractTangentialSpring = part("tangential spring, with μ and k_t")
+    lag: Scalar = quantity("s", "lag λ of the tangential damper", ge=0, usual=(0, 1), slip="ms")
+    step: Scalar = quantity(
+        "s", "time step, below a twentieth of the contact's duration", gt=0, usual=(1e-9, 1e-2), slip="ms"
+    )
+    max_steps: int = count("largest number of steps of one contact", default=20_000)
 
     def episode(self, pair, state, nearby, found, record):
         law = self.normal.law(effective_mass(pair, state, found))

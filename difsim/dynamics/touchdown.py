@@ -5,7 +5,6 @@ The frame is the local surface frame with z along the surface normal and the reg
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,46 +18,42 @@ from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
-from difsim.fields import number, part
 from difsim.gravity import AbstractField
-from difsim.typing import Scalar, Vec3, require
+from difsim.quantity import count, part, quantity
+from difsim.rules import rule
+from difsim.typing import Scalar, Vec3
 
 
 class Touchdown(AbstractForcedModel):
     """A lander, a layer of regolith, a boulder and a gravity field.
 
-    **Arguments:** `lander`; `regolith`; `boulder` or None; `gravity` an `AbstractField` in the surface frame;
-    `scenario` 0 (the strut of leg `leg` meets the boulder's edge, its footpad the regolith) or 1 (its footpad stands
-    on the boulder's top); values between blend both linearly, which is what a relaxation of this discrete
-    unknown needs; `smoothing` m, the width over which the footpads' contact begins.
+    In scenario 0 the strut of one leg meets the boulder's edge, and its footpad the regolith; in scenario 1 its footpad
+    stands on the boulder's top. Values between blend both linearly, which is what a relaxation of this discrete unknown
+    needs.
     """
 
     state_kinds: ClassVar = (TouchdownState,)
-    lander: Lander = part()
-    regolith: Regolith = part()
-    boulder: Boulder | None = part()
-    gravity: AbstractField = part()
-    scenario: Scalar = number()
-    smoothing: Scalar = number(default=1e-3)
-    leg: int = eqx.field(static=True, default=1)
+    lander: Lander = part("lander")
+    regolith: Regolith = part("layer of regolith")
+    boulder: Boulder | None = part("boulder, if there is one")
+    gravity: AbstractField = part("gravity field in the surface frame")
+    scenario: Scalar = quantity(
+        "", "scenario of the leg at the boulder", ge=0, le=1, hint="0 is strut on the edge, 1 footpad on top"
+    )
+    smoothing: Scalar = quantity("m", "width over which the footpads' contact begins", gt=0, default=1e-3)
+    leg: int = count("leg at the boulder, counted from 0", least=0, default=1)
 
-    def __check_init__(self):
-        require(
-            (self.scenario >= 0) & (self.scenario <= 1),
-            f"Touchdown: scenario = {self.scenario} must lie between 0 (strut on the edge) and 1 (footpad on top)",
-        )
-        require(self.smoothing > 0, f"Touchdown: smoothing = {self.smoothing} m must be positive")
-        if self.boulder is None:
-            require(
-                self.scenario == 0, f"Touchdown: scenario = {self.scenario} needs a boulder: without one it is 0"
-            )
-            return
-        height = self.boulder.edge_point[2]
-        require(
-            height > 0, f"Touchdown: the boulder's edge lies at z = {height} m: it must be above the ground, z = 0"
-        )
-        if not 0 <= self.leg < self.lander.legs:
-            raise ValueError(f"Touchdown: leg = {self.leg} must be one of the lander's {self.lander.legs} legs")
+    @rule("scenario = {scenario} needs a boulder: without one it must be 0")
+    def _has_boulder(self):
+        return self.boulder is not None or self.scenario == 0
+
+    @rule("the boulder's edge lies at z = {boulder.edge_point[2]} m: it must be above the ground, z = 0")
+    def _has_edge_above_ground(self):
+        return self.boulder is None or self.boulder.edge_point[2] > 0
+
+    @rule("leg = {leg} must be one of the lander's {lander.legs} legs, counted from 0")
+    def _has_leg(self):
+        return self.boulder is None or self.leg < self.lander.legs
 
     def start(self, body: RigidState) -> TouchdownState:
         """The state before contact, with gear and ground unloaded."""

@@ -5,16 +5,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState
-from difsim.fields import number, part
+from difsim.quantity import part, variable
 from difsim.typing import Scalar, Vec3
 
 
 class TouchdownState(eqx.Module):
-    """Rigid motion, gear strokes [s] m, plastic penetration of each footpad [n] m."""
+    """The motion of a lander, the strokes of its gear, and the plastic penetration of its footpads."""
 
-    body: RigidState = part()
-    gear: Float[Array, "s"] = number(is_finite=False)
-    penetration: Float[Array, "n"] = number(is_finite=False)
+    body: RigidState = part("motion of the body")
+    gear: Float[Array, "s"] = variable("m", "strokes of the gear")
+    penetration: Float[Array, "n"] = variable("m", "plastic penetration z of each footpad")
 
 
 class FootpadForces(eqx.Module):

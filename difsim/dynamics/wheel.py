@@ -8,33 +8,28 @@ import jax.numpy as jnp
 from difsim import rotation
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractForcedModel
-from difsim.fields import number, part
-from difsim.typing import Scalar, Vec3, require
+from difsim.quantity import part, quantity, variable
+from difsim.typing import Scalar, Vec3
 
 
 class WheeledState(eqx.Module):
-    """The hopper's state, and the wheels' `momentum` h [3] N m s in the body's frame."""
+    """The state of a hopper and of its wheels."""
 
-    hopper: HopperState = part()
-    momentum: Vec3 = number(is_finite=False)
+    hopper: HopperState = part("state of the hopper")
+    momentum: Vec3 = variable("N m s", "angular momentum h of the wheels in the body's frame")
 
 
 class TorqueProfile(eqx.Module):
     """Spin-up and stop: the motors' torque u = H (b(t/T₁)/T₁ - b((t - T₁)/T₂)/T₂), b(s) = 1 - cos 2πs in [0, 1].
 
     At T₁ the wheels have all of H, at T₁ + T₂ none. The largest torques are 2H/T₁ and 2H/T₂.
-
-    **Arguments:** `momentum` H [3] N m s in the body's frame; `spin_up` T₁ and `brake` T₂, s.
-    **Raises:** `ValueError` unless both are positive.
     """
 
-    momentum: Vec3 = number()
-    spin_up: Scalar = number()
-    brake: Scalar = number()
-
-    def __check_init__(self):
-        require(self.spin_up > 0, f"TorqueProfile: spin_up = {self.spin_up} s must be positive")
-        require(self.brake > 0, f"TorqueProfile: brake = {self.brake} s must be positive")
+    momentum: Vec3 = quantity(
+        "N m s", "largest momentum H of the wheels, in the body's frame", usual=(0, 100), slip="mN m s"
+    )
+    spin_up: Scalar = quantity("s", "time T₁ of the spin-up", gt=0, usual=(1e-2, 1e4), slip="ms")
+    brake: Scalar = quantity("s", "time T₂ of the stop", gt=0, usual=(1e-3, 1e2), slip="ms")
 
     def torque(self, t: Scalar) -> Vec3:
         """The torque u [3] N m on the wheels, `t` s after the start."""
@@ -52,19 +47,17 @@ class Wheeled(AbstractForcedModel):
     h' = u,  I ω*' = ΣL - u - ω* × (I ω* + h): the motors turn the body against the wheels, and the wheels carry
     gyroscopic momentum. The power of the motors is u · (h/J - ω*).
 
-    **Arguments:** `hopper`, whose inertia I includes the wheels, locked across their axes but free about them;
-    `torque_profile`, the motors' torque; `wheel_inertia` J kg m² of each about its axis.
-    **Raises:** `ValueError` for an inertia that is not positive.
+    The hopper's inertia I includes the wheels, locked across their axes but free about them.
+
     **Source:** the gyrostat; e.g. Hughes, Spacecraft Attitude Dynamics (1986), sec. 3.5.
     """
 
     state_kinds: ClassVar = (WheeledState,)
-    hopper: Hopper = part()
-    torque_profile: TorqueProfile = part()
-    wheel_inertia: Scalar = number(default=1e-4)
-
-    def __check_init__(self):
-        require(self.wheel_inertia > 0, f"Wheeled: wheel_inertia = {self.wheel_inertia} kg m² must be positive")
+    hopper: Hopper = part("body with its wheels")
+    torque_profile: TorqueProfile = part("torque u of the motors")
+    wheel_inertia: Scalar = quantity(
+        "kg m²", "inertia J of each wheel about its axis", gt=0, usual=(1e-8, 1), slip="g m²", default=1e-4
+    )
 
     def start(self, hopper: HopperState) -> WheeledState:
         """The state with wheels at rest in the inertial frame."""
