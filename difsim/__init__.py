@@ -4,6 +4,7 @@ Models, fields, shapes and laws are in the sub-packages: `from difsim import dyn
 names that a user writes. What only the library, or one study, calls is imported from its module.
 """
 
+from difsim.declarations import complete_docstrings
 from difsim.session import configure as configure
 from difsim.status import Status as Status
 from difsim.stepping.derivatives import Forward as Forward
@@ -21,3 +22,5 @@ from difsim.stepping.stops import AtSample as AtSample
 from difsim.stepping.stops import MaxImpacts as MaxImpacts
 from difsim.stepping.stops import Outside as Outside
 from difsim.stepping.transitions import transition as transition
+
+complete_docstrings("difsim")

@@ -17,8 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, numbers
-from difsim.quantity import count, quantity
-from difsim.rules import rule
+from difsim.declarations import count, quantity, rule
 from difsim.typing import Scalar, Vec3, require
 
 AnyArray = Array | np.ndarray

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.quantity import quantity
-from difsim.rules import rule
+from difsim.declarations import quantity, rule
 from difsim.typing import Mat3, Vec3, as_float, is_known
 
 

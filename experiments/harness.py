@@ -17,6 +17,7 @@ import importlib.util
 import json
 import pkgutil
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -27,16 +28,17 @@ from types import ModuleType
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import matplotlib
+import numpy as np
 import tyro
 import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from difsim.declarations import Quantity
 from difsim.saving.atomic import atomically, remove_at_once
 from experiments.heartbeat import heartbeat
 from experiments.owner import owned
 from experiments.page import caption_of, page
-from experiments.ranges import Range, check_options
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
 from experiments.style import STYLE
@@ -69,6 +71,9 @@ class Found:
     report: Callable[[Mapping[str, Any]], Report] = no_words
 
 
+SEED = Quantity("", "seed of random numbers", ge=0, le=2**32 - 1)  # what NumPy and JAX take alike
+
+
 @dataclass(kw_only=True)
 class Study:
     """The options that every study has, and the run of its stages.
@@ -94,7 +99,7 @@ class Study:
     command: ClassVar[str] = ""  # of the command line; the folder's name unless given
     stages: ClassVar[Mapping[str, Callable[[Any, Path], Found | None]]] = {}
     shared_stages: ClassVar[tuple[str, ...]] = ()  # those that processes can share
-    ranges: ClassVar[Mapping[str, Range]] = {}  # of the options that are physical quantities
+    ranges: ClassVar[Mapping[str, Quantity]] = {}  # of the options that are physical quantities
 
     @classmethod
     def name(cls) -> str:
@@ -106,9 +111,19 @@ class Study:
         default = Path("results") / self.name()
         return self.out if self.out and self.stage in self.stages else (self.out or default) / stage
 
+    def _check_numbers(self) -> None:
+        """Refuse impossible options, and warn of unusual ones: a command line needs no confirmation beyond that."""
+        for name, quantity in self.ranges.items():
+            given = getattr(self, name)
+            numbers = np.atleast_1d(np.asarray(() if given is None else given, float))
+            if wrong := quantity.find_fault(numbers):
+                raise ValueError(f"--{name} {given} {wrong}")
+            if doubt := quantity.find_doubt(numbers):
+                warnings.warn(f"--{name} {given} {doubt}", stacklevel=3)
+
     def run(self) -> None:
         """Run the chosen stage, or each of them for the stage "all", and write what they found."""
-        check_options(self, self.ranges)
+        self._check_numbers()
         if self.part and self.stage not in self.shared_stages:
             raise ValueError(
                 f"--share: stages that can be shared are {list(self.shared_stages)}, not {self.stage!r}"

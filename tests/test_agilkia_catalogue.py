@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from experiments.ranges import Range
 
 from difsim import Status
 from difsim.body import CentralDamper
@@ -26,7 +27,6 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.keys import INTERVAL, SPEED, Numbers
 from experiments.agilkia.report import observable_rows
 from experiments.agilkia.scenario import Experiment, problem
-from experiments.ranges import Range
 from inversion import Bounded
 
 SHARE = Numbers(Range("1", (0.01, 0.99), (0.2, 0.95)), (INTERVAL,))

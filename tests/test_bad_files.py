@@ -7,6 +7,7 @@ import tomllib
 import warnings
 
 import pytest
+from experiments.ranges import check_options
 
 from experiments.agilkia import keys
 from experiments.agilkia.catalogue import STANDARD
@@ -14,7 +15,6 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia
 from experiments.foot.run import FootStudy
 from experiments.gravity.run import GravityStudy
-from experiments.ranges import check_options
 from experiments.sampling.run import Sampling
 
 LANDER = tomllib.loads((DATA / "philae.toml").read_text(encoding="utf-8"))

@@ -33,33 +33,30 @@ from difsim import (
 from difsim.rotation import axis_from_projections
 from difsim.sph.tools import AbstractPath, Carried, Sliding, Stopping
 from difsim.spline import interpolate
-from tests.public import refused, right_arguments
+from tests.declared import arguments, example
+from tests.refusals import refused
 
 TIMES = [0.0, 1.0]
 
 
-def some(kind: type):
-    return kind(**right_arguments()[kind])
-
-
 def changed(kind: type, **change):
-    return kind(**right_arguments()[kind] | change)
+    return kind(**arguments(kind) | change)
 
 
 def flight():
-    return some(dynamics.Flight)
+    return example(dynamics.Flight)
 
 
 def hopper():
-    return some(dynamics.Hopper)
+    return example(dynamics.Hopper)
 
 
 def at():
-    return some(dynamics.FlightState)
+    return example(dynamics.FlightState)
 
 
 def rigid():
-    return some(body.RigidState)
+    return example(body.RigidState)
 
 
 def hopper_state(**change):
@@ -72,7 +69,7 @@ def turned(attitude):
 
 
 def grains():
-    return some(dem.Grains)
+    return example(dem.Grains)
 
 
 def still():
@@ -107,11 +104,11 @@ class Doubled(AbstractPath):
 
 
 def law():
-    return some(dem.HertzMindlin)
+    return example(dem.HertzMindlin)
 
 
 def soil():
-    return some(sph.Continuum)
+    return example(sph.Continuum)
 
 
 def soil_with(*tool, **change):
@@ -120,15 +117,15 @@ def soil_with(*tool, **change):
 
 
 def sizes():
-    return some(beds.GaussianSizes)
+    return example(beds.GaussianSizes)
 
 
 def pinhole():
-    return some(camera.Camera)
+    return example(camera.Camera)
 
 
 def ball():
-    return some(shape.Sphere)
+    return example(shape.Sphere)
 
 
 @functools.cache
@@ -249,11 +246,11 @@ FUNCTIONS = {
     "a field times two": (lambda: gravity.Uniform((0, 0, -1)) * np.ones(2), "factor"),
     "Polyhedron.evaluate: NaN": (lambda: solid().evaluate(np.full((1, 3), np.nan)), "points"),
     "Polyhedron.evaluate: a text": (lambda: solid().evaluate("x"), "points"),
-    "Gridded.evaluate: NaN": (lambda: some(gravity.Gridded).evaluate([[np.nan, 0.0, 0.0]]), "points"),
-    "Gridded.evaluate: a text": (lambda: some(gravity.Gridded).evaluate("x"), "points"),
+    "Gridded.evaluate: NaN": (lambda: example(gravity.Gridded).evaluate([[np.nan, 0.0, 0.0]]), "points"),
+    "Gridded.evaluate: a text": (lambda: example(gravity.Gridded).evaluate("x"), "points"),
     "Gridded.load": (lambda: gravity.Gridded.load(3), "path"),
     "Gridded.load: None": (lambda: gravity.Gridded.load(None), "path"),
-    "Gridded.save": (lambda: some(gravity.Gridded).save(3.5), "path"),
+    "Gridded.save": (lambda: example(gravity.Gridded).save(3.5), "path"),
     "Gridded.fit: field": (lambda: gravity.Gridded.fit(3, cube(), 0.1), "field"),
     "Gridded.fit: mesh": (lambda: gravity.Gridded.fit(solid(), 3, 0.1), "mesh"),
     "Gridded.fit: spacing": (lambda: gravity.Gridded.fit(solid(), cube(), "x"), "spacing"),

@@ -39,7 +39,7 @@ from inversion import (
 )
 from inversion.branch import enumerate_leaves
 from inversion.outcome import Calls
-from tests.public import refused
+from tests.refusals import refused
 
 PARAMETERS = {"a": Bounded(0.0, 1.0), "b": Gaussian(0.0, 1.0)}
 DATA = Observations({"y": Observation([1.0, 2.0], 0.1)})

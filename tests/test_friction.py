@@ -269,7 +269,7 @@ def test_rolling_derivatives_and_float32(law):
         (lambda: RegularisedCoulomb(0.1, 0.0), "speed"),
         (lambda: StickSlip(0.1, -0.1, 1.0), "static_coefficient"),
         (lambda: TangentialSpring(0.1, 0.0), "constant"),
-        (lambda: MindlinSpring(0.1, 1.0, -1.0), "R*"),
+        (lambda: MindlinSpring(0.1, 1.0, -1.0), "effective_radius"),
         (lambda: RollingTorque(-1.0, 1.0), "length"),
         (lambda: RollingForceAndTorque(1.0, 0.0), "speed"),
         (lambda: SpinningResistance(1.0, -1.0), "speed"),

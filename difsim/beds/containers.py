@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.shape import AbstractSDF, Complement, Cylinder, Plane
 from difsim.typing import Scalar
 

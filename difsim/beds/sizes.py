@@ -8,8 +8,7 @@ from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
 from difsim.checks import instance, numbers
-from difsim.quantity import quantity
-from difsim.rules import rule
+from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, require
 
 PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)

@@ -13,10 +13,9 @@ from difsim.beds.loose import LOOSE, scattered
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
+from difsim.declarations import part, quantity, rule
 from difsim.dem import AbstractGrainLaw, Grains
 from difsim.dem.state import GrainsState
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.saving.arrays import read_arrays, write_arrays
 from difsim.saving.marks import digest
 from difsim.typing import Scalar

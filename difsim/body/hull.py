@@ -4,8 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact import AbstractNormalForce
-from difsim.fields import number, part
-from difsim.typing import Scalar, Vec3, require
+from difsim.declarations import part, quantity
+from difsim.typing import Scalar, Vec3
 
 ROUNDING = (
     0.01  # ε: the lowest point crosses an edge within some 2 ε rad; faces move out by ε times the other half edges
@@ -18,16 +18,12 @@ class Hull(eqx.Module):
     With n̂ the ground's normal in the body frame the hull extends h = Σ aᵢ √(nᵢ² + ε²) below the centre of mass.
     That is the sum of three thin ellipsoids: convex, and h differentiable, so the lowest point p = -∂h/∂n̂ moves
     continuously from corner to corner, and a normal force that depends on the depth alone has a potential.
-
-    **Arguments:** `size` 2a [3] m, the edges of the box along the body axes; `normal`, e.g. a `NormalForce`.
-    **Raises** `ValueError` for a size that is not positive.
     """
 
-    size: Vec3 = number()
-    normal: AbstractNormalForce = part()
-
-    def __check_init__(self):
-        require(self.size > 0, f"Hull: size = {self.size} m must be positive: three edges of a box")
+    size: Vec3 = quantity(
+        "m", "edges 2a of the box along the body's axes", gt=0, usual=(0.01, 20), hint="they are edges of a box"
+    )
+    normal: AbstractNormalForce = part("normal force of the ground, such as a `NormalForce`")
 
     @property
     def radius(self) -> Scalar:

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.body.hull import Hull
 from difsim.body.rigid import RigidBody
-from difsim.fields import number, part
-from difsim.typing import Scalar, Vec3, require
+from difsim.declarations import part, quantity, rule
+from difsim.typing import Scalar, Vec3
 
 
 class AbstractLandingGear(eqx.Module):
@@ -52,19 +52,12 @@ class CentralDamper(AbstractLandingGear):
 
     It does not return by itself. The stops are rubber buffers with a force quadratic in their compression, which
     starts smoothly; a softplus has a tail, under which the stroke would creep back for ever.
-
-    **Arguments:** `damping` D N s/m, `stroke` s_stop m, `stop_stiffness` κ N/m².
     """
 
     tag = "central-damper"
-    damping: Scalar = number()
-    stroke: Scalar = number()
-    stop_stiffness: Scalar = number(default=1e7)
-
-    def __check_init__(self):
-        for name in ("damping", "stroke", "stop_stiffness"):
-            value = getattr(self, name)
-            require(value > 0, f"CentralDamper: {name} = {value} must be positive (SI units)")
+    damping: Scalar = quantity("N s/m", "damping D", gt=0, usual=(1, 1e5), slip="N s/mm")
+    stroke: Scalar = quantity("m", "stroke s_stop between the stops", gt=0, usual=(1e-3, 1), slip="mm")
+    stop_stiffness: Scalar = quantity("N/m²", "stiffness κ of the stops", gt=0, default=1e7)
 
     def strokes(self, state, legs):
         return jnp.broadcast_to(state, (legs,))
@@ -89,18 +82,11 @@ class MaxwellLegs(AbstractLandingGear):
     This is the paper's cascade (Fig. 5): a leg of 13.3 kN/m and 567 N s/m relaxes in 43 ms and does not return, so
     no energy is stored for a rebound. The stroke has no upper stop, only a buffer at 0, since a tensile force
     would draw the leg out of the body.
-
-    **Arguments:** `damping` D N s/m, `stop_stiffness` κ N/m².
     """
 
     tag = "maxwell-legs"
-    damping: Scalar = number()
-    stop_stiffness: Scalar = number(default=1e7)
-
-    def __check_init__(self):
-        for name in ("damping", "stop_stiffness"):
-            value = getattr(self, name)
-            require(value > 0, f"MaxwellLegs: {name} = {value} must be positive (SI units)")
+    damping: Scalar = quantity("N s/m", "damping D of one leg", gt=0, usual=(1, 1e5), slip="N s/mm")
+    stop_stiffness: Scalar = quantity("N/m²", "stiffness κ of the buffer", gt=0, default=1e7)
 
     def strokes(self, state, legs):
         return state
@@ -155,15 +141,17 @@ END_WIDTH = 0.01  # share of the run-down time over which the flywheel's torque 
 class Flywheel(eqx.Module):
     """A flywheel that transfers its angular momentum to the body about its z axis, over the run-down time."""
 
-    momentum: Scalar = number()
-    rundown: Scalar = number()
-
-    def __check_init__(self):
-        require(
-            self.rundown > 0,
-            f"Flywheel: rundown = {self.rundown} s must be positive; a wheel handed over at once is a body "
-            "that spins already: momentum = 0 and the spin in the initial state",
-        )
+    momentum: Scalar = quantity(
+        "N m s", "angular momentum at the start, about the body's z axis", usual=(-100, 100), slip="mN m s"
+    )
+    rundown: Scalar = quantity(
+        "s",
+        "run-down time",
+        gt=0,
+        usual=(0.1, 1e5),
+        slip="minutes or ms",
+        hint="a body that has the wheel's momentum from the start spins already, with momentum = 0",
+    )
 
     def stored(self, t: Scalar) -> Vec3:
         """The angular momentum left in the wheel, body frame, N m s."""
@@ -177,61 +165,55 @@ class Flywheel(eqx.Module):
 
 
 class Lander(eqx.Module):
-    """A rigid body with n legs, or with none: `Lander.without_legs`.
+    """A rigid body with n legs, or with none: `Lander.without_legs`."""
 
-    **Arguments:** `body`; `feet` [n, 3] m, centres of the footpads in the body frame with the gear unloaded;
-    `hips` [n, 3] m, the upper ends of the struts; `footpad_radius` m; `leg_stiffness` N/m of one leg; `gear` an
-    `AbstractLandingGear`; `flywheel`; `hull`, which touches the ground if the lander tips over (None: no hull
-    contact).
+    body: RigidBody = part("mass and inertia of the whole")
+    feet: Float[Array, "n 3"] = quantity(
+        "m", "centres of the footpads in the body's frame, with the gear unloaded", usual=(0.05, 30), slip="mm"
+    )
+    hips: Float[Array, "n 3"] = quantity(
+        "m", "upper ends of the struts in the body's frame", usual=(0, 30), slip="mm"
+    )
+    footpad_radius: Scalar = quantity("m", "radius R of a footpad", gt=0, usual=(0.01, 1), slip="mm")
+    leg_stiffness: Scalar = quantity("N/m", "stiffness k of one leg", gt=0, usual=(100, 1e7), slip="N/mm")
+    gear: AbstractLandingGear = part("damping between the body and the legs")
+    flywheel: Flywheel = part("wheel that runs down")
+    hull: Hull | None = part("hull, which touches the ground if the lander tips over", default=None)
 
-    **Raises** `ValueError` for one or two legs, for none without a hull, shapes that do not match, a radius or
-    stiffness that is not positive, footpads that overlap or stand on one line, feet that are not below their hips, the
-    hull and the centre of mass.
-    """
+    @rule(
+        "feet {feet.shape} and hips {hips.shape} must have the same shape [n, 3]: each strut runs from a hip to a foot"
+    )
+    def _has_struts(self):
+        return self.feet.shape == self.hips.shape
 
-    body: RigidBody = part()
-    feet: Float[Array, "n 3"] = number()
-    hips: Float[Array, "n 3"] = number()
-    footpad_radius: Scalar = number()
-    leg_stiffness: Scalar = number()
-    gear: AbstractLandingGear = part()
-    flywheel: Flywheel = part()
-    hull: Hull | None = part(default=None)
+    @rule("feet have shape {feet.shape}: give three or more [x, y, z], m")
+    def _has_three_legs_or_none(self):
+        return self.legs not in (1, 2)
 
-    def __check_init__(self):
-        if self.feet.shape != self.hips.shape:
-            raise ValueError(
-                f"Lander: feet {self.feet.shape} and hips {self.hips.shape} must have the same shape [n, 3]: "
-                "each strut runs from a hip to a foot"
-            )
-        if self.feet.ndim != 2 or self.feet.shape[1] != 3 or self.legs in (1, 2):
-            raise ValueError(f"Lander: feet have shape {self.feet.shape}: give three or more [x, y, z], m")
-        if self.legs == 0:
-            if self.hull is None:
-                raise ValueError("Lander: without legs and without a hull nothing would touch the ground")
-            return
-        require(self.footpad_radius > 0, f"Lander: footpad_radius = {self.footpad_radius} m must be positive")
-        require(self.leg_stiffness > 0, f"Lander: leg_stiffness = {self.leg_stiffness} N/m must be positive")
-        depth = self.feet[:, 2]
-        require(
-            depth < 0,
-            f"Lander: feet at z = {depth} m must lie below the centre of mass (z < 0 in the body frame)",
-        )
-        require(depth < self.hips[:, 2], f"Lander: feet {self.feet} m must lie below their hips {self.hips} m")
-        if self.hull is not None:
-            require(
-                depth < -0.5 * self.hull.size[2],
-                f"Lander: feet at z = {depth} m must lie below the hull, {self.hull.size} m: it would touch first",
-            )
+    @rule("without legs and without a hull nothing would touch the ground: give a hull")
+    def _has_contact(self):
+        return self.legs > 0 or self.hull is not None
+
+    @rule("feet {feet} m must lie below the centre of mass (z < 0 in the body frame)")
+    def _has_feet_below_the_centre(self):
+        return self.feet[:, 2] < 0
+
+    @rule("feet {feet} m must lie below their hips {hips} m")
+    def _has_feet_below_the_hips(self):
+        return self.feet[:, 2] < self.hips[:, 2]
+
+    @rule("feet {feet} m must lie below the hull, {hull.size} m: it would touch first")
+    def _has_feet_below_the_hull(self):
+        return self.legs == 0 or self.hull is None or self.feet[:, 2] < -0.5 * self.hull.size[2]
+
+    @rule("footpads of radius {footpad_radius} m at {feet} m overlap: move the feet apart")
+    def _has_footpads_apart(self):
         # Each footpad acts on undisturbed soil: under overlapping ones its strength would count twice.
-        require(
-            _nearest(self.feet) > 2 * self.footpad_radius,
-            f"Lander: footpads of radius {self.footpad_radius} m at {self.feet} m overlap: move the feet apart",
-        )
-        require(
-            _width(self.feet) > self.footpad_radius,
-            f"Lander: feet at {self.feet} m lie on one line, so that the lander tips over: move one of them",
-        )
+        return self.legs == 0 or _nearest(self.feet) > 2 * self.footpad_radius
+
+    @rule("feet at {feet} m lie on one line, so that the lander tips over: move one of them")
+    def _is_wide(self):
+        return self.legs == 0 or _width(self.feet) > self.footpad_radius
 
     @classmethod
     def without_legs(cls, body: RigidBody, flywheel: Flywheel, hull: Hull) -> "Lander":

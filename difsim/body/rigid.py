@@ -1,31 +1,25 @@
 """The rigid body: state, equations of motion, energy."""
 
-from typing import Any
-
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool
 
 from difsim import rotation
 from difsim.contact.contact_points import response
-from difsim.fields import number, quaternion
-from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known, require
+from difsim.declarations import quantity, quaternion, rule, variable
+from difsim.typing import Mat3, Quat, Scalar, Vec3
 
 
 class RigidState(eqx.Module):
     """Position, velocity, attitude and spin of a rigid body.
 
-    **Arguments:** `position` [3] m and `velocity` [3] m/s of the centre of mass in the frame; `attitude` [4], a
-    unit quaternion, body to frame; `spin` [3] rad/s in the body frame. **Raises:** `ValueError` for other shapes.
-    A rate has this structure too, so the length of the attitude is checked when a run begins (`require_attitude`).
+    A rate has this structure too, so the length of the attitude is checked when a run begins.
     """
 
-    position: Vec3 = number(is_finite=False)
-    velocity: Vec3 = number(is_finite=False)
-    attitude: Quat = quaternion()
-    spin: Vec3 = number(is_finite=False)
+    position: Vec3 = variable("m", "position of the centre of mass in the frame")
+    velocity: Vec3 = variable("m/s", "velocity v of the centre of mass in the frame")
+    attitude: Quat = quaternion("attitude, a unit quaternion from the body's frame to the frame")
+    spin: Vec3 = variable("rad/s", "spin ω in the body's frame")
 
     def point(self, body_point: Vec3) -> Vec3:
         """The position of a body-fixed point in the frame, m."""
@@ -37,37 +31,34 @@ class RigidState(eqx.Module):
 
 
 class RigidBody(eqx.Module):
-    """A mass kg and an inertia kg m² ([3, 3] in the body frame, about the centre of mass).
+    """A mass and an inertia."""
 
-    **Raises:** `ValueError` for a mass that is not positive, an inertia that is not symmetric positive definite
-    [3, 3], or one that no mass distribution has (a principal moment above the sum of the other two).
-    """
+    mass: Scalar = quantity("kg", "mass m", gt=0, usual=(1e-6, 1e6), slip="g")
+    inertia: Mat3 = quantity(
+        "kg m²", "inertia I about the centre of mass, in the body's frame", slip="g m² or kg mm²"
+    )
 
-    mass: Scalar = number()
-    inertia: Mat3 = number()
+    @rule("the inertia tensor is not symmetric: {inertia}")
+    def _is_symmetric(self):
+        return jnp.abs(self.inertia - self.inertia.T) <= self._rounding * jnp.trace(self.inertia)
 
-    def __check_init__(self):
-        require(self.mass > 0, f"RigidBody: mass = {self.mass} kg must be positive")
-        # Inside `jit` the conditions are judged by the run (`is_valid`), and have no derivative.
-        there = np if is_known(self.inertia) else jnp
-        inertia = there.asarray(jax.lax.stop_gradient(self.inertia))
-        rounding = max(1e-6, 32 * float(jnp.finfo(inertia.dtype).eps))
-        require(
-            there.abs(inertia - inertia.T) <= rounding * there.trace(inertia),
-            f"RigidBody: the inertia tensor is not symmetric: {inertia}",
-        )
-        moments = np.linalg.eigvalsh(inertia) if is_known(inertia) else "that are traced"
-        require(
-            _is_definite(inertia),
-            f"RigidBody: principal moments {moments} kg m² must be positive: check signs and units",
-        )
+    @rule("the principal moments of the inertia {inertia} kg m² must be positive: check signs and units")
+    def _has_positive_moments(self):
+        return _is_definite(self.inertia)
+
+    @rule(
+        "the principal moments of the inertia {inertia} kg m² belong to no body: the largest must not exceed the sum "
+        "of the other two"
+    )
+    def _has_moments_of_a_body(self):
         # c <= (a + b) (1 + rounding) for the largest of the principal moments a, b, c.
-        most = (1 + rounding) / (2 + rounding) * there.trace(inertia)
-        require(
-            _is_definite(most * there.eye(3, dtype=inertia.dtype) - inertia),
-            f"RigidBody: principal moments {moments} kg m² belong to no body: the largest must not "
-            "exceed the sum of the other two",
-        )
+        most = (1 + self._rounding) / (2 + self._rounding) * jnp.trace(self.inertia)
+        return _is_definite(most * jnp.eye(3, dtype=self.inertia.dtype) - self.inertia)
+
+    @property
+    def _rounding(self) -> float:
+        """The relative error of the inertia that its precision leaves."""
+        return max(1e-6, 32 * float(jnp.finfo(self.inertia.dtype).eps))
 
     def derivative(self, state: RigidState, force: Vec3, torque: Vec3, stored_momentum: Vec3) -> RigidState:
         """The rate of the state by Newton and Euler: m v' = F, I ω' = τ - ω × (I ω + h).
@@ -110,7 +101,7 @@ class RigidBody(eqx.Module):
         return 0.5 * jnp.dot(spin, rotation.times3(self.inertia, spin))
 
 
-def _is_definite(m: Float[Array | np.ndarray, "3 3"]) -> Any:
+def _is_definite(m: Mat3) -> Bool[Array, ""]:
     """Whether a symmetric matrix is positive definite, by its leading minors."""
     minor = m[0, 0] * m[1, 1] - m[0, 1] ** 2
     rest = 2 * m[0, 1] * m[0, 2] * m[1, 2] - m[0, 0] * m[1, 2] ** 2 - m[1, 1] * m[0, 2] ** 2

@@ -12,11 +12,11 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.body.rigid import RigidBody
 from difsim.checks import host_numbers, integer, numbers
-from difsim.fields import number, part
+from difsim.declarations import part, quantity, rule
 from difsim.mesh import TriMesh, surface_points
 from difsim.mesh.surface import require_mesh
 from difsim.shape import AbstractSDF, GridSDF
-from difsim.typing import Scalar, is_known
+from difsim.typing import Scalar
 
 _FLAT = 1e-4  # rad: an edge with a smaller angle is part of a flat face
 
@@ -24,47 +24,46 @@ _FLAT = 1e-4  # rad: an edge with a smaller angle is part of a flat face
 class Edges(eqx.Module):
     """Convex edges of a surface, cut into short pieces.
 
-    **Arguments:** `nodes` [E, 2], the ends of a piece, indices into `Stone.nodes`; `wings` [E, 2, 3], unit vectors
-    from the edge into its two faces, at right angles to it: n̂ is an outward normal of the edge where n̂·wing ≤ 0
-    for both; `lengths` [E] m of the pieces.
+    `nodes` [E, 2] are the ends of a piece, indices into `Stone.nodes`. The outward normals n̂ of an edge are those with
+    n̂·wing ≤ 0 for both of its wings.
     """
 
     nodes: Int[Array, "E 2"] = eqx.field(converter=jnp.asarray)
-    wings: Float[Array, "E 2 3"] = number()
-    lengths: Float[Array, " E"] = number()
+    wings: Float[Array, "E 2 3"] = quantity(
+        "", "wings, unit vectors from an edge into its two faces, at right angles to it"
+    )
+    lengths: Float[Array, " E"] = quantity("m", "lengths of the pieces", ge=0)
 
 
 class Stone(eqx.Module):
     """A rigid body and its surface, all in one frame about the centre of mass.
 
-    Points touch the other stone's `shape`; edges touch its edges, which points alone miss. `marks` do not touch:
-    they identify the piece of a long edge that is near.
-
-    **Arguments:** `body`; `points` [N, 3] m of the surface; `shape`, the solid's signed distance; `edges` (none
-    for a round solid); `marks` [L, 3] m on long edges. `radius` m, the largest distance of a point, is derived.
-    Use `from_mesh` for a mesh. **Raises:** `ValueError` for points that are not [N, 3], or edges whose ends are no
-    nodes.
+    Points touch the other stone's `shape`; edges touch its edges, which points alone miss; a round solid has no edges.
+    `marks` do not touch: they identify the piece of a long edge that is near. Use `from_mesh` for a mesh.
     """
 
-    body: RigidBody = part()
-    points: Float[Array, "N 3"] = number()
-    shape: AbstractSDF = part()
-    edges: Edges
-    marks: Float[Array, "L 3"] = number()
-    radius: Scalar = number()
+    body: RigidBody = part("mass and inertia")
+    points: Float[Array, "N 3"] = quantity("m", "points of the surface", slip="mm")
+    shape: AbstractSDF = part("signed distance of the solid")
+    edges: Edges = part("convex edges")
+    marks: Float[Array, "L 3"] = quantity("m", "marks on long edges", slip="mm")
+    radius: Scalar = quantity("m", "largest distance of a point, which the constructor derives", ge=0)
 
     def __init__(self, body, points, shape, edges=None, marks=None):
         self.body = body
-        self.points = jnp.asarray(numbers("Stone: points", points), float)
+        self.points = jnp.asarray(numbers("Stone: points", points, "N 3"), float)
         self.shape = shape
         self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros(0)) if edges is None else edges
         self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(numbers("Stone: marks", marks), float)
-        if self.points.ndim != 2 or self.points.shape[0] < 1 or self.points.shape[1] != 3:
-            raise ValueError(f"Stone: points have shape {self.points.shape}: give at least one, [N, 3] in m")
-        self.radius = jnp.max(safe.norm(self.points))
-        count = self.points.shape[0] + self.marks.shape[0]
-        if self.edges.nodes.size and is_known(self.edges.nodes) and int(np.max(self.edges.nodes)) >= count:
-            raise ValueError(f"Stone: an edge ends in node {np.max(self.edges.nodes)} of {count}")
+        self.radius = jnp.max(safe.norm(self.points), initial=0.0)
+
+    @rule("there are no points: give at least one, [N, 3] in m")
+    def _has_points(self):
+        return self.points.shape[0] > 0
+
+    @rule("an edge ends in a node that is not there: give nodes below the number of points and marks")
+    def _has_nodes_of_edges(self):
+        return self.edges.nodes < self.points.shape[0] + self.marks.shape[0]
 
     @property
     def nodes(self) -> Float[Array, "P 3"]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation, safe
 from difsim.checks import numbers
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, require, require_last
 
 Vector = ArrayLike | Sequence[float | int]

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.fields import number, scalar
-from difsim.typing import Scalar, Vec3, require
+from difsim.declarations import quantity, rule
+from difsim.typing import Scalar, Vec3
 
 END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off its end
 
@@ -88,39 +88,34 @@ class Crossing(eqx.Module):
 
 
 class Boulder(eqx.Module):
-    """One straight edge of a prism and the flat top behind it.
-
-    **Arguments:** `edge_point` [3] m, the middle of the upper edge, and `edge_direction` [3]; `half_length` m;
-    `modulus` E* Pa and `radius` R m of curvature of the contact; `friction`; `slip_speed` m/s of the
-    regularised Coulomb law; `end_width` m, over which a contact fades as an end of the strut passes the edge. The
-    top lies at the height of the edge.
+    """One straight edge of a prism and the flat top behind it, at the height of the edge.
 
     Paper 000 sec. 4.2: a triangular prism of edge 1 m and height 0.2 m, E* = 10 MPa, R = 0.2 m, friction tied to
     the regolith's; Hertz (Eqs 20, 21) in series with the leg (Eq 24).
     """
 
-    edge_point: Vec3 = number()
-    edge_direction: Vec3 = number()
-    half_length: Scalar = scalar()
-    modulus: Scalar = scalar()
-    radius: Scalar = scalar()
-    friction: Scalar = scalar()
-    slip_speed: Scalar = scalar(default=5e-3)
-    end_width: Scalar = scalar(default=0.04)
+    edge_point: Vec3 = quantity("m", "middle of the upper edge")
+    edge_direction: Vec3 = quantity("", "direction e of the edge, a level unit vector")
+    half_length: Scalar = quantity("m", "half length of the edge", gt=0, usual=(0.01, 10), slip="cm or mm")
+    modulus: Scalar = quantity(
+        "Pa", "effective modulus E* of the contact", gt=0, usual=(1e4, 1e12), slip="MPa or GPa"
+    )
+    radius: Scalar = quantity("m", "radius R of curvature of the contact", gt=0, usual=(0.01, 10), slip="cm or mm")
+    friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees")
+    slip_speed: Scalar = quantity(
+        "m/s", "slip speed v_ε, below which friction fades", gt=0, hint="it keeps the law smooth", default=5e-3
+    )
+    end_width: Scalar = quantity(
+        "m", "width over which a contact fades as an end of the strut passes the edge", gt=0, default=0.04
+    )
 
-    def __check_init__(self):
-        for name in ("half_length", "modulus", "radius", "slip_speed", "end_width"):
-            value = getattr(self, name)
-            require(value > 0, f"Boulder: {name} = {value} must be positive (SI units)")
-        require(self.friction >= 0, f"Boulder: friction = {self.friction} must not be negative")
-        require(
-            jnp.abs(jnp.sum(self.edge_direction**2) - 1) < 1e-6,
-            f"Boulder: edge_direction = {self.edge_direction} must be a unit vector",
-        )
-        require(
-            jnp.abs(self.edge_direction[2]) < 1e-6,
-            f"Boulder: edge_direction = {self.edge_direction} must be level: the top lies at the edge's height",
-        )
+    @rule("edge_direction = {edge_direction} must be a unit vector: divide it by its length")
+    def _has_unit_direction(self):
+        return jnp.abs(jnp.sum(self.edge_direction**2) - 1) < 1e-6
+
+    @rule("edge_direction = {edge_direction} must be level: the top lies at the edge's height")
+    def _is_level(self):
+        return jnp.abs(self.edge_direction[2]) < 1e-6
 
     @property
     def hertz(self) -> Scalar:

@@ -6,15 +6,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.fields import scalar
-from difsim.typing import Scalar, require
+from difsim.declarations import quantity
+from difsim.typing import Scalar
 
 
 class AbstractCohesion(eqx.Module):
     """An attraction F = dU/dg, F_c where the point touches and 0 beyond a gap of `range`.
 
-    Each law takes `pull_off` F_c ≥ 0, N a point, and `range` > 0, m, and raises `ValueError` otherwise. What
-    separation costs, W = ∫ F dg from g = 0, is given with each. F has a continuous derivative.
+    The work of separation, W = ∫ F dg from g = 0, is given with each law. F has a continuous derivative.
     """
 
     pull_off: eqx.AbstractVar[Scalar]
@@ -30,17 +29,13 @@ class AbstractCohesion(eqx.Module):
 
 
 class ConstantCohesion(AbstractCohesion):
-    """A constant attraction F_c up to 0.8 of its range, which ends smoothly in the rest: W = 0.9 F_c range.
-
-    **Arguments:** `pull_off` F_c, N; `range`, m.
-    """
+    """A constant attraction F_c up to 0.8 of its range, which ends smoothly in the rest: W = 0.9 F_c range."""
 
     tag = "constant-cohesion"
-    pull_off: Scalar = scalar()
-    range: Scalar = scalar()
-
-    def __check_init__(self):
-        _check(self)
+    pull_off: Scalar = quantity(
+        "N", "attraction F_c of a point that touches", ge=0, usual=(0, 1e4), hint="cohesion attracts"
+    )
+    range: Scalar = quantity("m", "gap at which the attraction ends", gt=0, usual=(1e-9, 0.1), slip="mm")
 
     def energy(self, gap: Scalar) -> Scalar:
         return -self.pull_off * self.range * _fall(gap / self.range, 0.8)
@@ -52,16 +47,14 @@ class LinearCohesion(AbstractCohesion):
     The two corners, at g = 0 and at the range, are rounded within a fifth of the range: there F is up to 2.5 % of
     F_c off the straight line that it follows between.
 
-    **Arguments:** `pull_off` F_c, N; `range`, m.
     **Source:** the form is that of Gilabert, Roux & Castellanos, Phys. Rev. E 75 (2007) 011303.
     """
 
     tag = "linear-cohesion"
-    pull_off: Scalar = scalar()
-    range: Scalar = scalar()
-
-    def __check_init__(self):
-        _check(self)
+    pull_off: Scalar = quantity(
+        "N", "attraction F_c of a point that touches", ge=0, usual=(0, 1e4), hint="cohesion attracts"
+    )
+    range: Scalar = quantity("m", "gap at which the attraction ends", gt=0, usual=(1e-9, 0.1), slip="mm")
 
     def energy(self, gap: Scalar) -> Scalar:
         return -self.pull_off * self.range * _fall(gap / self.range, 0.0)
@@ -77,9 +70,3 @@ def _twice(u: Scalar, corner: float) -> Scalar:
     """∫∫ of a unit step that is spread over (-corner, corner): 0, a cubic, and u²/2 + corner²/6."""
     bent = (u + corner) ** 3 / (12 * corner)
     return jnp.where(u < -corner, 0.0, jnp.where(u > corner, u**2 / 2 + corner**2 / 6, bent))
-
-
-def _check(law: AbstractCohesion) -> None:
-    name = type(law).__name__
-    require(law.pull_off >= 0, f"{name}: pull_off = {law.pull_off} N is negative; cohesion attracts, give F ≥ 0.")
-    require(law.range > 0, f"{name}: range = {law.range} m must be positive.")

@@ -13,8 +13,10 @@ from jax.typing import ArrayLike
 from difsim import safe
 from difsim.contact import restitution
 from difsim.contact.elastic import AbstractElastic
-from difsim.fields import scalar
+from difsim.declarations import quantity
 from difsim.typing import Scalar, as_float, require
+
+TAKES = "a damper takes energy"
 
 
 class AbstractDamping(eqx.Module):
@@ -59,15 +61,11 @@ class AbstractViscousDamping(AbstractDamping):
 
     e depends on the mass and not on the speed, through ζ = c/√(2 (p+1) m k), for any p.
 
-    **Arguments:** `coefficient` c ≥ 0, N s/m^((p+1)/2). **Raises:** `ValueError` otherwise.
     **Source:** Tsuji, Tanaka & Ishida, Powder Technol. 71 (1992) 239-250; Antypov & Elliott,
     EPL 94 (2011) 50004.
     """
 
     coefficient: eqx.AbstractVar[Scalar]
-
-    def __check_init__(self):
-        _require_coefficient(self)
 
     @staticmethod
     @abstractmethod
@@ -119,7 +117,7 @@ class ClippedDamping(AbstractViscousDamping):
     realised; published laws put e into the map of `TensileDamping`, clip, and realise more (0.397 for 0.3).
     """
 
-    coefficient: Scalar = scalar()
+    coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.clipped_ratio)
     returned = staticmethod(restitution.clipped_restitution)
@@ -134,7 +132,7 @@ class TensileDamping(AbstractViscousDamping):
     e = exp(-π ζ/√(1-ζ²)) for every p.
     """
 
-    coefficient: Scalar = scalar()
+    coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.attractive_ratio)
     returned = staticmethod(restitution.attractive_restitution)
@@ -149,7 +147,7 @@ class CompressionDamping(AbstractViscousDamping):
     e = exp(-ζ acos ζ/√(1-ζ²)) for every p. **Source:** hopper model of paper 003, sec. 4.1, for p = 1.
     """
 
-    coefficient: Scalar = scalar()
+    coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.compressive_ratio)
     returned = staticmethod(restitution.compressive_restitution)
@@ -165,14 +163,10 @@ class HuntCrossley(AbstractDamping):
     1 - 2 a v/3. The force starts without a jump or an infinite slope, so that sensitivities under error control
     are right without smoothing too. It pulls in no free impact; the max is for what else tears bodies apart.
 
-    **Arguments:** `coefficient` a ≥ 0, s/m. **Raises:** `ValueError` otherwise.
     **Source:** Hunt & Crossley, J. Appl. Mech. 42 (1975) 440-445 (e = 1 - 2 a v/3); the exact e: restitution.py.
     """
 
-    coefficient: Scalar = scalar()
-
-    def __check_init__(self):
-        _require_coefficient(self)
+    coefficient: Scalar = quantity("s/m", "damping a per elastic force", ge=0, usual=(0, 1e3), hint=TAKES)
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, *, speed: ArrayLike) -> "HuntCrossley":
@@ -199,8 +193,3 @@ class HuntCrossley(AbstractDamping):
         speed = as_float(speed)
         require(speed >= 0, f"HuntCrossley: speed = {speed} m/s of impact must not be negative; give its size.")
         return restitution.elastic_ratio_restitution(self.coefficient * speed)
-
-
-def _require_coefficient(law: AbstractViscousDamping | HuntCrossley) -> None:
-    name, value = type(law).__name__, law.coefficient
-    require(value >= 0, f"{name}: damping coefficient = {value} is negative; a damper takes energy, give c ≥ 0.")

@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from difsim import safe
 from difsim.checks import numbers
-from difsim.fields import scalar
+from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, as_float, require
 
 
@@ -68,51 +68,39 @@ class AbstractElastic(eqx.Module):
 
 
 class Hooke(AbstractElastic):
-    """A linear spring, F = k δ.
-
-    **Arguments:** `stiffness` k > 0, N/m. **Raises:** `ValueError` otherwise.
-    """
+    """A linear spring, F = k δ."""
 
     exponent: ClassVar[float] = 1.0
-    stiffness: Scalar = scalar()
-
-    def __check_init__(self):
-        _require_stiffness(self)
+    stiffness: Scalar = quantity("N/m", "stiffness k", gt=0, usual=(1, 1e10), slip="N/mm")
 
 
 class PowerLaw(AbstractElastic):
     """A spring that stiffens as a power of its depth, F = k δᵖ.
 
-    **Arguments:** `stiffness` k > 0, N/m^p; `exponent` p ≥ 1, static (a choice of law).
-    **Raises:** `ValueError` otherwise.
+    The `exponent` p ≥ 1 is a choice of law, and static.
     """
 
-    stiffness: Scalar = scalar()
+    stiffness: Scalar = quantity("N/m^p", "stiffness k", gt=0)
     exponent: float = eqx.field(static=True, converter=float)
 
-    def __check_init__(self):
-        _require_stiffness(self)
-        require(self.exponent >= 1, f"PowerLaw: exponent = {self.exponent} must be at least 1.")
+    @rule("exponent = {exponent} must be 1 or more")
+    def _has_no_infinite_slope(self):
+        return self.exponent >= 1
 
 
 class Hertz(AbstractElastic):
     """The elastic contact of two spheres, F = 4/3 E* √R* δ^(3/2).
 
-    **Arguments:** `effective_modulus` E*, Pa, 1/E* = Σ (1-ν²)/E; `effective_radius` R*, m, 1/R* = Σ 1/R.
-    **Raises:** `ValueError` unless both are positive.
     **Source:** Johnson, Contact Mechanics (1985), secs. 4.2 and 11.4.
     """
 
     exponent: ClassVar[float] = 1.5
-    effective_modulus: Scalar = scalar()
-    effective_radius: Scalar = scalar()
-
-    def __check_init__(self):
-        require(
-            self.effective_modulus > 0,
-            f"Hertz: effective_modulus = {self.effective_modulus} Pa, must be > 0.",
-        )
-        require(self.effective_radius > 0, f"Hertz: effective_radius = {self.effective_radius} m, must be > 0.")
+    effective_modulus: Scalar = quantity(
+        "Pa", "effective modulus E*, 1/E* = Σ (1-ν²)/E", gt=0, usual=(1e3, 1e12), slip="MPa or GPa"
+    )
+    effective_radius: Scalar = quantity(
+        "m", "effective radius R* of curvature, 1/R* = Σ 1/R", gt=0, usual=(1e-6, 100), slip="mm"
+    )
 
     @classmethod
     def from_materials(
@@ -143,7 +131,3 @@ def effective_modulus(modulus: ArrayLike | Sequence, poisson: ArrayLike | Sequen
     require(E > 0, f"effective_modulus: E = {E} Pa must be positive.")
     require((nu > -1) & (nu <= 0.5), f"effective_modulus: ν = {nu} must be in (-1, 0.5].")
     return 1 / jnp.sum((1 - nu**2) / E)
-
-
-def _require_stiffness(law: Hooke | PowerLaw) -> None:
-    require(law.stiffness > 0, f"{type(law).__name__}: stiffness = {law.stiffness} must be positive.")

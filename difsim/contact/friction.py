@@ -9,10 +9,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.fields import number, scalar
+from difsim.declarations import quantity, rule, variable
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import dot
-from difsim.typing import Scalar, Vec3, as_float, require
+from difsim.typing import Scalar, Vec3, as_float
 
 
 class AbstractFriction(eqx.Module):
@@ -36,18 +36,13 @@ class RegularisedCoulomb(AbstractFriction):
     """F = -μN v/√(v² + v_s²): Coulomb above v_s, a viscous drag below, smooth at rest.
 
     It never holds: where a share r of the greatest friction is needed, the point creeps at v_s r/√(1 - r²):
-    below v_s for r < 0.7.
-
-    **Arguments:** `coefficient` μ ≥ 0; `speed` v_s > 0, m/s. A small v_s is stiff: keep dt μN/(m v_s) < 1.
-    **Raises:** `ValueError` otherwise.
+    below v_s for r < 0.7. A small v_s is stiff: keep dt μN/(m v_s) < 1.
     """
 
-    coefficient: Scalar = scalar()
-    speed: Scalar = scalar()
-
-    def __check_init__(self):
-        require(self.coefficient >= 0, f"RegularisedCoulomb: coefficient = {self.coefficient} is negative.")
-        require(self.speed > 0, f"RegularisedCoulomb: speed = {self.speed} m/s must be positive.")
+    coefficient: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees")
+    speed: Scalar = quantity(
+        "m/s", "slip speed v_s, below which friction fades", gt=0, usual=(1e-8, 1), hint="it keeps the law smooth"
+    )
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3) -> Vec3:
         return -self.coefficient * normal_force * slip_direction(slip_velocity, self.speed)
@@ -65,23 +60,19 @@ class StickSlip(eqx.Module):
     F_slip = -μN v̂ and |F_stick| ≤ μ_s N; η(v) = 1 - exp(-v²/v_s²) goes from 0 at rest to 1 (the paper's
     own η is a picture only). Without the cap on sticking a block would never slide off a steep slope.
 
-    **Arguments:** `coefficient` μ ≥ 0, sliding; `static_coefficient` μ_s ≥ 0, sticking; `speed` v_s > 0, m/s.
-    **Raises:** `ValueError` otherwise. **Source:** hopper model of paper 003, sec. 4.2.
+    **Source:** hopper model of paper 003, sec. 4.2.
     """
 
-    coefficient: Scalar = scalar()
-    static_coefficient: Scalar = scalar()
-    speed: Scalar = scalar()
+    coefficient: Scalar = quantity("", "coefficient μ of sliding", ge=0, usual=(0, 2), slip="degrees")
+    static_coefficient: Scalar = quantity("", "coefficient μ_s of sticking", ge=0, usual=(0, 3), slip="degrees")
+    speed: Scalar = quantity("m/s", "slip speed v_s, below which a point sticks", gt=0, usual=(1e-8, 1))
 
-    def __check_init__(self):
-        require(self.coefficient >= 0, f"StickSlip: coefficient = {self.coefficient} is negative.")
-        require(self.static_coefficient >= 0, f"StickSlip: static_coefficient = {self.static_coefficient} < 0.")
-        require(
-            self.static_coefficient >= self.coefficient,
-            f"StickSlip: static_coefficient = {self.static_coefficient} is below coefficient = {self.coefficient}: a "
-            "body at rest resists no less than one that slides; are the two swapped?",
-        )
-        require(self.speed > 0, f"StickSlip: speed = {self.speed} m/s must be positive.")
+    @rule(
+        "static_coefficient = {static_coefficient} is below coefficient = {coefficient}: a body at rest must resist no "
+        "less than one that slides; are the two swapped?"
+    )
+    def _has_more_friction_at_rest(self):
+        return self.static_coefficient >= self.coefficient
 
     def force(self, normal_force: Scalar, slip_velocity: Vec3, stick_force: Vec3) -> Vec3:
         """Friction on the body [3] in N.
@@ -96,13 +87,10 @@ class StickSlip(eqx.Module):
 
 
 class TangentialHistory(eqx.Module):
-    """The memory of one tangential spring, or of many with their axis last; starts as `TangentialHistory.none()`.
+    """The memory of one tangential spring, or of many with their axis last; starts as `TangentialHistory.none()`."""
 
-    **Arguments:** `force` [3], N, on the body; `stiffness` k_t, N/m, at the last step.
-    """
-
-    force: Float[Array, "3 *n"] = number(is_finite=False)
-    stiffness: Float[Array, "*n"] = number(is_finite=False)
+    force: Float[Array, "3 *n"] = variable("N", "force F of the spring on the body")
+    stiffness: Float[Array, "*n"] = variable("N/m", "stiffness k_t at the last step")
 
     @classmethod
     def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":
@@ -177,17 +165,10 @@ class AbstractTangentialSpring(eqx.Module):
 
 
 class TangentialSpring(AbstractTangentialSpring):
-    """A tangential spring of constant stiffness, for linear normal laws.
+    """A tangential spring of constant stiffness, for linear normal laws."""
 
-    **Arguments:** `coefficient` μ ≥ 0; `constant` k_t > 0, N/m. **Raises:** `ValueError` otherwise.
-    """
-
-    coefficient: Scalar = scalar()
-    constant: Scalar = scalar()
-
-    def __check_init__(self):
-        require(self.coefficient >= 0, f"TangentialSpring: coefficient = {self.coefficient} is negative.")
-        require(self.constant > 0, f"TangentialSpring: constant = {self.constant} N/m must be positive.")
+    coefficient: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees")
+    constant: Scalar = quantity("N/m", "tangential stiffness k_t", gt=0, usual=(1, 1e10), slip="N/mm")
 
     def stiffness(self, depth: Scalar) -> Scalar:
         return jnp.where(depth > 0, self.constant, 0.0)
@@ -196,19 +177,16 @@ class TangentialSpring(AbstractTangentialSpring):
 class MindlinSpring(AbstractTangentialSpring):
     """Mindlin's tangential stiffness of a Hertz contact before it slips, k_t = 8 G* √(R* δ).
 
-    **Arguments:** `coefficient` μ ≥ 0; `effective_modulus` G* > 0, Pa, 1/G* = Σ (2-ν)/G; `effective_radius`
-    R* > 0, m. **Raises:** `ValueError` otherwise.
     **Source:** Mindlin & Deresiewicz, J. Appl. Mech. 20 (1953) 327-344.
     """
 
-    coefficient: Scalar = scalar()
-    effective_modulus: Scalar = scalar()
-    effective_radius: Scalar = scalar()
-
-    def __check_init__(self):
-        require(self.coefficient >= 0, f"MindlinSpring: coefficient = {self.coefficient} is negative.")
-        require(self.effective_modulus > 0, f"MindlinSpring: G* = {self.effective_modulus} Pa must be positive.")
-        require(self.effective_radius > 0, f"MindlinSpring: R* = {self.effective_radius} m must be positive.")
+    coefficient: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees")
+    effective_modulus: Scalar = quantity(
+        "Pa", "effective shear modulus G*, 1/G* = Σ (2-ν)/G", gt=0, usual=(1e3, 1e12), slip="MPa or GPa"
+    )
+    effective_radius: Scalar = quantity(
+        "m", "effective radius R* of curvature, 1/R* = Σ 1/R", gt=0, usual=(1e-6, 100), slip="mm"
+    )
 
     def stiffness(self, depth: Scalar) -> Scalar:
         return 8 * self.effective_modulus * safe.sqrt(self.effective_radius * depth)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.contact.contact_points import ContactPoints, Moving
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
-from difsim.fields import part
+from difsim.declarations import part
 from difsim.rotation import product3, solve3, times3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -45,12 +45,9 @@ class AbstractFrictionDistribution(eqx.Module):
 
 
 class AtEachPoint(AbstractFrictionDistribution):
-    """Each point has its own friction, by a law without memory.
+    """Each point has its own friction, by a law without memory."""
 
-    **Arguments:** `law`, e.g. `RegularisedCoulomb`.
-    """
-
-    law: AbstractFriction = part()
+    law: AbstractFriction = part("law of friction, such as `RegularisedCoulomb`")
 
     def __call__(self, surface, touch, body, memory):
         velocities = jax.vmap(body.velocity_at)(touch.arms)
@@ -71,10 +68,10 @@ class AtEffectivePoint(AbstractFrictionDistribution):
     The sticking force F solves P (K F + a) = 0 in the tangent plane, where K = 1/m - [r]×I⁻¹[r]× is what a
     force at r_p accelerates there, and a the acceleration there without friction.
 
-    **Arguments:** `law`, a `StickSlip`. **Source:** paper 003, sec. 4.2.
+    **Source:** paper 003, sec. 4.2.
     """
 
-    law: StickSlip = part()
+    law: StickSlip = part("law of friction")
 
     def __call__(self, surface, touch, body, memory):
         arm, normal = touch.arm, touch.normal
@@ -118,11 +115,10 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
     to the bound, a map between two states; an adaptive solver tries steps and discards some, and needs a rate that is
     smooth through the bound.
 
-    **Arguments:** `law`, a `TangentialSpring` or `MindlinSpring`. Give the normal force a `Smoothing`: without
-    it the rates δ'/δ are infinite at touch.
+    Give the normal force a `Smoothing`: without it the rates δ'/δ are infinite at touch.
     """
 
-    law: AbstractTangentialSpring = part()
+    law: AbstractTangentialSpring = part("law of the springs, a `TangentialSpring` or `MindlinSpring`")
 
     def memory(self, points: int) -> Float[Array, "M 3"]:
         return jnp.zeros((points, 3))

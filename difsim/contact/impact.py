@@ -22,15 +22,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.fields import scalar, whole
+from difsim.declarations import count, quantity
 from difsim.rotation import cofactors3, solve3
 from difsim.runge_kutta import runge_kutta4
-from difsim.typing import Mat3, Scalar, Vec3, require
+from difsim.typing import Mat3, Scalar, Vec3
 
 # Of a step dτ: (L dτ)^4 h dτ is TURN^5, and RK4's error then some 1e-7 a step, with L, the rate at which slip can
 # change at most, and h, at which it turns now; what does not turn is a straight line, and RK4 is exact along it.
 # Beyond L dτ = 2.8 RK4 is not stable.
 TURN, STABLE = 0.125, 2.0
+TURNS = "number of steps for slip that turns: 0 is exact for points and balls, and for slip along one line"
 SMALL = 1e-8  # of the velocity: slip that is less, and falls, stops; further on rounding would turn it
 
 
@@ -58,18 +59,11 @@ class AbstractImpact(eqx.Module):
 
 
 class Newton(AbstractImpact):
-    """Restitution of speeds: u_n = -e u_n₀, with Coulomb friction along Routh's path.
+    """Restitution of speeds: u_n = -e u_n₀, with Coulomb friction along Routh's path."""
 
-    **Arguments:** `restitution` e in [0, 1]; `friction` μ ≥ 0; `turns`, steps for slip that changes direction:
-    0 is exact for points and balls, and wherever slip cannot leave one line. **Raises** `ValueError` otherwise.
-    """
-
-    restitution: Scalar = scalar()
-    friction: Scalar = scalar(default=0.0)
-    turns: int = whole(least=0, default=256)
-
-    def __check_init__(self):
-        _check(self)
+    restitution: Scalar = quantity("", "coefficient e of restitution of speeds", ge=0, le=1, slip="percent")
+    friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees", default=0.0)
+    turns: int = count(TURNS, least=0, default=256)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
         path = _Path.of(response, normal, velocity, self.friction)
@@ -82,17 +76,11 @@ class Newton(AbstractImpact):
 
 
 class Stronge(AbstractImpact):
-    """Restitution of energy: the normal force does e² of the work in restitution that it took in compression.
+    """Restitution of energy: the normal force does e² of the work in restitution that it took in compression."""
 
-    **Arguments and errors:** those of `Newton`.
-    """
-
-    restitution: Scalar = scalar()
-    friction: Scalar = scalar(default=0.0)
-    turns: int = whole(least=0, default=256)
-
-    def __check_init__(self):
-        _check(self)
+    restitution: Scalar = quantity("", "energetic coefficient e of restitution", ge=0, le=1, slip="percent")
+    friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees", default=0.0)
+    turns: int = count(TURNS, least=0, default=256)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
         path = _Path.of(response, normal, velocity, self.friction)
@@ -112,12 +100,6 @@ class Stronge(AbstractImpact):
         rebound = safe.sqrt(safe.divide(-2 * pressed.work, jnp.dot(normal, response @ along)))
         rebound = jnp.where(self.restitution == 0, self.restitution * jax.lax.stop_gradient(rebound * along), 0.0)
         return path.held(Impulse(ended.total + rebound, ended.work, ended.stopped))
-
-
-def _check(law: AbstractImpact) -> None:
-    name, e, μ = type(law).__name__, law.restitution, law.friction
-    require((e >= 0) & (e <= 1), f"{name}: restitution = {e} must lie between 0 and 1.")
-    require(μ >= 0, f"{name}: friction = {μ} must not be negative.")
 
 
 def _quotient(a: Scalar, b: Scalar) -> Scalar:

@@ -15,7 +15,7 @@ from difsim.checks import instance, numbers
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
-from difsim.fields import part
+from difsim.declarations import part
 from difsim.typing import Scalar
 
 
@@ -49,13 +49,13 @@ class AbstractNormalForce(eqx.Module):
 class NormalForce(AbstractNormalForce):
     """An elastic force, a damper and a regularisation: the one normal force of surfaces, stones and grains.
 
-    **Arguments:** `elastic`: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`; `damping`: `ClippedDamping(c)`,
-    `TensileDamping(c)`, `CompressionDamping(c)`, `HuntCrossley(a)` or `Undamped()`; `regularisation`:
-    `NoSmoothing()`, `Smoothing(width)` or the width in m.
+    The `regularisation` is `NoSmoothing()`, `Smoothing(width)` or the width in m.
     """
 
-    elastic: AbstractElastic = part()
-    damping: AbstractDamping = part()
+    elastic: AbstractElastic = part("elastic force: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`")
+    damping: AbstractDamping = part(
+        "damper: `ClippedDamping(c)`, `TensileDamping(c)`, `CompressionDamping(c)`, `HuntCrossley(a)` or `Undamped()`"
+    )
     regularisation: AbstractRegularisation = eqx.field(converter=as_regularisation)
 
     @classmethod

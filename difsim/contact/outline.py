@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.checks import numbers
-from difsim.fields import number, scalar
+from difsim.declarations import quantity, rule
 from difsim.rotation import product3
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3, require
@@ -37,18 +37,13 @@ class AbstractOutline(eqx.Module):
 
 
 class Vertices(AbstractOutline):
-    """Points fixed in the body: corners, or points spread over its hull (`mesh.surface_points`).
+    """Points fixed in the body: corners, or points spread over its hull (`mesh.surface_points`)."""
 
-    **Arguments:** `points` [N, 3] m from the centre of mass, body frame. **Raises:** `ValueError` for none,
-    and points that are not finite.
-    """
+    points: Float[Array, "N 3"] = quantity("m", "points, from the centre of mass in the body's frame", slip="mm")
 
-    points: Float[Array, "N 3"] = number()
-
-    def __check_init__(self):
-        found = self.points.shape
-        require(len(found) == 2 and found[0] > 0, "Vertices: no points; give an array [N, 3].")
-        require(found[1] == 3, f"Vertices: points have shape {found}: give an array [N, 3].")
+    @rule("there are no points: give an array [N, 3]")
+    def _has_points(self):
+        return self.count > 0
 
     @classmethod
     def box(cls, edges: Vec3 | tuple[float, float, float]) -> "Vertices":
@@ -71,15 +66,9 @@ class Vertices(AbstractOutline):
 
 
 class Ball(AbstractOutline):
-    """A ball about the centre of mass: it touches where its surface is nearest to the ground.
+    """A ball about the centre of mass: it touches where its surface is nearest to the ground."""
 
-    **Arguments:** `radius` m, positive. **Raises:** `ValueError` otherwise.
-    """
-
-    radius: Scalar = scalar()
-
-    def __check_init__(self):
-        require(self.radius > 0, f"Ball: radius = {self.radius} m must be positive.")
+    radius: Scalar = quantity("m", "radius R of the ball", gt=0, usual=(1e-4, 100), slip="cm or mm")
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         return -self.radius * surface.normal(centre)[None]

@@ -30,8 +30,7 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact.friction import slip_direction
-from difsim.quantity import quantity
-from difsim.rules import rule
+from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, Vec3
 
 SMOOTH = "it keeps the law smooth"

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.fields import scalar
-from difsim.typing import Scalar, require
+from difsim.declarations import quantity
+from difsim.typing import Scalar
 
 
 class AbstractRegularisation(eqx.Module):
@@ -41,17 +41,14 @@ class AbstractRegularisation(eqx.Module):
 class Smoothing(AbstractRegularisation):
     """A smooth start, δ = w log(1 + exp(d/w)): always positive, and d itself a few widths inside.
 
-    **Arguments:** `width` w, m: 0.03 to 0.1 of the greatest depth keeps derivatives through the steps of a
-    solver exact to 1e-4 and better. **Raises:** `ValueError` for w ≤ 0 (use `NoSmoothing`).
+    A width of 0.03 to 0.1 of the greatest depth keeps derivatives through the steps of a solver exact to 1e-4 and
+    better.
     """
 
     tag = "smooth"
-    width: Scalar = scalar()
-
-    def __check_init__(self):
-        require(
-            self.width > 0, f"Smoothing: width = {self.width} m must be positive; use NoSmoothing() for no width."
-        )
+    width: Scalar = quantity(
+        "m", "width w of the start", gt=0, usual=(1e-9, 0.1), slip="mm", hint="use NoSmoothing() for no width"
+    )
 
     @property
     def is_smooth(self) -> bool:

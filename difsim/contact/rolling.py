@@ -6,9 +6,11 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim.contact.friction import slip_direction
-from difsim.fields import scalar
+from difsim.declarations import quantity
 from difsim.rotation import solve3
-from difsim.typing import Mat3, Scalar, Vec3, require
+from difsim.typing import Mat3, Scalar, Vec3
+
+SMOOTH = "it keeps the law smooth"
 
 
 class AbstractRolling(eqx.Module):
@@ -32,16 +34,13 @@ class RollingTorque(AbstractRolling):
     ω_t is the part of the spin in the tangent plane. A sphere that rolls without slip is slowed by 5/7 μ_r g,
     μ_r = C/R, since friction takes its share. C is a lever: the ground balances a body as if it pushed up to C
     beside the contact. A share s of that is held with a creep of ω_s s/√(1 - s²), as in all laws here.
-
-    **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     """
 
     tag = "rolling-torque"
-    length: Scalar = scalar()
-    speed: Scalar = scalar()
-
-    def __check_init__(self):
-        _check(self)
+    length: Scalar = quantity("m", "lever C of the torque", ge=0, usual=(0, 10), slip="mm")
+    speed: Scalar = quantity(
+        "rad/s", "spin ω_s, below which the resistance fades", gt=0, usual=(1e-8, 10), hint=SMOOTH
+    )
 
     def wrench(self, normal_force, spin, normal, arm, mass, inertia):
         direction = slip_direction(_tangential(spin, normal), self.speed)
@@ -57,16 +56,14 @@ class RollingForceAndTorque(AbstractRolling):
     C (1 + m h²/I) for a centre of mass h above it: 3 C for a disc that rolls, 3.5 C for a sphere, 4 C for a cube
     on an edge. Choose C from the lever. The paper's own law sticks at ω = 0; this one creeps (`RollingTorque`).
 
-    **Arguments:** `length` C ≥ 0, m; `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
     **Source:** hopper model of paper 003, sec. 4.3.
     """
 
     tag = "rolling-paper003"
-    length: Scalar = scalar()
-    speed: Scalar = scalar()
-
-    def __check_init__(self):
-        _check(self)
+    length: Scalar = quantity("m", "lever C of the torque", ge=0, usual=(0, 10), slip="mm")
+    speed: Scalar = quantity(
+        "rad/s", "spin ω_s, below which the resistance fades", gt=0, usual=(1e-8, 10), hint=SMOOTH
+    )
 
     def wrench(self, normal_force, spin, normal, arm, mass, inertia):
         torque = -self.length * normal_force * slip_direction(spin, self.speed)
@@ -75,18 +72,15 @@ class RollingForceAndTorque(AbstractRolling):
 
 
 class SpinningResistance(AbstractRolling):
-    """Resistance to spin about the normal, L = -μ_s N r n̂ ω_n/√(ω_n² + ω_s²): I ω' = -μ_s N r.
-
-    **Arguments:** `length` μ_s r ≥ 0, m: the friction coefficient times the radius of the contact patch;
-    `speed` ω_s > 0, rad/s. **Raises:** `ValueError` otherwise.
-    """
+    """Resistance to spin about the normal, L = -μ_s N r n̂ ω_n/√(ω_n² + ω_s²): I ω' = -μ_s N r."""
 
     tag = "spinning-resistance"
-    length: Scalar = scalar()
-    speed: Scalar = scalar()
-
-    def __check_init__(self):
-        _check(self)
+    length: Scalar = quantity(
+        "m", "lever μ_s r, friction coefficient times radius of the patch", ge=0, usual=(0, 10), slip="mm"
+    )
+    speed: Scalar = quantity(
+        "rad/s", "spin ω_s, below which the resistance fades", gt=0, usual=(1e-8, 10), hint=SMOOTH
+    )
 
     def wrench(self, normal_force, spin, normal, arm, mass, inertia):
         direction = slip_direction(jnp.dot(spin, normal) * normal, self.speed)
@@ -95,9 +89,3 @@ class SpinningResistance(AbstractRolling):
 
 def _tangential(v: Vec3, normal: Vec3) -> Vec3:
     return v - jnp.dot(v, normal) * normal
-
-
-def _check(law: AbstractRolling) -> None:
-    name = type(law).__name__
-    require(law.length >= 0, f"{name}: length = {law.length} m is negative.")
-    require(law.speed > 0, f"{name}: speed = {law.speed} rad/s must be positive.")

@@ -12,7 +12,7 @@ from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
 from difsim.contact.rolling import AbstractRolling
-from difsim.fields import part
+from difsim.declarations import part
 from difsim.shape import AbstractSDF
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -42,17 +42,16 @@ class SurfaceContact(eqx.Module):
     Nothing acts, and nothing but one distance is computed, where the centre is farther from the surface than
     twice the body's radius and the reach of the laws (twice: tabulated distances may have slopes above 1).
 
-    **Arguments:** `outline`, the points that may touch; `normal`, e.g. a `NormalForce`; `friction`, friction over
-    the points; `rolling`, any number of resistances, which act at the effective point r_p = Σ δ_j r_j/Σ δ_j;
-    `cohesion`, any number of attractions, each at each point.
     **Source:** paper 003, sec. 4; Eq 4 for r_p.
     """
 
-    outline: AbstractOutline = part()
-    normal: AbstractNormalForce = part()
-    friction: AbstractFrictionDistribution = part()
-    rolling: tuple[AbstractRolling, ...] = part(default=())
-    cohesion: tuple[AbstractCohesion, ...] = part(default=())
+    outline: AbstractOutline = part("points that may touch")
+    normal: AbstractNormalForce = part("normal force at each point, such as a `NormalForce`")
+    friction: AbstractFrictionDistribution = part("friction over the points")
+    rolling: tuple[AbstractRolling, ...] = part(
+        "resistances at the effective point r_p = Σ δ_j r_j/Σ δ_j", default=()
+    )
+    cohesion: tuple[AbstractCohesion, ...] = part("attractions, each at each point", default=())
 
     def wrench(self, surface: AbstractSDF, body: Moving, rotation: Mat3, memory: Float[Array, "M 3"]) -> Wrench:
         """The contact wrench of the surface on the body.

@@ -12,12 +12,11 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.free_motion import free_step
 from difsim.checks import host_numbers
+from difsim.declarations import part, quantity, rule
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
-from difsim.quantity import part, quantity
 from difsim.rotation import solve3
-from difsim.rules import rule
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3, require
 

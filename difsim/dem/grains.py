@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.checks import numbers
+from difsim.declarations import part, quantity, rule
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
@@ -19,8 +20,6 @@ from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallM
 from difsim.dem.touching import Grain
 from difsim.particles.devices import everywhere, plain
 from difsim.particles.model import AbstractParticles, one_of
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, require_last
 

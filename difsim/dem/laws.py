@@ -27,7 +27,7 @@ from difsim.contact import (
 from difsim.contact.cohesion import AbstractCohesion
 from difsim.contact.elastic import AbstractElastic, effective_modulus
 from difsim.contact.friction import AbstractTangentialSpring
-from difsim.quantity import part, quantity
+from difsim.declarations import part, quantity
 from difsim.typing import Scalar, require
 
 DEAD_STOP = "for a dead stop give a small e"

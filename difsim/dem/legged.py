@@ -11,11 +11,10 @@ from jaxtyping import Array, Float
 from difsim import rotation
 from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
 from difsim.body.attitude import require_attitude
+from difsim.declarations import part, quantity, rule
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3
 

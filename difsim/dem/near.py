@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.declarations import part
 from difsim.dem.state import PADDING
 from difsim.particles.devices import everywhere
 from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
-from difsim.quantity import part
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 

@@ -5,11 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from difsim.declarations import quantity, rule
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.field import AbstractField, Sum
-from difsim.quantity import quantity
 from difsim.rotation import nearest_rotation
-from difsim.rules import rule
 from difsim.typing import Mat3, Scalar, Vec3
 from difsim.units import GM_67P, LOBES_67P, G
 

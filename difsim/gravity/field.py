@@ -14,8 +14,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points, numbers
-from difsim.quantity import part, quantity
-from difsim.rules import rule
+from difsim.declarations import part, quantity, rule
 from difsim.typing import Mat3, Scalar, Vec3
 
 

@@ -12,12 +12,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance
+from difsim.declarations import part, quantity, rule
 from difsim.gravity.field import AbstractField, as_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.spline import GridSpline

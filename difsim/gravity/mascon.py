@@ -6,9 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.declarations import quantity, rule
 from difsim.gravity.field import AbstractField
-from difsim.quantity import quantity
-from difsim.rules import rule
 from difsim.typing import Scalar, Vec3
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim import safe
+from difsim.declarations import quantity
 from difsim.gravity.elementary import arctan2, log_ratio
 from difsim.gravity.field import AbstractField, as_points
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
-from difsim.quantity import quantity
 from difsim.session import compile_with_matrix_library
 from difsim.typing import Mat3, Scalar, Vec3, is_known
 from difsim.units import G

@@ -15,8 +15,8 @@ import pooch
 
 from difsim import mesh
 from difsim.checks import host_numbers
+from difsim.declarations import part, quantity
 from difsim.mesh import TriMesh
-from difsim.quantity import part, quantity
 from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
 from difsim.shape.sdf import AbstractSDF, Posed

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.quantity import quantity
+from difsim.declarations import quantity
 from difsim.shape.sdf import AbstractSDF
 from difsim.typing import Scalar, Vec3
 

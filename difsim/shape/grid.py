@@ -11,10 +11,10 @@ from tqdm import tqdm
 
 from difsim import safe
 from difsim.checks import host_numbers, instance, integer
+from difsim.declarations import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.mesh.surface import require_mesh
-from difsim.quantity import part
 from difsim.shape.sdf import AbstractSDF
 from difsim.shape.tables import cached
 from difsim.spline import GridSpline, interpolate

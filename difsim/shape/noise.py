@@ -22,8 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
-from difsim.quantity import Declared, count, part, quantity
-from difsim.rules import rule
+from difsim.declarations import Declared, count, part, quantity, rule
 from difsim.shape.sdf import AbstractSDF
 from difsim.typing import Scalar, Vec3, came, named
 

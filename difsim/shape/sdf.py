@@ -14,9 +14,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import at_one_point, check_points
-from difsim.quantity import part, quantity
+from difsim.declarations import part, quantity, rule
 from difsim.rotation import times3
-from difsim.rules import rule
 from difsim.typing import Mat3, Scalar, Vec2, Vec3
 
 

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
+from difsim.declarations import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
-from difsim.quantity import part
 from difsim.shape.grid import sampled
 from difsim.shape.sdf import AbstractSDF, Box, Posed
 from difsim.shape.tables import cached

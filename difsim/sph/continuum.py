@@ -10,12 +10,11 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
 from difsim.checks import numbers
+from difsim.declarations import part, quantity, rule
 from difsim.particles.model import AbstractEstimating, one_of
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
 from difsim.particles.vectors import stacked, upper
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction

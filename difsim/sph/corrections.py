@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
+from difsim.declarations import quantity
 from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
-from difsim.quantity import quantity
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.principal import principal3

@@ -4,8 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.declarations import quantity
 from difsim.particles.vectors import Components, Each, Symmetric, Vector, dot, minus, outer, rows, times
-from difsim.quantity import quantity
 from difsim.sph.kernel import AbstractKernel
 from difsim.typing import Scalar
 

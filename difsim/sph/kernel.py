@@ -5,8 +5,8 @@ from abc import abstractmethod
 import equinox as eqx
 import jax.numpy as jnp
 
+from difsim.declarations import quantity
 from difsim.particles.vectors import Components, Vector, dot, times
-from difsim.quantity import quantity
 from difsim.typing import Scalar
 
 SUPPORT = "support h (twice the smoothing length of other texts)"

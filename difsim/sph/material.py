@@ -11,8 +11,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from difsim.declarations import quantity
 from difsim.particles.vectors import Each
-from difsim.quantity import quantity
 from difsim.rotation import product3
 from difsim.typing import Scalar
 

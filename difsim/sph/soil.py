@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
+from difsim.declarations import part, quantity, rule
 from difsim.particles.vectors import Each
-from difsim.quantity import part, quantity
-from difsim.rules import rule
 from difsim.sph.material import (
     AbstractMaterial,
     Tensor,

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.checks import numbers
-from difsim.quantity import Declared, part, quantity
-from difsim.rules import rule
+from difsim.declarations import Declared, part, quantity, rule
 from difsim.typing import Scalar, Vec2, came, is_known
 
 

@@ -1,24 +1,19 @@
 """Griffe's view of the source, made to fit ours: constructors of Modules, and sections of docstrings as paragraphs."""
 
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import griffe
 
+from difsim.declarations import describe_arguments
+
 SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|Yields):\*\*)")
 ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(.*?)(?=\n\n|\Z)", re.S)
 # Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
 ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
-FIELDS = (
-    "number",
-    "scalar",
-    "quaternion",
-    "whole",
-    "part",
-    "tolerance",
-    "eqx.field",
-)  # functions that declare a field
+FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "eqx.field")  # which declare a field
 
 
 def with_sections(text: str) -> str:
@@ -73,12 +68,20 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = with_sections(obj.docstring.value)
+            obj.docstring.value = with_sections(obj.docstring.value) + arguments(obj)
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         # All are found before any is changed: a class inherits the constructor that its base is given here.
         for cls in list(_without_constructor(pkg)):
             cls.set_member("__init__", constructor(cls))
+
+
+def arguments(obj: griffe.Object) -> str:
+    """The list of what the constructor of a class takes, from the declarations of its fields."""
+    if not obj.is_class or "**Arguments:**" in obj.docstring.value:
+        return ""
+    lines = describe_arguments(getattr(importlib.import_module(obj.module.path), obj.name))
+    return "\n\n**Arguments:**\n\n" + "\n".join(f"* {line}" for line in lines) if lines else ""
 
 
 def constructor(cls: griffe.Class) -> griffe.Function:

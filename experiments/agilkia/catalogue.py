@@ -59,7 +59,7 @@ class Observable:
 
     @property
     def unit(self) -> str:
-        return self.reading.range.unit
+        return self.reading.quantity.unit
 
 
 @dataclass(frozen=True)

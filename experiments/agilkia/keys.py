@@ -1,31 +1,34 @@
 """What each key of the lander file and of the observations may hold, and the check of a table against it.
 
-A number outside of its possible range is refused. One outside of its plausible range is a warning, unless the file
-confirms its key: `confirmed = ["lander.mass_kg"]`.
+Most keys are quantities of the library: their names are made of field and unit, `thickness` in m is `thickness_m`. A
+number that is impossible is refused. One that is unusual is a warning, unless the file confirms its key:
+`confirmed = ["lander.mass_kg"]`.
 """
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.ranges import Range
+from difsim.body import CentralDamper, Flywheel, Hull, Lander, RigidBody
+from difsim.contact import Boulder, Hooke, Regolith
+from difsim.declarations import Quantity, declared_fields, quantities
 
 ANY = -1  # in a shape: one or more
 COMET = "67P"  # [site] body: the one body whose field and shape come with difsim
 PHILAE = "Philae"  # [lander] name: of whom the paper tells, and nothing of it is said of another
+SCALAR, VECTOR, POINTS, INTERVAL, CHOICES = (), (3,), (ANY, 3), (2,), (ANY,)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Finite numbers of one of these `shapes` within a range; it holds of the `size` that is made of them."""
+    """Finite numbers of a `quantity`, of one of these `shapes`."""
 
-    range: Range
-    shapes: tuple[tuple[int, ...], ...] = ((),)
-    size: Callable[[np.ndarray], np.ndarray] = np.asarray
+    quantity: Quantity
+    shapes: tuple[tuple[int, ...], ...] = (SCALAR,)
 
     def refuse(self, value: Any) -> str:
         """What is wrong with `value`, or nothing."""
@@ -39,11 +42,17 @@ class Numbers:
             return f"has shape {array.shape}: it must be {' or '.join(map(_in_words, self.shapes))}"
         if not np.isfinite(array).all():
             return "must be finite"
-        return self.range.refuse(self.size(array))
+        return self.quantity.find_fault(array, self._size(array))
 
     def doubt(self, value: Any) -> str:
         """The reason to doubt a `value` that is possible, or nothing."""
-        return self.range.doubt(self.size(np.asarray(value)))
+        return self.quantity.find_doubt(self._size(np.asarray(value)))
+
+    def _size(self, array: np.ndarray) -> np.ndarray:
+        """The length of each vector, since a range of coordinates would depend on the axes; else the number itself."""
+        if VECTOR in self.shapes or POINTS in self.shapes:
+            return np.linalg.norm(array, axis=-1)
+        return array
 
 
 @dataclass(frozen=True)
@@ -97,111 +106,115 @@ class Flag:
         return "" if isinstance(value, bool) else "has the wrong type: it must be true or false"
 
 
-def lengths(vectors: np.ndarray) -> np.ndarray:
-    """The length of each vector: a range of coordinates would depend on the axes."""
-    return np.linalg.norm(vectors, axis=-1)
+def key(name: str, unit: str) -> str:
+    """The key of a number in a file, which carries its unit: `grain_density` in kg/m³ is grain_density_kg_per_m3."""
+    words = unit.translate(str.maketrans("²³", "23")).replace("/", " per ").split()
+    return "_".join([name, *words])
 
 
-def largest(numbers: np.ndarray) -> np.ndarray:
-    """The largest absolute value: products of inertia may be negative or zero."""
-    return np.abs(numbers).max(keepdims=True)
+def keys_of(kind: type, *names: str, prefix: str = "") -> dict[str, Numbers]:
+    """The keys of quantities of a class, with their shapes; `prefix` before the names of fields."""
+    found = {}
+    for name, annotation, declared in declared_fields(kind):
+        if name in names:
+            shape = tuple(int(n) if n.isdigit() else ANY for n in annotation.dim_str.split())
+            found[key(prefix + name, declared.quantity.unit)] = Numbers(declared.quantity, (shape,))
+    return found
 
 
-SCALAR, VECTOR, POINTS, INTERVAL, CHOICES = (), (3,), (ANY, 3), (2,), (ANY,)
-_STIFFNESS = Range("N/m", (1.0, 1e10), (100.0, 1e7), "N/mm")
-_MODULUS = Range("Pa", (100.0, 1e13), (1e4, 1e12), "MPa or GPa")
-_ROCK = Range("m", (1e-3, 100.0), (0.01, 10.0), "cm or mm")
-_SITE = Range("m", (1.0, 1e8), (50.0, 1e6), "km")  # from the body's centre
-_SPEED = Range("m/s", (0.0, 1e4), (0.0, 10.0), "cm/s or mm/s")
-_SPIN = Range("rad/s", (-1e3, 1e3), (-5.0, 5.0), "degrees/s or rev/min")
-_ANGLE = Range("degrees", (-360.0, 360.0), (-360.0, 360.0))
+def number(
+    unit: str, meaning: str, shapes: tuple[tuple[int, ...], ...] = (SCALAR,), **declaration: Any
+) -> Numbers:
+    """A key of what is a quantity of this study alone. **Arguments:** as `Quantity`; `shapes`."""
+    return Numbers(Quantity(unit, meaning, **declaration), shapes)
 
-# A row is one key: the unit, the possible and the plausible range, and what is usually mistaken for the unit.
+
+_INERTIA = quantities(RigidBody)["inertia"]
+# kg m² and the like; a file may give the three principal moments alone.
 BODY = {
     "name": Text(),
-    "mass_kg": Numbers(Range("kg", (1e-3, 1e7), (0.5, 1e4), "g")),
-    "inertia_kg_m2": Numbers(
-        Range("kg m2", (1e-9, 1e10), (1e-4, 1e5), "g m2 or kg mm2"), (VECTOR, (3, 3)), largest
+    **keys_of(RigidBody, "mass"),
+    key("inertia", _INERTIA.unit): Numbers(_INERTIA, (VECTOR, (3, 3))),
+    "hull_m": Numbers(quantities(Hull)["size"], (VECTOR,)),
+    **keys_of(Hooke, "stiffness", prefix="hull_"),
+    "hull_restitution": number(
+        "", "restitution of the hull on the ground", gt=0, le=1, usual=(0.01, 1), slip="percent"
     ),
-    "hull_m": Numbers(Range("m", (1e-3, 1e3), (0.05, 20.0), "mm"), (VECTOR,)),
-    "hull_stiffness_N_per_m": Numbers(_STIFFNESS),
-    "hull_restitution": Numbers(Range("", (0.01, 1.0), (0.01, 1.0), "percent")),
 }
-LEGS = {  # all of them, or none: a lander without legs lands on its hull
-    "feet_m": Numbers(Range("m from the centre of mass", (0.0, 1e4), (0.05, 30.0), "mm"), (POINTS,), lengths),
-    "hips_m": Numbers(Range("m from the centre of mass", (0.0, 1e4), (0.0, 30.0), "mm"), (POINTS,), lengths),
-    "footpad_radius_m": Numbers(Range("m", (1e-3, 5.0), (0.01, 1.0), "mm")),
-    "leg_stiffness_N_per_m": Numbers(_STIFFNESS),
-}
-GEAR = {
-    "damping_N_s_per_m": Numbers(Range("N s/m", (1e-3, 1e9), (1.0, 1e5), "N s/mm")),
-    "stroke_m": Numbers(Range("m", (1e-4, 10.0), (1e-3, 1.0), "mm")),
-}
+LEGS = keys_of(Lander, "feet", "hips", "footpad_radius", "leg_stiffness")  # all, or none: it lands on its hull
+GEAR = keys_of(CentralDamper, "damping", "stroke")
 OBSTACLE = {
-    "leg": Numbers(Range("counted from 0", (0, 99), (0, 99))),
-    "edge_distance_m": Numbers(_ROCK),
-    "height_m": Numbers(_ROCK),
-    "half_length_m": Numbers(_ROCK),
-    "modulus_Pa": Numbers(_MODULUS),
-    "radius_m": Numbers(_ROCK),
+    "leg": number("", "leg that is struck, counted from 0", ge=0, le=99),
+    "edge_distance_m": number(
+        "m", "way from the body's axis to the edge", gt=0, usual=(0.01, 10), slip="cm or mm"
+    ),
+    "height_m": number("m", "height of the boulder", gt=0, usual=(0.01, 10), slip="cm or mm"),
+    **keys_of(Boulder, "half_length", "modulus", "radius"),
 }
+_SPEED = Quantity("m/s", "speed", ge=0, usual=(0, 10), slip="cm/s or mm/s")
+_SPIN = Quantity("rad/s", "angular velocity", usual=(-5, 5), slip="degrees/s or rev/min")
+_ANGLE = Quantity("degrees", "angle", ge=-360, le=360)
+VELOCITY = Numbers(_SPEED, (VECTOR,))
 LANDER = {
     "lander": BODY,
     "site": {
         "body": Text(),
-        "normal": Numbers(Range("long: a direction", (1e-6, 1e6), (1e-6, 1e6)), (VECTOR,), lengths),
-        "velocity_m_per_s": Numbers(_SPEED, (VECTOR,), lengths),
+        "normal": number("", "direction out of the ground, of any length", (VECTOR,), usual=(1e-4, 1e4)),
+        "velocity_m_per_s": VELOCITY,
         "alpha_s_deg": Numbers(_ANGLE),
         "beta_s_deg": Numbers(_ANGLE),
     },
-    "regolith": {
-        "porosity": Numbers(Range("", (0.01, 0.99), (0.2, 0.95), "percent")),
-        "surface_energy_J_per_m2": Numbers(Range("J/m2", (0.0, 100.0), (0.0, 1.0), "mJ/m2")),
-    },
+    "regolith": keys_of(Regolith, "porosity", "surface_energy"),
 }
-GRAVITY = Numbers(Range("m/s2", (0.0, 100.0), (1e-7, 0.3), "mm/s2"), (VECTOR,), lengths)
-POSITION = Numbers(_SITE, (VECTOR,), lengths)
+GRAVITY = number("m/s²", "gravity at the site", (VECTOR,), usual=(1e-7, 0.3), slip="mm/s²")
+POSITION = number("m", "place, from the body's centre", (VECTOR,), usual=(50, 1e6), slip="km")
 OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS}
 SUB_SPHERES = {
-    "leg_mass_kg": Numbers(Range("kg", (1e-4, 1e4), (0.01, 50.0), "g")),
-    "strut_radius_m": Numbers(Range("m", (1e-4, 1.0), (1e-3, 0.2), "mm")),
+    "leg_mass_kg": number("kg", "mass of each leg", gt=0, usual=(0.01, 50), slip="g"),
+    "strut_radius_m": number("m", "radius of a strut", gt=0, usual=(1e-3, 0.2), slip="mm"),
 }
 INITIAL = {
     "spin_rad_per_s": Numbers(_SPIN),
-    "flywheel_N_m_s": Numbers(Range("N m s", (-1e4, 1e4), (-100.0, 100.0), "mN m s")),
-    "rundown_s": Numbers(Range("s", (1e-3, 1e7), (0.1, 1e5), "minutes or ms")),
-    "horizon_s": Numbers(Range("s", (0.05, 1e5), (0.5, 600.0), "minutes or ms")),
+    "flywheel_N_m_s": Numbers(quantities(Flywheel)["momentum"]),
+    **keys_of(Flywheel, "rundown"),
+    "horizon_s": number("s", "duration of the touchdown", gt=0, usual=(0.5, 600), slip="minutes or ms"),
 }
+_GROUND = quantities(Regolith)
 UNKNOWNS = {  # of what may be known or not: one number, a range, a list
-    "thickness_m": Numbers(Range("m", (1e-3, 1e4), (0.01, 50.0), "cm"), (SCALAR, INTERVAL)),
-    "grain_diameter_m": Numbers(Range("m", (1e-7, 10.0), (1e-6, 1.0), "mm or micrometres"), (SCALAR, INTERVAL)),
-    "grain_density_kg_per_m3": Numbers(Range("kg/m3", (10.0, 3e4), (100.0, 1e4), "g/cm3"), (SCALAR, INTERVAL)),
-    "grain_modulus_Pa": Numbers(_MODULUS, (SCALAR, CHOICES)),
-    "friction": Numbers(Range("", (1e-3, 10.0), (0.05, 2.0), "degrees"), (SCALAR, CHOICES)),
-    "edge_offset_m": Numbers(Range("m", (-100.0, 100.0), (-5.0, 5.0), "cm"), (SCALAR, INTERVAL)),
-    "tilt_sigma_deg": Numbers(Range("degrees", (0.0, 90.0), (0.0, 45.0))),
-    "heading_deg": Headings(Range("degrees", (-360.0, 360.0), (-360.0, 360.0)), (SCALAR, INTERVAL)),
+    key(name, _GROUND[name].unit): Numbers(_GROUND[name], shapes)
+    for name, shapes in (
+        ("thickness", (SCALAR, INTERVAL)),
+        ("grain_diameter", (SCALAR, INTERVAL)),
+        ("grain_density", (SCALAR, INTERVAL)),
+        ("grain_modulus", (SCALAR, CHOICES)),
+        ("friction", (SCALAR, CHOICES)),
+    )
+} | {
+    "edge_offset_m": number("m", "way across the edge", (SCALAR, INTERVAL), usual=(-5, 5), slip="cm"),
+    "tilt_sigma_deg": number("degrees", "standard deviation of the attitude", ge=0, le=90, usual=(0, 45)),
+    "heading_deg": Headings(_ANGLE, (SCALAR, INTERVAL)),
 }
 # Of what an instrument would have read.
 SPEED = Numbers(_SPEED)
-VELOCITY = Numbers(_SPEED, (VECTOR,), lengths)
 SPIN = Numbers(_SPIN)
 # A lander of 100 kg at 1 m/s has 50 J, one of 10 kg or 1000 kg at that speed a tenth or ten times as much.
-ENERGY = Numbers(Range("J", (-1e9, 1e9), (-100.0, 1e3), "mJ"))
-KINETIC = Numbers(Range("J", (0.0, 1e9), (0.0, 1e3), "mJ"))
-DEPTH = Numbers(Range("m", (-100.0, 100.0), (-1.0, 5.0), "cm or mm"))
-STROKE = Numbers(Range("m", (0.0, 100.0), (0.0, 1.0), "cm or mm"))
-DURATION = Numbers(Range("s", (0.0, 1e6), (0.0, 1e3), "ms"))
-FORCE = Numbers(Range("N", (-1e9, 1e9), (-1e5, 1e5), "mN"))
-FLIGHT = Numbers(Range("s", (0.0, 1e9), (10.0, 1e6), "minutes or hours"))
-DISTANCE = Numbers(Range("m", (0.0, 1e8), (1.0, 1e5), "km"))
+ENERGY = number("J", "energy", usual=(-100, 1e3), slip="mJ")
+KINETIC = number("J", "kinetic energy", ge=0, usual=(0, 1e3), slip="mJ")
+DEPTH = number("m", "depth", usual=(-1, 5), slip="cm or mm")
+STROKE = number("m", "stroke of the gear", ge=0, usual=(0, 1), slip="cm or mm")
+DURATION = number("s", "duration", ge=0, usual=(0, 1e3), slip="ms")
+FORCE = number("N", "force", usual=(-1e5, 1e5), slip="mN")
+FLIGHT = number("s", "time of flight", ge=0, usual=(10, 1e6), slip="minutes or hours")
+DISTANCE = number("m", "distance", ge=0, usual=(1, 1e5), slip="km")
 REMARKS = {"source": Text(), "fitted": Flag()}
 
 
 def observation(reading: Numbers) -> dict[str, Numbers]:
     """The keys of an observable: its value as a reading, and sigma, whose ranges follow from the reading's."""
-    unit, most = reading.range.unit, max(map(abs, reading.range.plausible))
-    sigma = Range(unit, (1e-9 * most, 100 * most), (1e-6 * most, most), reading.range.slip)
+    most = max(map(abs, reading.quantity.usual))
+    sigma = replace(
+        reading.quantity, meaning="standard deviation", gt=0, ge=None, lt=None, le=None, usual=(1e-6 * most, most)
+    )
     return {"value": reading, "sigma": Numbers(sigma, (SCALAR, *reading.shapes))}
 
 

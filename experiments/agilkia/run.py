@@ -12,6 +12,7 @@ import tyro
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.declarations import Quantity
 from difsim.session import CACHE
 from experiments.agilkia import (
     bounce,
@@ -32,8 +33,7 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.foot.calibration import TABLE, read
-from experiments.harness import Found, Study
-from experiments.ranges import SEED, Range
+from experiments.harness import SEED, Found, Study
 from inversion import Checkpoint
 from inversion.prior_runs import PriorRuns
 
@@ -223,5 +223,8 @@ def _pictures(options: Agilkia, out: Path) -> Found:
         raise ValueError(f"{path} is no result of a run ({error}): run without --stage pictures again") from error
 
 
-Agilkia.ranges = {"grain": Range("m", (1e-3, 1.0), (0.01, 0.2), "cm or mm"), "seed": SEED}
+Agilkia.ranges = {
+    "grain": Quantity("m", "radius of grains", gt=0, le=1, usual=(0.01, 0.2), slip="cm or mm"),
+    "seed": SEED,
+}
 Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures, "coverage": _coverage}

@@ -8,8 +8,7 @@ import tyro
 
 from experiments.cobbles import collision, design, estimation, impact, posterior
 from experiments.cobbles.stones import Cobble, bennu, cobble
-from experiments.harness import Found, Study
-from experiments.ranges import SEED
+from experiments.harness import SEED, Found, Study
 
 Unknown = Literal["calibration", "markers", "compliance"]
 

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from difsim import Courant, initialise, simulate
+from difsim.declarations import Quantity
 from difsim.stepping.running import failure
 from experiments.foot import calibrate, grains, thrown, words
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
-from experiments.ranges import Range
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from inversion import Checkpoint
 
@@ -129,15 +129,15 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
 
 
 FootStudy.ranges = {
-    "spacing": Range("m", (1e-4, 0.2), (2e-3, 0.05), "mm"),
-    "speeds": Range("m/s", (1e-4, 100.0), (0.01, 10.0), "cm/s"),
-    "depth": Range("m", (1e-3, 10.0), (0.01, 1.0), "mm"),
-    "load": Range("kg/m2", (1e-2, 1e6), (10.0, 1e4), "g/cm2"),
-    "softening": Range("", (1.0, 1e4), (1.0, 100.0)),
-    "alpha": Range("", (0.0, 10.0), (0.0, 2.0)),
-    "grains": Range("m", (1e-3, 0.5), (0.01, 0.1), "mm"),
-    "width": Range("m", (0.2, 20.0), (0.3, 3.0), "cm"),
-    "cohesion": Range("Pa", (0.0, 1e6), (0.0, 1e4)),
+    "spacing": Quantity("m", "distance of particles", gt=0, le=0.2, usual=(2e-3, 0.05), slip="mm"),
+    "speeds": Quantity("m/s", "speed of the footpad", gt=0, usual=(0.01, 10), slip="cm/s"),
+    "depth": Quantity("m", "depth of the stroke", gt=0, usual=(0.01, 1), slip="mm"),
+    "load": Quantity("kg/m²", "mass over the footpad's area", gt=0, usual=(10, 1e4), slip="g/cm²"),
+    "softening": Quantity("", "factor by which the soil is softer", ge=1, usual=(1, 100)),
+    "alpha": Quantity("", "artificial viscosity", ge=0, le=10, usual=(0, 2)),
+    "grains": Quantity("m", "diameter of grains", gt=0, usual=(0.01, 0.1), slip="mm"),
+    "width": Quantity("m", "width of the bed", ge=0.2, usual=(0.3, 3), slip="cm"),
+    "cohesion": Quantity("Pa", "cohesion of the soil", ge=0, usual=(0, 1e4)),
 }
 FootStudy.stages = {
     "push": _pushed,

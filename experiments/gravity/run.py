@@ -15,13 +15,13 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from difsim.declarations import Quantity
 from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
 from experiments.gravity import words
 from experiments.harness import Found, Study
-from experiments.ranges import Range
 from experiments.style import PALE
 from experiments.variables import described
 
@@ -59,9 +59,8 @@ def plane_errors(
     return planes
 
 
-DENSITY = Range(
-    "kg/m3", (10.0, 2.3e4), (200.0, 8e3)
-)  # possible: up to the densest metal; plausible: comets to iron
+# Up to the densest metal; usual: comets to iron.
+DENSITY = Quantity("kg/m³", "mean density", ge=10, le=2.3e4, usual=(200, 8e3))
 
 
 def density_of(GM: float, shape: TriMesh, unit: str) -> float:
@@ -74,9 +73,9 @@ def density_of(GM: float, shape: TriMesh, unit: str) -> float:
     other, factor = ("km", 1e-9) if unit == "m" else ("m", 1e9)
     is_other = DENSITY.possible[0] <= density * factor <= DENSITY.possible[1]
     remedy = f"if the mesh is in {other}, give --unit {other}" if is_other else "give the GM of this body"
-    if wrong := DENSITY.refuse(np.asarray(density)):
+    if wrong := DENSITY.find_fault(density):
         raise ValueError(f"{implied} {wrong}: {remedy}")
-    if doubt := DENSITY.doubt(np.asarray([density])):
+    if doubt := DENSITY.find_doubt(density):
         warnings.warn(f"{implied} {doubt}", stacklevel=2)
     return density
 
@@ -146,9 +145,9 @@ def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
 
 
 GravityStudy.ranges = {
-    "GM": Range("m3/s2", (1e-9, 1e17), (1e-3, 1e12), "km3/s2"),
-    "spacing": Range("m", (1e-4, 1e6), (0.1, 5e3), "km"),
-    "points": Range("", (2, 5000), (2, 1000)),
-    "reach": Range("greatest radii", (0.1, 1e3), (1.0, 10.0)),
+    "GM": Quantity("m³/s²", "gravitational parameter", gt=0, usual=(1e-3, 1e12), slip="km³/s²"),
+    "spacing": Quantity("m", "spacing of the table", gt=0, usual=(0.1, 5e3), slip="km"),
+    "points": Quantity("", "points of a map along an edge", ge=2, usual=(2, 1000)),
+    "reach": Quantity("greatest radii", "half an edge of the table", gt=0, usual=(1, 10)),
 }
 GravityStudy.stages = {"tables": _map, "packed": _map}

@@ -13,8 +13,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from difsim.declarations import Quantity
 from experiments.harness import Found, Study
-from experiments.ranges import Range
 from experiments.records import write_json
 from experiments.sampling import words
 from experiments.sampling.collect import collect, motion, orderings
@@ -96,8 +96,8 @@ def _times(until: float) -> np.ndarray:
 
 
 Sampling.ranges = {
-    "spacing": Range("m", (1e-4, 3e-3), (5e-4, 3e-3), "mm"),
-    "softening": Range("", (1.0, 1e3), (1.0, 20.0)),
-    "until": Range("s", (1e-3, 100.0), (0.01, 10.0), "ms"),
+    "spacing": Quantity("m", "distance of particles", gt=0, le=3e-3, usual=(5e-4, 3e-3), slip="mm"),
+    "softening": Quantity("", "factor by which the soil is softer", ge=1, usual=(1, 20)),
+    "until": Quantity("s", "duration", gt=0, usual=(0.01, 10), slip="ms"),
 }
 Sampling.stages = {"cases": _cases, "sensitivity": _sensitivity}

@@ -15,11 +15,11 @@ import tyro
 from tqdm import tqdm
 
 from difsim import Status
+from difsim.declarations import Quantity
 from difsim.saving.atomic import atomically
 from difsim.saving.texts import read_text
-from experiments.harness import Found, Study
+from experiments.harness import SEED, Found, Study
 from experiments.memory import forget_programs, maps_are_many
-from experiments.ranges import SEED, Range
 from experiments.records import commit, write_json
 from experiments.soak import flights, hard, landings, particles, soft, stones, words
 from experiments.soak.checks import Verdict, judge
@@ -60,7 +60,7 @@ class Soak(Study):
             self.stage = "repeat"
 
 
-Soak.ranges = {"hours": Range("h", (0, 1e4), (0, 200), "minutes"), "seed": SEED}
+Soak.ranges = {"hours": Quantity("h", "duration", ge=0, usual=(0, 200), slip="minutes"), "seed": SEED}
 
 
 def chosen(names: Sequence[str]) -> list[Kind]:

@@ -1,13 +1,4 @@
-"""Relations between the numbers of a Module, and whether all of a model's numbers are possible.
-
-class Regolith(eqx.Module):
-    gravity: Scalar = quantity("m/s²", "weight of the overburden", ge=0)
-    surface_energy: Scalar = quantity("J/m²", "γ of grains that touch", ge=0)
-
-    @rule("grains without weight or cohesion have no strength: give gravity or surface_energy")
-    def _has_strength(self):
-        return (self.gravity > 0) | (self.surface_energy > 0)
-"""
+"""Relations between the numbers of a Module, and whether all numbers of a model are possible."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -19,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from difsim.quantity import quantities
+from difsim.declarations.fields import quantities
 from difsim.typing import is_known
 
 

@@ -1,88 +1,14 @@
-"""Declarations of the fields of Modules: meaning, unit, shape and bounds of each number, once.
-
-    class Regolith(eqx.Module):
-        thickness: Scalar = quantity("m", "depth h_c of the layer", gt=0, usual=(0.01, 50), slip="cm")
-
-A constructor refuses a wrong number by class, field and bound. `difsim.rules` has relations between numbers, and finds
-wrong ones that are traced. `quantities` gives the declarations to files, options, documentation and tests.
-"""
+"""The fields of Modules, which refuse what is wrong by the names of class and field."""
 
 import dataclasses
-import operator
 from collections.abc import Callable
 from types import UnionType
 from typing import Any, get_args, get_origin
 
 import equinox as eqx
-import jax.numpy as jnp
-import numpy as np
 
-from difsim.typing import as_float, as_integer, as_scalar, came, is_known, named, require_finite, require_sizes
-
-UNIT_LENGTH = 1e-3  # tolerance of an attitude: solvers leave 3e-5 at 1e-6, finite differences some 1e-4
-
-
-@dataclasses.dataclass(frozen=True)
-class Quantity:
-    """The declaration of a number or an array of numbers.
-
-    **Arguments:** `unit`, "" for none; `meaning`, a noun phrase with the symbol of the formulas in it; `gt`, `ge`, `lt`,
-    `le`, its bounds; `usual`, the closed range of what it is in practice; `slip`, units that are often mistaken for
-    `unit`; `hint`, what to do about a number out of bounds; `is_finite`: False where infinity means no limit, and for
-    states, which may be what a failed run left.
-    """
-
-    unit: str
-    meaning: str
-    gt: float | None = None
-    ge: float | None = None
-    lt: float | None = None
-    le: float | None = None
-    usual: tuple[float, float] | None = None
-    slip: str = ""
-    hint: str = ""
-    is_finite: bool = True
-
-    def contains(self, x: Any) -> Any:
-        """Whether numbers are within the bounds, an array of the shape of `x`, of NumPy or JAX."""
-        inside = True
-        for compare in (operator.gt, operator.ge, operator.lt, operator.le):
-            bound = getattr(self, compare.__name__)
-            inside = inside if bound is None else inside & compare(x, bound)
-        return inside
-
-    @property
-    def requirement(self) -> str:
-        """What a number must be, such as "be positive"; empty without bounds."""
-        low, high = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
-        if high is None:
-            if low is None:
-                return ""
-            if low == 0:
-                return "not be negative" if self.gt is None else "be positive"
-            return f"be {low:g} or more" if self.gt is None else f"be above {low:g}"
-        if low is None:
-            return f"be {high:g} or less" if self.lt is None else f"be below {high:g}"
-        return f"be in {'[' if self.gt is None else '('}{low:g}, {high:g}{']' if self.lt is None else ')'}"
-
-    def check(self, name: str, x: Any) -> None:
-        """Refuse known numbers that are out of bounds or not finite.
-
-        **Arguments:** `name` of the number in the message; `x`. **Raises:** ValueError.
-        """
-        if not is_known(x):
-            return
-        if self.is_finite:
-            require_finite(name, x)
-        x = np.asarray(x)
-        wrong = ~(self.contains(x) | (x != x))
-        if not wrong.any():
-            return
-        shown = f"{x}" if x.size < 10 else f"{x[wrong][0]} at {np.argwhere(wrong)[0].tolist()}"
-        remedy = (
-            f": {self.hint}" if self.hint else f": is it in {self.slip}?" if self.slip and (x > 0).all() else ""
-        )
-        raise ValueError(f"{name} = {shown}{' ' * bool(self.unit)}{self.unit} must {self.requirement}{remedy}")
+from difsim.declarations.bounds import Quantity, UnitQuaternion
+from difsim.typing import as_float, as_integer, as_scalar, came, named, require_sizes
 
 
 class Declared:
@@ -162,26 +88,6 @@ def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> 
 
     number = Quantity(unit, meaning, is_finite=False)
     return eqx.field(converter=Declared(convert, meaning, number), **_default(default))
-
-
-class UnitQuaternion(Quantity):
-    """An attitude, whose length must be 1: any other quaternion stretches or flattens what it rotates.
-
-    A constructor does not check it, since a rate has the structure of a state, and the rate of an attitude any length.
-    """
-
-    def contains(self, x: Any) -> Any:
-        """Whether quaternions [..., 4] are of unit length. One that is not finite passes: other checks report it."""
-        length2 = (x * x).sum(axis=-1)
-        # 1 ± 2 δ for the square, without a root, which has no derivative at 0.
-        return (abs(length2 - 1) <= 2 * UNIT_LENGTH) | ~(abs(length2) < jnp.inf)
-
-    def check(self, name: str, x: Any) -> None:
-        """Refuse known quaternions of another length. **Arguments:** `name`; `x`. **Raises:** ValueError."""
-        if is_known(x) and not np.all(self.contains(np.asarray(x))):
-            length = np.linalg.norm(x, axis=-1)
-            remedy = "divide it by its length" if np.all(length > 0) else "give (1, 0, 0, 0) for no turn"
-            raise ValueError(f"{name} = {x} has the length {length}, and is no unit quaternion: {remedy}")
 
 
 def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame to the outer one") -> Any:
