@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.quantity import count, quantity
-from difsim.rules import rule
+from difsim.declarations import count, quantity, rule
 from difsim.status import Status
 from difsim.typing import Scalar
 

@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer, numbers
-from difsim.quantity import Declared, quantity
-from difsim.rules import rule
+from difsim.declarations import Declared, quantity, rule
 from difsim.typing import all_of, came
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.declarations import quantity
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
-from difsim.quantity import quantity
 from difsim.typing import Scalar, as_float
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours

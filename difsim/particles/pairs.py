@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.declarations import quantity
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
-from difsim.quantity import quantity
 from difsim.typing import Scalar, require, require_last
 
 

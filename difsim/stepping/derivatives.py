@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 
 from difsim.checks import integer
-from difsim.quantity import Declared
+from difsim.declarations import Declared
 from difsim.stepping.precision import Tolerance, tolerance
 
 

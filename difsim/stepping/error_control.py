@@ -4,8 +4,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from difsim.declarations import quantity
 from difsim.particles.model import AbstractEstimating, one_of
-from difsim.quantity import quantity
 from difsim.status import Status
 from difsim.stepping.marching import (
     AbstractRule,

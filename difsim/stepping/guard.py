@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.declarations import quantity
 from difsim.dynamics import Approach
-from difsim.quantity import quantity
 from difsim.stepping.derivatives import without_derivative
 from difsim.typing import Scalar
 

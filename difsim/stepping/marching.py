@@ -18,10 +18,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
+from difsim.declarations import quantity
 from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
-from difsim.quantity import quantity
 from difsim.status import Status
 from difsim.stepping.stops import AtRest
 from difsim.typing import Scalar

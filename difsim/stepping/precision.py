@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.quantity import Declared, Quantity
+from difsim.declarations import Declared, Quantity
 from difsim.typing import as_scalar, is_known, named
 
 Tolerance = Float[Array | np.ndarray, ""]

@@ -3,8 +3,7 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.quantity import count, quantity
-from difsim.rules import rule
+from difsim.declarations import count, quantity, rule
 from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
 from difsim.typing import Scalar
 

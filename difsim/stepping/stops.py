@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool
 from difsim import safe
 from difsim.body import RigidState
 from difsim.checks import require_function, traceable
-from difsim.quantity import count, part, quantity
+from difsim.declarations import count, part, quantity
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, came
 
