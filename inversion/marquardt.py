@@ -10,35 +10,33 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.fields import number, scalar, whole
+from difsim.declarations import count, quantity, rule
 from difsim.status import Status
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 
 from .problem import AbstractProblem, Evaluation, Problem
 
 
 class Stops(eqx.Module):
-    """The criteria for the end of a least-squares search; arrays, so that other numbers do not compile again.
+    """The criteria for the end of a least-squares search; arrays, so that other numbers do not compile again."""
 
-    **Arguments:** `misfit`: relative decrease, predicted and found, below which a step does not count; `floor`:
-    the same in misfit; `step`: step in x relative to x; `gradient`: largest d(misfit/2)/dx; `target`: a misfit
-    that is low enough; `iterations`: trial steps (static).
-    **Raises:** ValueError for negative or non-finite criteria, and several numbers for one.
-    """
+    misfit: Scalar = quantity(
+        "",
+        "relative decrease of the misfit, predicted or found, that still counts",
+        ge=0,
+        default=1e-8,
+    )
+    floor: Scalar = quantity("", "decrease of the misfit that still counts", ge=0, default=1e-14)
+    step: Scalar = quantity("", "step in x relative to x", ge=0, default=1e-9)
+    gradient: Scalar = quantity("", "largest d(misfit/2)/dx", ge=0, default=1e-8)
+    target: Scalar = quantity(
+        "", "misfit that is low enough, -infinity for none", is_finite=False, default=-np.inf
+    )
+    iterations: int = count("number of trial steps", least=0, default=60)
 
-    misfit: Scalar = scalar(default=1e-8)
-    floor: Scalar = scalar(default=1e-14)
-    step: Scalar = scalar(default=1e-9)
-    gradient: Scalar = scalar(default=1e-8)
-    target: Scalar = number(is_finite=False, default=-np.inf)
-    iterations: int = whole(0, default=60)
-
-    def __check_init__(self):
-        for name in ("misfit", "floor", "step", "gradient"):
-            value = getattr(self, name)
-            require(value >= 0, f"Stops: {name} = {value} must be 0 or more")
-        require(self.target.ndim == 0, f"Stops: target = {self.target}: give one number")
-        require(~jnp.isnan(self.target), "Stops: target = nan: give a misfit, or -infinity for none")
+    @rule("target = {target}: give a misfit, or -infinity for none")
+    def _has_target(self):
+        return ~jnp.isnan(self.target)
 
 
 class Slopes(eqx.Module):

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer, numbers
-from difsim.fields import number
+from difsim.declarations import Declared, quantity, rule
 from difsim.typing import all_of, came
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
@@ -140,9 +140,9 @@ class Log(AbstractRange):
     **Raises:** ValueError unless 0 < lower < upper, finite; for bounds that do not fit the shape.
     """
 
-    def __check_init__(self):
-        if np.any(self.lower <= 0):
-            raise ValueError(f"Log: lower {self.lower} is not positive: use Bounded for a range through zero")
+    @rule("lower = {lower} is not positive: use Bounded for a range through zero")
+    def _has_positive_numbers(self):
+        return self.lower > 0
 
     def physical(self, s: Numbers) -> Numbers:
         return self.lower * jnp.exp(s * jnp.log(self.upper / self.lower))
@@ -213,16 +213,14 @@ class Gaussian(AbstractUnknown):
 
 
 class Fixed(AbstractParameter):
-    """A known number or array; an array leaf, so that another value does not compile again.
+    """A known number or array; an array leaf, so that another value does not compile again."""
 
-    **Arguments:** `value`: a number or an array in `unit`. **Raises:** ValueError unless finite.
-    """
-
-    value: Numbers = number()
-    unit: str = eqx.field(static=True, default="")
-
-    def __check_init__(self):
-        _text("Fixed: unit", self.unit)
+    value: Numbers = quantity("", "number or array in `unit`")
+    unit: str = eqx.field(
+        static=True,
+        converter=Declared(lambda name, annotation, given: _text(name, given), "unit, a text"),
+        default="",
+    )
 
     @property
     def shape(self) -> tuple[int, ...]:

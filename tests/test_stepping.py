@@ -195,7 +195,7 @@ def test_an_account_that_is_not_finite_is_told():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: forward(rtol=0.0), "must be positive"),
+        (lambda: forward(rtol=0.0), r"must be in \(0, 1\): it is a share of the motion"),
         (lambda: reverse(atol=-1e-8), "must be positive"),
         (lambda: impacts(3, rtol=float("nan")), "must be finite"),
         (lambda: landing(max_steps=0), "max_steps: 0 must be 1 or more"),

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.typing import Scalar, as_float
 
@@ -42,9 +42,9 @@ class Neighbours(eqx.Module):
     origin: Float[Array, "d n"]  # positions when the list was built
     longest: Int[Array, ""]  # largest number of neighbours of a particle
     overflow: Bool[Array, ""]  # true if a row is full and pairs are missing
-    cutoff: Scalar = number()
-    skin: Scalar = number()
-    corner: Float[Array, " d"] = number()  # corner of the first cell
+    cutoff: Scalar = quantity("m", "reach of the interaction")
+    skin: Scalar = quantity("m", "distance by which the list sees further")
+    corner: Float[Array, " d"] = quantity("m", "corner of the first cell")
     cells: tuple[int, ...] = eqx.field(static=True)
     devices: int = eqx.field(static=True, default=1)
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
@@ -31,7 +31,7 @@ class Pairs(eqx.Module):
     radius: Float[Array, " n"]
     body: Int[Array, " m"]  # body of each of the last m particles
     origin: Float[Array, "3 m"]  # their positions when the list was built
-    gap: Scalar = number()
+    gap: Scalar = quantity("m", "range of the interaction")
     overflow: Bool[Array, ""]
 
     @classmethod

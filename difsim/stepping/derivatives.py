@@ -6,8 +6,8 @@ import equinox as eqx
 import jax
 
 from difsim.checks import integer
+from difsim.declarations import Declared
 from difsim.stepping.precision import Tolerance, tolerance
-from difsim.typing import require
 
 
 class AbstractDerivative(eqx.Module):
@@ -22,18 +22,15 @@ class Forward(AbstractDerivative):
     derivative is right too (docs/gradients.md). Tangents are scaled by the size of what they change, so that
     parameters of any unit get the same relative accuracy. Best for up to some ten parameters. `jax.jacfwd` of
     `jax.jacfwd` gives second derivatives; reverse mode raises `ValueError`.
-
-    **Arguments:** `weight` of the tangents' errors beside the state's.
     """
 
-    weight: Tolerance = tolerance(1.0)
+    weight: Tolerance = tolerance(
+        "weight of the tangents' errors, where the state's is 1", 1.0, ge=0, usual=(0, 1)
+    )
 
-    def __check_init__(self):
-        require(self.weight >= 0, f"Forward: weight = {self.weight} must not be negative")
 
-
-def _count(given: Any) -> int | None:
-    return None if given is None else integer("Reverse: checkpoints", given)
+def _count(name: str, annotation: Any, given: Any) -> int | None:
+    return None if given is None else integer(name, given)
 
 
 class Reverse(AbstractDerivative):
@@ -42,12 +39,13 @@ class Reverse(AbstractDerivative):
     The steps were chosen for the value. The derivative is right for smooth contact; through a kink or a jump it is
     wrong while the value converges. Best for many parameters. Forward mode and second derivatives, `jax.hessian` too,
     raise `ValueError`.
-
-    **Arguments:** `checkpoints`, how many states are kept; by default some √(2 max_steps).
-    **Raises:** ValueError for less than one, or what is no integer.
     """
 
-    checkpoints: int | None = eqx.field(static=True, converter=_count, default=None)
+    checkpoints: int | None = eqx.field(
+        static=True,
+        converter=Declared(_count, "number of states that are kept, by default some √(2 max_steps)"),
+        default=None,
+    )
 
 
 class Unrolled(AbstractDerivative):

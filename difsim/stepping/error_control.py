@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.particles.model import AbstractEstimating, one_of
 from difsim.status import Status
 from difsim.stepping.marching import (
@@ -33,7 +33,7 @@ class EstimatedSteps(AbstractRule):
     **Source:** paper 002 sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner (1993), sec. II.4.
     """
 
-    rtol: Scalar = number()
+    rtol: Scalar = quantity("", "relative tolerance")
 
     def once(self, model, progress, left):
         if not isinstance(model, AbstractEstimating):

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import safe
+from difsim.declarations import quantity
 from difsim.dynamics import Approach
-from difsim.fields import number
 from difsim.stepping.derivatives import without_derivative
 from difsim.typing import Scalar
 
@@ -218,7 +218,7 @@ class FiniteNorm(eqx.Module):
     same step, where a large one makes it shrink.
     """
 
-    weight: Scalar = number(default=1.0)
+    weight: Scalar = quantity("", "weight of the sensitivities", default=1.0)
 
     def __call__(self, error: Array) -> Array:
         rows = jnp.sqrt(jnp.mean(jnp.atleast_2d(error) ** 2, axis=-1))

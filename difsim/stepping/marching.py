@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
@@ -49,7 +49,7 @@ class Progress(eqx.Module):
     trial: Scalar
     rest_time: Scalar
     lists: Int[Array, ""]
-    skin: Scalar = number()
+    skin: Scalar = quantity("", "share of the model's reach by which the list sees further")
     devices: int = eqx.field(static=True, default=1)
 
     def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
@@ -168,7 +168,7 @@ class AbstractRule(eqx.Module):
 class EqualSteps(AbstractRule):
     """Steps of `dt` s."""
 
-    dt: Scalar = number()
+    dt: Scalar = quantity("s", "length of a step")
 
     def once(self, model, progress, left):
         # The last one takes what the roundings of the others left: in float32 200 of them make 1e-5 of a step.
@@ -178,7 +178,7 @@ class EqualSteps(AbstractRule):
 class StableSteps(AbstractRule):
     """Steps of `fraction` of the longest stable one."""
 
-    fraction: Scalar = number()
+    fraction: Scalar = quantity("", "share of the longest stable step")
 
     def once(self, model, progress, left):
         return stepped(model, progress, within(self.fraction * model.stable_time_step(progress.motion), left))

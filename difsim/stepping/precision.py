@@ -11,8 +11,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.fields import Declared
-from difsim.typing import as_float, is_known, named, require_finite
+from difsim.declarations import Declared, Quantity
+from difsim.typing import as_scalar, is_known, named
 
 Tolerance = Float[Array | np.ndarray, ""]
 
@@ -25,20 +25,23 @@ def finest_tolerance(dtype: jnp.dtype) -> float:
     return ROUNDINGS * float(jnp.finfo(dtype).eps)
 
 
-def tolerance(default: float) -> Any:
+def tolerance(meaning: str, default: float, **declaration: Any) -> Any:
     """A Module field that holds a tolerance, or another number of a solver.
 
     A Python number becomes an array of NumPy, which is known inside `jit` too, where an array of JAX would not be:
     `warn_of_single` needs it there; and constants of a file, which are made before a session chooses its precision, do
     not fix one.
+
+    **Arguments:** `meaning`; `default`; `declaration`, the other arguments of `Quantity`. **Returns:** the field.
     """
+    number = Quantity("", meaning, **declaration)
 
     def convert(name, annotation, given):
-        x = named(name, as_float, given)
-        require_finite(name, x)
+        x = named(name, as_scalar, given)
+        number.check(name, x)
         return np.asarray(given, float) if np.isscalar(given) else x
 
-    return eqx.field(converter=Declared(convert, is_finite=True), default=default)
+    return eqx.field(converter=Declared(convert, meaning, number), default=default)
 
 
 def warn_of_single(asked: Any, state: Any) -> None:

@@ -3,9 +3,12 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.fields import number, whole
+from difsim.declarations import count, quantity, rule
 from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
+
+NO_CHECK = "give 0 for no check"
+RESOLVE = "fewest steps in a contact before the status is UNDER_RESOLVED"
 
 
 class AbstractSolver(eqx.Module):
@@ -21,30 +24,26 @@ class Adaptive(AbstractSolver):
 
     Of an ordinary differential equation these are steps of a Runge-Kutta pair (Tsit5 of order 5, Dopri8 of order
     8), which shorten near contacts. Of particles they are the model's own steps, judged by its `attempt`.
-
-    **Arguments:** `rtol`, the relative tolerance; `atol`, the absolute one in units of the motion's own scales
-    (`AbstractModel.scales`: 1 is a change as large as the motion; particles have none); `order`, 5 or 8: 8 pays for
-    flights of hours and below some 1e-9; `max_steps`, between two impacts; `resolve`, the fewest steps in a contact
-    before the status is UNDER_RESOLVED.
-    **Raises:** ValueError for tolerances or a number of steps that are not positive, for an `rtol` of 1 or more, a
-    negative `resolve`, and for another order.
     """
 
     tag = "error-controlled-step"
-    rtol: Tolerance = tolerance(1e-8)
-    atol: Tolerance = tolerance(1e-9)
-    order: int = whole(default=5)
-    max_steps: int = whole(default=20_000)
-    resolve: Tolerance = tolerance(10.0)
+    rtol: Tolerance = tolerance(
+        "relative tolerance", 1e-8, gt=0, lt=1, usual=(1e-14, 1e-2), hint="it is a share of the motion"
+    )
+    atol: Tolerance = tolerance(
+        "absolute tolerance in units of the motion's own scales (`AbstractModel.scales`: 1 is a change as large as the "
+        "motion; particles have none)",
+        1e-9,
+        gt=0,
+        usual=(1e-16, 1e-2),
+    )
+    order: int = count("order, 5 or 8: 8 pays for flights of hours and below some 1e-9", default=5)
+    max_steps: int = count("largest number of steps between two impacts", default=20_000)
+    resolve: Tolerance = tolerance(RESOLVE, 10.0, ge=0, usual=(0, 100), hint=NO_CHECK)
 
-    def __check_init__(self):
-        for name in ("rtol", "atol"):
-            value = getattr(self, name)
-            require(value > 0, f"Adaptive: {name} = {value} must be positive")
-        require(self.rtol < 1, f"Adaptive: rtol = {self.rtol} must be below 1: it is a share of the motion")
-        require(self.resolve >= 0, f"Adaptive: resolve = {self.resolve} must not be negative: give 0 for no check")
-        if self.order not in (5, 8):
-            raise ValueError(f"Adaptive: order = {self.order} must be 5 or 8")
+    @rule("order = {order} must be 5 or 8")
+    def _has_known_order(self):
+        return self.order in (5, 8)
 
     def within(self, dtype):
         held = [jnp.maximum(x, finest_tolerance(dtype)).astype(dtype) for x in (self.rtol, self.atol)]
@@ -52,33 +51,18 @@ class Adaptive(AbstractSolver):
 
 
 class FixedSteps(AbstractSolver):
-    """`steps` equal steps in each interval of the wanted times; every derivative of them is exact.
-
-    **Arguments:** `steps`, at least 1; `resolve`, as that of `Adaptive`.
-    **Raises:** ValueError for fewer steps, and a negative `resolve`.
-    """
+    """`steps` equal steps in each interval of the wanted times; every derivative of them is exact."""
 
     tag = "fixed-steps"
-    steps: int = whole()
-    resolve: Tolerance = tolerance(10.0)
-
-    def __check_init__(self):
-        require(
-            self.resolve >= 0, f"FixedSteps: resolve = {self.resolve} must not be negative: give 0 for no check"
-        )
+    steps: int = count("number of steps in each interval")
+    resolve: Tolerance = tolerance(RESOLVE, 10.0, ge=0, usual=(0, 100), hint=NO_CHECK)
 
 
 class Courant(AbstractSolver):
-    """Steps of particles that are `fraction` of the longest stable one.
-
-    **Arguments:** `fraction` of the model's `stable_time_step`; `max_steps` of a run.
-    **Raises:** ValueError for a fraction outside (0, 1], or no steps.
-    """
+    """Steps of particles that are `fraction` of the longest stable one."""
 
     tag = "courant-step"
-    fraction: Scalar = number(default=0.5)
-    max_steps: int = whole(default=10_000_000)
-
-    def __check_init__(self):
-        inside = (self.fraction > 0) & (self.fraction <= 1)
-        require(inside, f"Courant: fraction = {self.fraction} must be in (0, 1]")
+    fraction: Scalar = quantity(
+        "", "share of the model's `stable_time_step`", gt=0, le=1, usual=(0.05, 1), slip="percent", default=0.5
+    )
+    max_steps: int = count("largest number of steps of a run", default=10_000_000)

@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool
 from difsim import safe
 from difsim.body import RigidState
 from difsim.checks import require_function, traceable
-from difsim.fields import number, part, whole
+from difsim.declarations import count, part, quantity
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, came, require
+from difsim.typing import Scalar, came
 
 
 class AbstractStop(eqx.Module):
@@ -30,19 +30,14 @@ class AtRest(AbstractStop):
     whose steps depend on the material: at the end of that step). What still creeps with v then misses v times the
     change of the time of rest.
 
-    **Arguments:** `speed` m/s; `spin` rad/s; `hold` s.
-    **Raises:** ValueError unless all are positive.
     **Source:** paper 003, sec. 5.1.
     """
 
-    speed: Scalar = number(default=1e-4)
-    spin: Scalar = number(default=1e-3)
-    hold: Scalar = number(default=10.0)
-
-    def __check_init__(self):
-        for name in ("speed", "spin", "hold"):
-            value = getattr(self, name)
-            require(value > 0, f"AtRest: {name} = {value} must be positive")
+    speed: Scalar = quantity("m/s", "speed below which a body is at rest", gt=0, usual=(1e-7, 0.1), default=1e-4)
+    spin: Scalar = quantity(
+        "rad/s", "angular speed below which it is at rest", gt=0, usual=(1e-6, 1), slip="degrees/s", default=1e-3
+    )
+    hold: Scalar = quantity("s", "time for which it must be", gt=0, usual=(1e-3, 1e4), slip="ms", default=10.0)
 
     def __call__(self, body: RigidState) -> Bool[Array, ""]:
         """Whether the body is as slow as that now."""
@@ -55,20 +50,17 @@ class AtContact(AbstractStop):
     The time of contact is the root of the gap, and is differentiated as an implicit function. The status is
     NO_CONTACT where the last wanted time comes first, and INSIDE for a start in the body, or on its surface and
     moving into it. A step uses at most half the gap, so that the ground cannot be jumped over.
-
-    **Arguments:** `slack` m, how deep a start still counts as one on the surface.
     """
 
-    slack: Scalar = number(default=1e-6)
+    slack: Scalar = quantity(
+        "m", "depth to which a start still counts as one on the surface", usual=(0, 1e-3), default=1e-6
+    )
 
 
 class Outside(AbstractStop):
-    """Ends a motion where the centre of mass leaves `region`, with the status LEFT.
+    """Ends a motion where the centre of mass leaves `region`, with the status LEFT."""
 
-    **Arguments:** `region`, a solid, such as the part of the surface that a model holds.
-    """
-
-    region: AbstractSDF = part()
+    region: AbstractSDF = part("solid, such as the part of the surface that a model holds")
 
 
 class AtSample(AbstractStop):
@@ -93,10 +85,8 @@ class AtSample(AbstractStop):
 class MaxImpacts(AbstractStop):
     """Ends a motion with the status IMPACT_LIMIT at the impact after the first `count`.
 
-    Impacts, ends of slides and lift-offs of hard contact count, and contacts of two stones.
-
-    **Arguments:** `count`, at least 1. The time of compilation does not depend on it.
-    **Raises:** ValueError for less.
+    Impacts, ends of slides and lift-offs of hard contact count, and contacts of two stones. The time of compilation
+    does not depend on their number.
     """
 
-    count: int = whole()
+    count: int = count("number of impacts")

@@ -13,9 +13,9 @@ from jaxtyping import Array, Float, Int
 from difsim import Adaptive, Forward, Solution, Status, rotation, safe, simulate
 from difsim.body import Flywheel, Lander, RigidState
 from difsim.contact import Boulder, Regolith
+from difsim.declarations import quantity
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
-from difsim.fields import number
 from difsim.gravity import AbstractField
 from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
@@ -48,18 +48,18 @@ class Experiment(eqx.Module):
     lander: Lander
     frame: SurfaceFrame
     gravity: AbstractField
-    velocity: Vec3 = number()
-    attitude: Float[Array, "4"] = number()
-    spin: Scalar = number()
-    horizon: Scalar = number()
-    porosity: Scalar = number()
-    surface_energy: Scalar = number()
+    velocity: Vec3 = quantity("m/s", "velocity at the start")
+    attitude: Float[Array, "4"] = quantity("", "attitude before tilt and heading")
+    spin: Scalar = quantity("rad/s", "spin at the start")
+    horizon: Scalar = quantity("s", "end of the touchdown")
+    porosity: Scalar = quantity("", "porosity of the ground")
+    surface_energy: Scalar = quantity("J/m²", "surface energy of grains")
     # The boulder; without one 0, and no leg.
-    edge_distance: Scalar = number()
-    boulder_height: Scalar = number()
-    half_length: Scalar = number()
-    boulder_modulus: Scalar = number()
-    boulder_radius: Scalar = number()
+    edge_distance: Scalar = quantity("m", "distance of its edge")
+    boulder_height: Scalar = quantity("m", "height of the boulder")
+    half_length: Scalar = quantity("m", "half the length of its edge")
+    boulder_modulus: Scalar = quantity("Pa", "modulus of the boulder")
+    boulder_radius: Scalar = quantity("m", "radius of its edge")
     leg: int | None = eqx.field(static=True)
     solver: AbstractSolver = SEARCH
     derivative: Forward | None = LOOSE

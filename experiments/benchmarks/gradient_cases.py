@@ -26,8 +26,8 @@ from difsim.contact import (
     SurfaceContact,
     TensileDamping,
 )
+from difsim.declarations import quantity, variable
 from difsim.dynamics import AbstractModel, Approach, Bouncer, Hopper, PointState, TwoBalls, TwoBallState
-from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.typing import Scalar
@@ -46,23 +46,19 @@ Way = dict[str, Any]  # solver, derivative and stopping rule: arguments of `simu
 
 
 class LineState(eqx.Module):
-    """Two heights (or places on a line) m and speeds m/s."""
+    """Two heights, or places on a line, and speeds."""
 
-    x: Any = number()
-    v: Any = number()
+    x: Any = variable("m", "places of both bodies")
+    v: Any = variable("m/s", "speeds of both bodies")
 
 
 class Pair(AbstractModel):
-    """Two bodies of 1 kg on a line, which push each other apart by a normal law where they meet.
-
-    **Arguments:** `law`; `distance` m of the centres at touch; `gravity` m/s² on the second; `held`: the first
-    is the ground, and stays.
-    """
+    """Two bodies of 1 kg on a line, which push each other apart by a normal law where they meet."""
 
     law: AbstractNormalForce
-    distance: Scalar = number(default=0.0)
-    gravity: Scalar = number(default=0.0)
-    held: bool = eqx.field(static=True, default=False)
+    distance: Scalar = quantity("m", "distance of the centres at touch", default=0.0)
+    gravity: Scalar = quantity("m/s²", "gravity on the second body", default=0.0)
+    held: bool = eqx.field(static=True, default=False)  # whether the first body is the ground, and stays
 
     def vector_field(self, t, state):
         gap = state.x[1] - state.x[0] - self.distance

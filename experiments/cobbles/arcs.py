@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.runge_kutta import runge_kutta4
 from difsim.status import Status
 from difsim.typing import Quat, Scalar, Vec3
@@ -26,18 +26,18 @@ State12 = Float[Array, "12"]
 
 
 class Known(eqx.Module):
-    """What a fit takes as known of the world: cameras, the body, its markers [M, 3] m about the centre of mass."""
+    """What a fit takes as known of the world: cameras, the body, its markers."""
 
     rig: Rig
     body: RigidBody
-    markers: Float[Array, "M 3"] = number()
+    markers: Float[Array, "M 3"] = quantity("m", "markers about the centre of mass")
 
 
 class Tracks(eqx.Module):
-    """Markers in images: `times` [T] s, `pixels` [T, C, M, 2], and which of them there are, `seen` [T, C, M]."""
+    """Markers in images, and which of them there are."""
 
-    times: Float[Array, " T"] = number()
-    pixels: Float[Array, "T C M 2"] = number()
+    times: Float[Array, " T"] = quantity("s", "times of the images")
+    pixels: Float[Array, "T C M 2"] = quantity("px", "places of markers in the images")
     seen: Bool[Array, "T C M"]
 
 
@@ -155,15 +155,14 @@ class ArcProblem(AbstractPixels):
     """Least squares of one arc: r = w (pixels(x) - tracks)/σ over what was seen, x = centre + scale s.
 
     w² = 2/(1 + √(1 + |e|²/c²)) with e the error of one image in σ: pseudo-Huber, the sum of squares for c = ∞.
-    **Arguments:** `sigma` px; `robust`: c, in σ; `centre`, `scale` [12]: a guess, and how far it may be off.
     """
 
     known: Known
     tracks: Tracks
-    sigma: Scalar = number()
-    robust: Scalar = number(is_finite=False)  # inf: least squares
-    centre: State12 = number()
-    scale: State12 = number()
+    sigma: Scalar = quantity("px", "standard deviation σ of a marker in an image")
+    robust: Scalar = quantity("", "error c in σ, infinite for least squares", is_finite=False)
+    centre: State12 = quantity("", "first guess of the state, SI units")
+    scale: State12 = quantity("", "distance by which it may be off")
 
     @property
     def count(self) -> int:

@@ -8,8 +8,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.camera import looking_at
+from difsim.declarations import quantity
 from difsim.dynamics import PairState
-from difsim.fields import number
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 from experiments.cobbles.arcs import places
@@ -32,21 +32,20 @@ TURN, BORDER = 0.05, 20.0
 
 
 class Design(eqx.Module):
-    """`cameras` [C, 4] m: x, y on the wall, x, y of the aim in the plane z = 0; `markers` [2, M, 3]: directions
-    from the centre of mass, of any length; `spin` [2, 3] rad/s and `inclination` rad at the release."""
+    """Places and aims of cameras, places of markers, and the release of both stones."""
 
-    cameras: Float[Array, "C 4"] = number()
-    markers: Float[Array, "2 M 3"] = number()
-    spin: Float[Array, "2 3"] = number()
-    inclination: Scalar = number()
+    cameras: Float[Array, "C 4"] = quantity("m", "x, y on the wall, and x, y of the aim in the plane z = 0")
+    markers: Float[Array, "2 M 3"] = quantity("", "directions from the centre of mass, of any length")
+    spin: Float[Array, "2 3"] = quantity("rad/s", "spins at the release")
+    inclination: Scalar = quantity("rad", "inclination at the release")
 
 
 class Place(eqx.Module):
-    """What a design does not change: what a fit knows, the walls z m of the cameras, the noise of pixels."""
+    """What a design does not change."""
 
     known: Setup
-    walls: Float[Array, " C"] = number()
-    sigma: Scalar = number()
+    walls: Float[Array, " C"] = quantity("m", "z of the wall of each camera")
+    sigma: Scalar = quantity("px", "standard deviation of a marker in an image")
 
 
 def on_surface(shape: AbstractSDF, radius: Scalar, direction: Vec3) -> Vec3:

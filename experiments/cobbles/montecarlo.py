@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 
 from difsim import Status, simulate
 from difsim.body import RigidBody
+from difsim.declarations import quantity
 from difsim.dynamics import Pair, PairState
-from difsim.fields import number
 from difsim.typing import Scalar
 from experiments.cobbles.arcs import (
     ArcFit,
@@ -45,15 +45,14 @@ ENDED = [s for s in Status if s.is_converged]
 
 
 class Disturbances(eqx.Module):
-    """Standard deviations of what is not known: `pixel` px, `marker` m, `acceleration` m/s², `mass` and `inertia`
-    as shares (of the mass, of the largest moment); `calibration`: share of Table 13's errors of the cameras."""
+    """Standard deviations of what is not known."""
 
-    pixel: Scalar = number()
-    marker: Scalar = number()
-    calibration: Scalar = number(default=0.0)
-    mass: Scalar = number(default=0.0)
-    inertia: Scalar = number(default=0.0)
-    acceleration: Scalar = number(default=0.0)
+    pixel: Scalar = quantity("px", "of a marker in an image")
+    marker: Scalar = quantity("m", "of the place of a marker on its body")
+    calibration: Scalar = quantity("", "of cameras, as a share of Table 13's errors", default=0.0)
+    mass: Scalar = quantity("", "of the mass, as a share of it", default=0.0)
+    inertia: Scalar = quantity("", "of the inertia, as a share of the largest moment", default=0.0)
+    acceleration: Scalar = quantity("m/s²", "of the acceleration", default=0.0)
 
 
 def table_13(pixel: float, marker: float) -> Disturbances:

@@ -16,9 +16,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim import MaxImpacts, Solution, simulate
 from difsim.body import Stone
+from difsim.declarations import quantity
 from difsim.dynamics import CompliantPair, Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
-from difsim.fields import number
 from difsim.typing import Scalar
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
@@ -48,17 +48,17 @@ def compliant(theta: Float[Array, "27"]) -> AbstractPairLaw:
 
 
 class View(eqx.Module):
-    """What images depend on besides the motion: cameras, and markers of both bodies in their frames, m."""
+    """What images depend on besides the motion: cameras, and markers of both bodies."""
 
     rig: Rig
-    markers: Float[Array, "2 M 3"] = number()
+    markers: Float[Array, "2 M 3"] = quantity("m", "markers in the frames of the bodies")
 
 
 class Setup(eqx.Module):
     """What is taken as known: the stone (both are equal), the view, and the law that θ makes.
 
     `spread`: standard deviations of the view's numbers, 0 for what is known; `loose`: where the others are in the
-    flat view; `centre`, `width` [k]: the prior of θ, mean and standard deviation, infinite without one.
+    flat view.
     """
 
     stone: Stone
@@ -66,8 +66,8 @@ class Setup(eqx.Module):
     spread: View
     loose: tuple[int, ...] = eqx.field(static=True)
     law: Law = eqx.field(static=True)
-    centre: Float[Array, " k"] = number()
-    width: Float[Array, " k"] = number(is_finite=False)
+    centre: Float[Array, " k"] = quantity("", "mean of the prior of θ")
+    width: Float[Array, " k"] = quantity("", "its standard deviation, infinite without a prior", is_finite=False)
 
     def off(self, errors: Float[Array, " n"]) -> View:
         """The view with `errors`, in standard deviations, of what is unknown of it."""
@@ -186,10 +186,10 @@ class ThroughImpact(AbstractPixels):
     known: Setup
     seen: Bool[Array, "2 T C M"]
     measured: Float[Array, "2 T C M 2"]
-    times: Float[Array, " T"] = number()
-    sigma: Scalar = number()
-    centre: Float[Array, " k"] = number()
-    scale: Float[Array, " k"] = number()
+    times: Float[Array, " T"] = quantity("s", "times of the images")
+    sigma: Scalar = quantity("px", "standard deviation σ of a marker in an image")
+    centre: Float[Array, " k"] = quantity("", "first guess of θ")
+    scale: Float[Array, " k"] = quantity("", "distance by which it may be off")
 
     @property
     def count(self) -> int:

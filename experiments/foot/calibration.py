@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import least_squares
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.saving.texts import read_text
-from difsim.typing import Scalar, require
+from difsim.typing import Scalar
 from experiments.data_files import data_folder
 
 TABLE = data_folder() / "sole_in_grains.json"
@@ -23,21 +23,13 @@ LEAST = np.log(1e3)  # how far from 1 a factor may be, in ln
 
 
 class Calibration(eqx.Module):
-    """Factors on `bearing` and `inertia` of the reduced law, good to `sigma` in ln where the UNKNOWNS are between
-    `low` and `high` [5].
+    """Factors on bearing and inertia of the reduced law, and the range of the UNKNOWNS in which they are known."""
 
-    **Raises:** ValueError for a number that is not positive.
-    """
-
-    bearing: Scalar = number()
-    inertia: Scalar = number()
-    sigma: Scalar = number()
-    low: Float[Array, "5"] = number()
-    high: Float[Array, "5"] = number()
-
-    def __check_init__(self):
-        for name in ("bearing", "inertia", "sigma"):
-            require(getattr(self, name) > 0, f"Calibration: {name} = {getattr(self, name)} must be positive")
+    bearing: Scalar = quantity("", "factor on the bearing pressure", gt=0)
+    inertia: Scalar = quantity("", "factor on the inertia", gt=0)
+    sigma: Scalar = quantity("", "standard deviation of the natural logarithm of both", gt=0)
+    low: Float[Array, "5"] = quantity("", "least of each of the UNKNOWNS")
+    high: Float[Array, "5"] = quantity("", "greatest of each of the UNKNOWNS")
 
     def factors(self, error: Scalar) -> dict[str, Scalar]:
         """For `Regolith`, where ln of all that resists is off by `error`."""

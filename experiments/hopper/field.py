@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int
 from difsim import FixedSteps, Status, Unrolled, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, NormalForce, PowerLaw, RegularisedCoulomb, SurfaceContact
+from difsim.declarations import quantity
 from difsim.dynamics import Hopper
-from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -48,13 +48,10 @@ WINDOW = 10  # steps
 
 
 class HeightField(AbstractSDF):
-    """Ground below z = h(x, y), a cubic B-spline; the distance is that of the tangent plane below the point.
+    """Ground below z = h(x, y), a cubic B-spline; the distance is that of the tangent plane below the point."""
 
-    **Arguments:** `coefficients` [m, n] along y and x, m; `spacing` of them, m. The second coefficient lies at 0.
-    """
-
-    coefficients: Float[Array, "m n"] = number()
-    spacing: Scalar = number()
+    coefficients: Float[Array, "m n"] = quantity("m", "coefficients along y and x, the second one at 0")
+    spacing: Scalar = quantity("m", "distance of two of them")
 
     def height(self, x: Float[Array, "2"]) -> Scalar:
         """The height in m at `x` [2] in m; outside of the domain that of its edge."""

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, Int
 
 from difsim import Adaptive, AtContact, Solution, simulate
 from difsim.body import RigidState
+from difsim.declarations import quantity
 from difsim.dynamics import TorqueProfile, Wheeled
-from difsim.fields import number
 from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar
 from experiments.geometry import line
@@ -40,7 +40,7 @@ class Hop(eqx.Module):
     """From the wheels' momentum H to where the centre of mass is at the first touch, m from where it rested."""
 
     start: RigidState
-    friction: Scalar = number(default=FRICTION)
+    friction: Scalar = quantity("", "friction μ of the ground", default=FRICTION)
     solver: AbstractSolver = SEARCH
 
     def follow(self, momentum: Float[Array, "3"]) -> tuple[Wheeled, Solution, Solution]:

@@ -12,9 +12,9 @@ from difsim import AtRest, units
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Vertices
 from difsim.contact.outline import AbstractOutline
+from difsim.declarations import quantity
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
-from difsim.fields import number
 from difsim.gravity import AbstractField
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
@@ -35,13 +35,12 @@ SIDES, ACROSS, HEIGHT, MASS = 16, 0.18, 0.07, 1.2  # MINERVA-II, m and kg
 
 
 class World(eqx.Module):
-    """Field without the centrifugal term, surface without roughness, the site [3] m on it, and the local axes
-    east, north and up (against effective gravity) as rows."""
+    """Field without the centrifugal term, surface without roughness, and the site on it."""
 
     field: AbstractField
     surface: Window
-    site: Vec3 = number()
-    axes: Mat3 = number()
+    site: Vec3 = quantity("m", "position of the site")
+    axes: Mat3 = quantity("", "local axes east, north and up (against effective gravity) as rows")
 
     def local(self, x: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
         """Places as metres east, north and up of the site."""
@@ -61,7 +60,7 @@ class Lowest(AbstractOutline):
 
     points: AbstractOutline
     most: int = eqx.field(static=True)
-    radius: Scalar = number()
+    radius: Scalar = quantity("m", "largest distance of a point from the centre of mass")
 
     def arms(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Float[Array, "N 3"]:
         arms = self.points.arms(surface, centre, rotation)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.stats import chi2
 
 from difsim import Adaptive, Forward, Status
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.typing import Scalar
 from experiments.hopper.track import (
     BOUNCES,
@@ -48,10 +48,10 @@ Used = Bool[np.ndarray, "arcs"]
 
 
 class Whole(eqx.Module):
-    """The motion from the release, which is known, to the `horizon` s, at the times of the track."""
+    """The motion from the release, which is known, at the times of the track."""
 
     track: Track
-    horizon: Scalar = number()
+    horizon: Scalar = quantity("s", "end of the motion")
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         times = jnp.minimum(jnp.concatenate([jnp.zeros(1), self.track.times.ravel()]), self.horizon)

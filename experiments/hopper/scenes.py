@@ -21,9 +21,9 @@ from difsim.contact import (
     Vertices,
 )
 from difsim.contact.outline import AbstractOutline
+from difsim.declarations import quantity
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
-from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.typing import Scalar
@@ -33,20 +33,15 @@ GRAVITY = {"phobos": 5.7e-3, "67p": 1.7e-4, "itokawa": 8.6e-5}
 
 
 class Ground(eqx.Module):
-    """What a surface does to a body that touches it, in the numbers that people quote.
+    """What a surface does to a body that touches it, in the numbers that people quote."""
 
-    `restitution` of a central impact; `friction` μ, sliding and sticking; `rolling` C m; a `depth` m that an
-    impact at `speed` m/s reaches; `slip_speed` m/s and `spin_speed` rad/s below which friction and rolling
-    resistance fade (regularisation).
-    """
-
-    restitution: Scalar = number(default=0.6)
-    friction: Scalar = number(default=0.5)
-    rolling: Scalar = number(default=2e-3)
-    depth: Scalar = number(default=2e-3)
-    speed: Scalar = number(default=0.1)
-    slip_speed: Scalar = number(default=1e-3)
-    spin_speed: Scalar = number(default=1e-2)
+    restitution: Scalar = quantity("", "restitution of a central impact", default=0.6)
+    friction: Scalar = quantity("", "friction μ, sliding and sticking", default=0.5)
+    rolling: Scalar = quantity("m", "rolling resistance C", default=2e-3)
+    depth: Scalar = quantity("m", "depth of an impact at `speed`", default=2e-3)
+    speed: Scalar = quantity("m/s", "speed of that impact", default=0.1)
+    slip_speed: Scalar = quantity("m/s", "slip speed below which friction fades", default=1e-3)
+    spin_speed: Scalar = quantity("rad/s", "spin below which rolling resistance fades", default=1e-2)
 
     def contact(
         self, outline: AbstractOutline, mass: float | Scalar, normal: "NormalOf | None" = None

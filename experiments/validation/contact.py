@@ -20,8 +20,8 @@ from difsim.contact import (
     TensileDamping,
     Undamped,
 )
+from difsim.declarations import quantity, variable
 from difsim.dynamics import AbstractModel, Approach, Bouncer, HardBody, HardState, PointState
-from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.typing import Scalar
@@ -51,17 +51,17 @@ HERTZ = (
 
 
 class Impact(eqx.Module):
-    """The state of one impact: penetration m and its rate m/s."""
+    """The state of one impact."""
 
-    depth: Scalar = number()
-    rate: Scalar = number()
+    depth: Scalar = variable("m", "penetration")
+    rate: Scalar = variable("m/s", "rate of the penetration")
 
 
 class Normal(AbstractModel):
     """A mass that moves against a normal force, without anything else."""
 
     law: AbstractNormalForce
-    mass: Scalar = number()
+    mass: Scalar = quantity("kg", "mass")
 
     def vector_field(self, t, state):
         return Impact(state.rate, -self.law.force(state.depth, state.rate) / self.mass)
