@@ -33,7 +33,7 @@ def at(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
 def test_one_of_another_length_is_found_wherever_it_is(q):
     for tree in (at(q), PairState(at(), at(q)), (at(), [{"body": at(q)}]), single(at(q))):
         assert not jax.jit(is_valid)(tree)
-        with pytest.raises(ValueError, match="^RigidState: attitude = .* length .* no unit quaternion"):
+        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
             is_valid(tree)
 
 
@@ -56,6 +56,7 @@ def test_the_question_changes_no_derivative():
         q = a * jnp.array([1.0, 0.0, 0.0, 0.0])
         return jnp.where(is_valid(at(q)), a, jnp.nan)
 
+    length = jax.jit(length)
     assert jax.grad(length)(jnp.ones(())) == 1.0 and jnp.isnan(length(jnp.zeros(())))
     assert jnp.isfinite(jax.grad(length)(jnp.zeros(())))
 
@@ -82,9 +83,9 @@ def status(run, model, times):
 @pytest.mark.parametrize("q", NONE)
 def test_a_hopper_does_not_start_from_it(q):
     model = hopper()
-    with pytest.raises(ValueError, match=r"Hopper\.start: body\.attitude = "):
+    with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
         model.start(at(q))
-    with pytest.raises(ValueError, match=r"Hopper\.start: target = "):
+    with pytest.raises(ValueError, match="HopperState: target = "):
         model.start(state((0.0, 0.0, 1.0)), q)
 
 
@@ -94,7 +95,7 @@ def test_a_collision_refuses_it_and_in_jit_it_is_a_status(q):
     """Two stones met elsewhere, with the status OK."""
     first = RigidState((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     second = RigidState((0.0, 0.0, 3.0), (0.0, 0.0, -1.0), q, (0.0, 0.0, 0.0))
-    with pytest.raises(ValueError, match=r"simulate: second\.attitude = .* has the length"):
+    with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
         simulate(boxes(), PairState(first, second), TIMES, throw=False)
     met = status(simulate, boxes, tuple(TIMES.tolist()))
     assert met(PairState(first, second)) == Status.INVALID_STATE
@@ -107,7 +108,7 @@ def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
     good = model.start(state((0.0, 0.0, 1.0)))
     bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
     for run in (simulate, UNTIL_REST):
-        with pytest.raises(ValueError, match=r"body\.attitude = .* has the length"):
+        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
             run(model, bad, jnp.array(times), throw=False)
         found = status(run, hopper, times)
         assert found(bad) == Status.INVALID_STATE
@@ -128,5 +129,5 @@ def test_a_run_of_particles_refuses_it():
     good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
     bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
     for run in (lambda: initialise(model, bad), lambda: simulate(model, bad, [0.0, 1e-3], solver=FixedSteps(100))):
-        with pytest.raises(ValueError, match=r"clumps\[0\]\.attitude = \[2\. 0\. 0\. 0\.\] has the length 2\.0"):
+        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
             run()

@@ -1,4 +1,4 @@
-"""What a physical number is: its unit, meaning and bounds, and the words of a message about a wrong one."""
+"""The unit, meaning and bounds of a physical number, and the words of a message about a wrong one."""
 
 import operator
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Quantity:
 
     @property
     def requirement(self) -> str:
-        """What a number must be, such as "be positive"; empty without bounds."""
+        """The words after "must", such as "be positive"; empty without bounds."""
         low, high = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
         if high is None:
             if low is None:
@@ -77,14 +77,18 @@ class Quantity:
 
     @property
     def possible(self) -> tuple[float | int, float | int]:
-        """What a file or an option may give: within the bounds, and no more than thirty times beyond the usual."""
+        """The range that a file or an option may give: within the bounds, and no more than thirty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)
         low, high = (low / FAR if low > 0 else low * FAR), (high * FAR if high > 0 else high / FAR)
         bottom, top = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
         return max(low, -np.inf if bottom is None else bottom), min(high, np.inf if top is None else top)
 
     def find_fault(self, numbers: Any, size: Any = None) -> str:
-        """What is wrong with finite `numbers`, in words, or nothing; the range holds of their `size` where given."""
+        """The fault of numbers in a file or an option.
+
+        **Arguments:** `numbers`, finite; `size`, of which the range holds, such as the length of a vector; without it
+        the numbers themselves. **Returns:** the end of a message, empty for possible numbers.
+        """
         size = numbers if size is None else size
         low, high = self.possible
         if np.all(self.contains(numbers) & (size >= low) & (size <= high)):

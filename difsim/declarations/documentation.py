@@ -26,7 +26,10 @@ def _describe(name: str, annotation: Any, declared: Declared) -> str:
 
 
 def complete_docstrings(package: str, kind: type = eqx.Module) -> None:
-    """Append the arguments to the docstring of each Module of a package, for `help` and notebooks."""
+    """Append the arguments to the docstring of each Module of a package, for `help` and notebooks.
+
+    **Arguments:** `package`, its name; `kind`, below which the classes are.
+    """
     for below in kind.__subclasses__():
         words, lines = below.__doc__ or "", describe_arguments(below)
         # A class with a constructor of its own describes its arguments itself.
