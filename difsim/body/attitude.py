@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from difsim.fields import ATTITUDE
+from difsim.quantity import UnitQuaternion
 from difsim.typing import is_known
 
 # Tolerance of the length. Solvers leave 2e-6 after 160 turns at the tolerance 1e-8, 3e-5 at 1e-6 (single
@@ -55,7 +55,7 @@ def _attitudes(x: Any, name: str = "") -> Iterator[tuple[str, Array]]:
     if isinstance(x, eqx.Module):
         for field in dataclasses.fields(x):
             value, path = getattr(x, field.name), f"{name}.{field.name}".lstrip(".")
-            if field.metadata.get(ATTITUDE, False):
+            if isinstance(getattr(field.metadata.get("converter"), "quantity", None), UnitQuaternion):
                 yield path, value
             elif not field.metadata.get("static", False):
                 yield from _attitudes(value, path)
