@@ -194,15 +194,15 @@ class Lander(eqx.Module):
     def _has_contact(self):
         return self.legs > 0 or self.hull is not None
 
-    @rule("feet {feet} m must lie below the centre of mass (z < 0 in the body frame)")
+    @rule("feet at z ≥ 0 are not below the centre of mass: {feet} m must have z < 0 in the body's frame")
     def _has_feet_below_the_centre(self):
         return self.feet[:, 2] < 0
 
-    @rule("feet {feet} m must lie below their hips {hips} m")
+    @rule("feet at {feet} m must lie below their hips {hips} m")
     def _has_feet_below_the_hips(self):
         return self.feet[:, 2] < self.hips[:, 2]
 
-    @rule("feet {feet} m must lie below the hull, {hull.size} m: it would touch first")
+    @rule("feet at {feet} m must lie below the hull, {hull.size} m: it would touch first")
     def _has_feet_below_the_hull(self):
         return self.legs == 0 or self.hull is None or self.feet[:, 2] < -0.5 * self.hull.size[2]
 

@@ -77,7 +77,7 @@ class Quantity:
 
     @property
     def possible(self) -> tuple[float | int, float | int]:
-        """The range that a file or an option may give: within the bounds, and no more than thirty times beyond the usual."""
+        """The range for a file or an option: within the bounds, and at most thirty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)
         low, high = (low / FAR if low > 0 else low * FAR), (high * FAR if high > 0 else high / FAR)
         bottom, top = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
