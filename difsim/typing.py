@@ -3,7 +3,6 @@
 import inspect
 import operator
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -153,22 +152,16 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     return times
 
 
-TRACED: ContextVar[list[Array] | None] = ContextVar("conditions on traced values", default=None)
-
-
 def require(condition: Any, message: str) -> None:
     """Raise a `ValueError` if a known condition is false.
 
-    Traced values cannot be checked here: `is_valid` collects their conditions for a whole model, for a status.
+    Traced values have no value yet: a condition on them passes.
 
     **Arguments:** `condition`, one boolean or an array of them; `message` of the error.
     **Raises:** ValueError.
     """
-    if is_known(condition):
-        if not np.all(condition):
-            raise ValueError(message)
-    elif (conditions := TRACED.get()) is not None:
-        conditions.append(jnp.all(condition))
+    if is_known(condition) and not np.all(condition):
+        raise ValueError(message)
 
 
 def require_last(name: str, value: Array, *shape: int) -> None:

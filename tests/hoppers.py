@@ -10,8 +10,8 @@ from difsim.body import RigidBody, RigidState
 from difsim.contact import AbstractNormalForce, Ball, NoSmoothing, SurfaceContact, Vertices
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.regularisation import AbstractRegularisation, Smoothing
+from difsim.declarations import quantity
 from difsim.dynamics import Hopper
-from difsim.fields import number
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane
 from difsim.typing import Scalar
@@ -32,7 +32,7 @@ FRICTIONS = ["each point", "effective point", "spring", "Mindlin"]
 class Width(AbstractRegularisation):
     """`Smoothing(width)`, or `NoSmoothing()` for width 0."""
 
-    width: Scalar = number()
+    width: Scalar = quantity("", "a number of a toy")
 
     @property
     def is_smooth(self):
@@ -49,7 +49,7 @@ class Width(AbstractRegularisation):
 
 class OneNormal(AbstractNormalForce):
     laws: tuple[AbstractNormalForce, ...]
-    which: Scalar = number()
+    which: Scalar = quantity("", "a number of a toy")
     regularisation: AbstractRegularisation
 
     @property
@@ -68,7 +68,7 @@ class OneNormal(AbstractNormalForce):
 
 class OneFriction(AbstractFrictionDistribution):
     friction_laws: tuple[AbstractFrictionDistribution, ...]
-    which: Scalar = number()
+    which: Scalar = quantity("", "a number of a toy")
 
     def memory(self, points):
         return jnp.zeros((points, 3))

@@ -10,8 +10,8 @@ import pytest
 
 from difsim import rotation, simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.declarations import quantity
 from difsim.dynamics import AbstractModel, Approach
-from difsim.fields import number
 from difsim.rotation import solve3
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX
@@ -27,7 +27,7 @@ class FreeBody(AbstractModel):
 
     body: RigidBody
     wheel: Flywheel
-    force: jax.Array = number(default=(0.0, 0.0, 0.0))
+    force: jax.Array = quantity("", "a number of a toy", default=(0.0, 0.0, 0.0))
 
     def vector_field(self, t, state):
         return self.body.derivative(state, self.force, self.wheel.torque(t), self.wheel.stored(t))

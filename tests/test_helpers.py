@@ -4,12 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from tests.helpers import check_gradients, count_traces, slope
 
 
 class Spring(eqx.Module):
-    stiffness: jax.Array = number()
+    stiffness: jax.Array = quantity("", "a number of a toy")
     name: str = eqx.field(static=True, default="spring")
 
 

@@ -9,8 +9,8 @@ import pytest
 from difsim import MaxImpacts, Status, rotation, safe, simulate
 from difsim.body import RigidBody
 from difsim.contact import Hooke, Newton
+from difsim.declarations import is_valid
 from difsim.dynamics import Bouncer, PointState
-from difsim.fields import is_valid
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.typing import require

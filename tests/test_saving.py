@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.fields import number
+from difsim.declarations import quantity
 from difsim.saving.arrays import read_arrays, read_table, write_arrays, write_table
 from difsim.saving.atomic import atomically
 from difsim.saving.marks import digest
@@ -51,7 +51,7 @@ def test_a_full_disk_is_reported_with_the_path(tmp_path):
 class Sized(eqx.Module):
     """What a run may consist of."""
 
-    number: Scalar = number()
+    number: Scalar = quantity("", "a number of a toy")
     arrays: dict
     name: str = eqx.field(static=True, default="kept by the template")
 
@@ -149,7 +149,7 @@ class AbstractLaw(eqx.Module):
 
 class Hooke(AbstractLaw):
     tag = "hooke"
-    stiffness: Scalar = number()
+    stiffness: Scalar = quantity("", "a number of a toy")
     order: int = eqx.field(static=True, default=1)
 
 
@@ -157,27 +157,27 @@ class Spring(AbstractLaw):
     """`Hooke` renamed, with its fields."""
 
     tag = "hooke"
-    k: Scalar = number()
+    k: Scalar = quantity("", "a number of a toy")
     n: int = eqx.field(static=True, default=1)
 
 
 class Dashpot(AbstractLaw):
     """Another kind with the same numbers."""
 
-    damping: Scalar = number()
+    damping: Scalar = quantity("", "a number of a toy")
     order: int = eqx.field(static=True, default=1)
 
 
 class Before(eqx.Module):
     law: AbstractLaw
-    size: Scalar = number()
+    size: Scalar = quantity("", "a number of a toy")
 
 
 class After(eqx.Module):
     """`Before` renamed: there is no other of its kind."""
 
     friction: AbstractLaw
-    length: Scalar = number()
+    length: Scalar = quantity("", "a number of a toy")
 
 
 def test_a_hash_outlives_new_names_of_classes_and_fields():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from difsim import Adaptive, AtRest, FixedSteps, MaxImpacts, Status, safe, simulate
+from difsim.declarations import quantity
 from difsim.dynamics import AbstractModel, Approach, PointState
-from difsim.fields import number
 from difsim.typing import Scalar
 from tests.helpers import approx, count_traces
 from tests.test_bounces import G, above, ball, two_impacts
@@ -21,9 +21,9 @@ from tests.ways import equal, flight, forward, impacts, landing, name, reverse
 class Bullet(AbstractModel):
     """A unit mass on a line that meets a thin elastic layer, or a spring that ends nowhere: both smooth."""
 
-    stiffness: Scalar = number()
-    layer: Scalar = number(default=1e-3)
-    gravity: Scalar = number(default=0.0)
+    stiffness: Scalar = quantity("", "a number of a toy")
+    layer: Scalar = quantity("", "a number of a toy", default=1e-3)
+    gravity: Scalar = quantity("", "a number of a toy", default=0.0)
 
     def _push(self, z):
         # A bump over the layer -δ < z < δ: a particle that stepped over it would feel nothing afterwards.

@@ -20,8 +20,8 @@ from difsim.contact import (
     SurfaceContact,
 )
 from difsim.contact.regularisation import Smoothing
+from difsim.declarations import quantity
 from difsim.dynamics import Bouncer, PointState
-from difsim.fields import number
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping.validity import Validity, discontinuous_laws
@@ -81,7 +81,7 @@ def test_jump_warns_or_is_ignored_and_smoothing_passes():
 class OwnLaw(eqx.Module):
     """A user's law of no base class, which says nothing of itself."""
 
-    stiffness: Scalar = number()
+    stiffness: Scalar = quantity("", "a number of a toy")
 
     def force(self, depth, rate):
         return jnp.where(depth > 0, self.stiffness * depth + 40.0 * rate, 0.0)

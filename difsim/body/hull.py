@@ -20,9 +20,7 @@ class Hull(eqx.Module):
     continuously from corner to corner, and a normal force that depends on the depth alone has a potential.
     """
 
-    size: Vec3 = quantity(
-        "m", "edges 2a of the box along the body's axes", gt=0, usual=(0.05, 20), slip="mm"
-    )
+    size: Vec3 = quantity("m", "edges 2a of the box along the body's axes", gt=0, usual=(0.05, 20), slip="mm")
     normal: AbstractNormalForce = part("normal force of the ground, such as a `NormalForce`")
 
     @property

@@ -10,8 +10,7 @@ from jaxtyping import Array, Float
 
 from difsim import rotation
 from difsim.body import AbstractLandingGear, Lander, RigidBody, RigidState
-from difsim.body.attitude import require_attitude
-from difsim.declarations import part, quantity, rule
+from difsim.declarations import is_valid, part, quantity, rule
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder
@@ -146,7 +145,7 @@ class LeggedClump(AbstractClump):
         **Arguments:** `state` of the body frame of `from_lander`, whose origin is the centre of mass of all.
         **Raises:** ValueError for an attitude that is not a unit quaternion.
         """
-        require_attitude("LeggedClump.moving", state)
+        is_valid(state)  # refuses an attitude that is no rotation
         masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.held
         offset = -(masses @ middle) / self.mass  # of the body from the centre of all
 

@@ -12,12 +12,11 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import Newton
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
+from difsim.declarations import part, quantity, rule, variable
 from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
 from difsim.dynamics.model import Approach, motion_units
 from difsim.dynamics.splitting import apart
 from difsim.gravity import AbstractField, Rotating
-from difsim.quantity import part, quantity, variable
-from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 

@@ -8,8 +8,8 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
+from difsim.declarations import part, quantity, variable
 from difsim.dynamics.model import AbstractImpactModel, Approach, motion_units
-from difsim.quantity import part, quantity, variable
 from difsim.typing import Vec3
 
 

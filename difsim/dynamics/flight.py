@@ -11,10 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
+from difsim.declarations import part, quantity, rule, variable
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
-from difsim.quantity import part, quantity, variable
-from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3
 

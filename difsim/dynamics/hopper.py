@@ -8,16 +8,14 @@ from jaxtyping import Array, Float
 
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
-from difsim.body.attitude import require_attitude
 from difsim.body.rigid import rigid_scales
 from difsim.contact import SurfaceContact
 from difsim.contact.contact_points import Moving
 from difsim.contact.surface import Wrench
+from difsim.declarations import is_valid, part, quantity, quaternion, rule, variable
 from difsim.dynamics.flight import TWICE, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
-from difsim.quantity import part, quantity, quaternion, variable
-from difsim.rules import rule
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3
 
@@ -70,7 +68,7 @@ class Hopper(AbstractForcedModel):
         """
         memory = self.contact.friction.memory(self.contact.outline.count)
         state = HopperState(body, target, memory)
-        require_attitude("Hopper.start", state)
+        is_valid(state)  # refuses an attitude that is no rotation
         return state
 
     def wrench(self, state: HopperState) -> Wrench:

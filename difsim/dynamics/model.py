@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from difsim import safe
-from difsim.quantity import variable
+from difsim.declarations import variable
 from difsim.typing import Scalar
 
 

@@ -12,8 +12,8 @@ from jaxtyping import Array, Bool, Float
 from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.body.free_motion import free_flight, spin_bound
+from difsim.declarations import part, quantity
 from difsim.dynamics.pair_touch import ContactFeatures, Nearby
-from difsim.quantity import part, quantity
 from difsim.typing import Mat3, Scalar, Vec3
 
 

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.contact import Hooke, NormalForce, NoSmoothing
+from difsim.declarations import count, quantity
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.quantity import count, quantity
 from difsim.typing import Scalar
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them

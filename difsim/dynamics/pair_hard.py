@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from difsim import safe
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.moreau import simultaneous
+from difsim.declarations import part, quantity
 from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
-from difsim.quantity import part, quantity
 from difsim.typing import Scalar
 
 _TOGETHER = 12  # features that one impact may have: two faces on each other have four corners each

@@ -11,9 +11,9 @@ from difsim import rotation, safe
 from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
+from difsim.declarations import count, part, quantity
 from difsim.dynamics.pair import AbstractPairLaw, PairState
 from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.quantity import count, part, quantity
 from difsim.runge_kutta import advanced, runge_kutta4
 from difsim.typing import Scalar
 

@@ -16,11 +16,10 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
 from difsim.contact.friction import slip_direction
+from difsim.declarations import count, part, quantity, rule
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
 from difsim.gravity import AbstractField
-from difsim.quantity import count, part, quantity
-from difsim.rules import rule
 from difsim.typing import Scalar, Vec3
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.body import RigidState
-from difsim.quantity import part, variable
+from difsim.declarations import part, variable
 from difsim.typing import Scalar, Vec3
 
 

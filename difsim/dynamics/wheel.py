@@ -6,9 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from difsim import rotation
+from difsim.declarations import part, quantity, variable
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractForcedModel
-from difsim.quantity import part, quantity, variable
 from difsim.typing import Scalar, Vec3
 
 

@@ -15,11 +15,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
-from difsim.body.attitude import attitude_is_unit, require_attitude
+from difsim.declarations import is_valid
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
-from difsim.fields import is_valid
 from difsim.status import Status
 from difsim.stepping.modes import STONES, allow_one_forward
 from difsim.stepping.solution import Solution, Stats
@@ -111,7 +110,7 @@ def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None 
     and where it is known that the bodies overlap at the start.
     """
     times = instants(times, "simulate")
-    require_attitude("simulate", state)
+    is_valid(state)
     until = CONTACTS if until is None else until
     # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
     pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
@@ -195,7 +194,7 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     states = _sampled(pair, times, starts, arcs)
     states = jnp.where(during[:, None], recorded, states)
     status = jnp.where(jnp.all(jnp.isfinite(states)), status, int(Status.NOT_FINITE))
-    status = jnp.where(attitude_is_unit(state), status, int(Status.INVALID_STATE))
+    status = jnp.where(is_valid(state), status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid(pair), status, int(Status.INVALID_MODEL))
 
     before, episode = jax.tree.map(lambda x: x[0], (touched, episodes))

@@ -16,9 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
-from difsim.declarations import quantity
+from difsim.declarations import is_valid, quantity
 from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
@@ -90,7 +89,7 @@ def initialise(
     """
     instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
     state_of("initialise", model, state)
-    require_attitude("a run of particles", state)
+    is_valid(state)
     for name, given in (("time", time), ("skin", skin), ("slack", slack)):
         numbers(f"initialise: {name}", given, "")
     state = wide_state(state) if devices is None else placed(state, chosen("initialise: devices", devices))

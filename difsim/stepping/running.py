@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, require_function, traceable
-from difsim.fields import is_valid
+from difsim.declarations import is_valid
 from difsim.particles.devices import chosen, everywhere, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK

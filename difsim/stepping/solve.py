@@ -11,10 +11,9 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from difsim.body.attitude import attitude_is_unit, require_attitude
 from difsim.checks import require_function, state_of
+from difsim.declarations import is_valid
 from difsim.dynamics import AbstractModel, Pair
-from difsim.fields import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status, raise_unless_ok
 from difsim.stepping.adaptive import Problem, Run, flown, solved
@@ -115,7 +114,7 @@ def simulate(
         raise ValueError(
             f"simulate: {type(state).__name__} has no rigid body `.body` that AtRest and Outside could look at"
         )
-    require_attitude("simulate", state)
+    is_valid(state)
     warn_of_single(getattr(choice.solver, "rtol", None), state)
     if integrals is not None:
         require_function("simulate: integrals", integrals)
@@ -168,7 +167,7 @@ def _simulate(
     nonfinite = jnp.any(jnp.isnan(run.states)) | (~ended & ~finite)
     status = jnp.where(nonfinite, int(Status.NOT_FINITE), status)
     # What was given tells more than what came of it.
-    is_possible = attitude_is_unit(state) & jnp.all(jnp.diff(times) > 0)
+    is_possible = is_valid(state) & jnp.all(jnp.diff(times) > 0)
     status = jnp.where(is_possible, status, int(Status.INVALID_STATE))
     status = jnp.where(is_valid((model, asked)), status, int(Status.INVALID_MODEL))
     solution = Solution(
