@@ -135,6 +135,7 @@ def test_frames(lens):
         {"fy": -1.0},
         {"size": [1920.0, 0.0]},
         {"rate": -240.0},
+        {"rate": np.nan},
         {"radial": [0.1]},
         {"cx": np.nan},
         {"rotation": [np.nan, 0.0, 0.0]},

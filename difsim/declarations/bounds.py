@@ -66,7 +66,7 @@ class Quantity:
         if self.is_finite:
             require_finite(name, x)
         x = np.asarray(x)
-        wrong = ~(self.contains(x) | (x != x))
+        wrong = ~np.broadcast_to(self.contains(x), x.shape)  # NaN is within no bound
         if not wrong.any():
             return
         shown = f"{x}" if x.size < 10 else f"{x[wrong][0]} at {np.argwhere(wrong)[0].tolist()}"
