@@ -63,7 +63,8 @@ def bed(n):
     return model, model.at_rest(jnp.asarray(place))
 assert on(initialise(*bed(wide.PARTICLES)).motion) == {GPU}
 assert on(initialise(*bed(100)).motion) == {CPU}
-assert on(initialise(*bed(wide.PARTICLES), devices=[CPU]).motion) == {CPU}
+model, state = bed(wide.PARTICLES)
+assert on(initialise(model, jax.device_put(state, CPU)).motion) == {CPU}
 """,
 }
 

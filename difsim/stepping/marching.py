@@ -6,8 +6,6 @@ of an unknown number.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +17,6 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
 from difsim.fields import number
-from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
@@ -38,7 +35,7 @@ class Progress(eqx.Module):
     further than the model's reach by the share `skin` of it, and was made with more room `lists` times; `status`, a
     `difsim.Status`, tells what ended the run, and `particle` which one did (-1: none, or all together); `trial` s,
     the step that error control tries next; `rest_time` s since when all particles are at rest (inf while they move,
-    or where nobody asked); `devices`, the number of those that the particles are shared out over.
+    or where nobody asked).
     """
 
     motion: Any
@@ -50,7 +47,6 @@ class Progress(eqx.Module):
     rest_time: Scalar
     lists: Int[Array, ""]
     skin: Scalar = number()
-    devices: int = eqx.field(static=True, default=1)
 
     def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
         """The beginning of another run of as many particles, with the room of this one's neighbour list. Under jit.
@@ -64,8 +60,8 @@ class Progress(eqx.Module):
         state_of(f"{door}: this run's", model, self.motion.state)
         state_of(door, model, state)
         numbers(f"{door}: time", time, "")
-        near = tied(self.neighbours, self.devices).made(model.positions(state))
-        return begun(model, state, time, near, self.skin, self.lists, self.devices)
+        near = self.neighbours.made(model.positions(state))
+        return begun(model, state, time, near, self.skin, self.lists)
 
 
 def initialise(
@@ -74,7 +70,6 @@ def initialise(
     time: float = 0.0,
     skin: float = SKIN,
     slack: float = SLACK,
-    devices: Sequence[jax.Device] | None = None,
 ) -> Progress:
     """The beginning of a run of particles. On the host: the neighbour list gets its capacity here.
 
@@ -82,75 +77,44 @@ def initialise(
     choose the list's room.
 
     **Arguments:** `model`; `state` of it at `time` s; `skin`, by which share of the reach the list sees further, so
-    that it lasts for some steps; `slack`, how many times as much room it has as it needs now; `devices` of this process
-    that share the particles out, such as `jax.local_devices()`, by default those where the state is.
-    **Returns:** the beginning, and with it all steps from there, on these devices.
-    **Raises:** ValueError as the list's `allocate`, for an attitude of a body that is no unit quaternion, and for
-    devices that are not of this process.
+    that it lasts for some steps; `slack`, how many times as much room it has as it needs now.
+    **Returns:** the beginning.
+    **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
     """
     instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
     state_of("initialise", model, state)
     require_attitude("a run of particles", state)
     for name, given in (("time", time), ("skin", skin), ("slack", slack)):
         numbers(f"initialise: {name}", given, "")
-    state = wide_state(state) if devices is None else placed(state, chosen("initialise: devices", devices))
-    count = len(where(state))
-    near = model.allocate(state, skin, slack, count)
-    return _in_place(begun(model, state, time, near, skin, devices=count))
+    state = put(state, is_wide(state))
+    return begun(model, state, time, model.allocate(state, skin, slack), skin)
 
 
-def wide_state(state: Any) -> Any:
-    """The state on a GPU, if there is one and a step of so many particles is sooner there. On the host."""
-    return put(state, max(state.position.shape) >= PARTICLES)
+def is_wide(state: Any) -> bool:
+    """Whether a step of so many particles is sooner on a GPU."""
+    return max(state.position.shape) >= PARTICLES
 
 
-def begun(
-    model: AbstractParticles,
-    state: Any,
-    time: Any,
-    neighbours: Any,
-    skin: Any,
-    lists: Any = 0,
-    devices: int = 1,
-) -> Progress:
+def begun(model: AbstractParticles, state: Any, time: Any, neighbours: Any, skin: Any, lists: Any = 0) -> Progress:
     """`initialise` with a list that is there."""
     motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
     lists = jnp.asarray(lists, jnp.int32)
     skin = jnp.asarray(skin, motion.time.dtype)
-    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin, devices)
+    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin)
 
 
 def with_room(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with a larger list in place of one that ran out of room. On the host."""
     lists = progress.lists + 1
-    slack = MORE_ROOM ** (1 + int(lists))
+    near = model.allocate(progress.motion.state, float(progress.skin), MORE_ROOM ** (1 + int(lists)))
+    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
     zero = jnp.asarray(0, jnp.int32)
     return eqx.tree_at(
-        lambda p: (p.status, p.particle, p.lists),
-        _listed_anew(model, progress, slack),
-        (zero, zero - 1, lists),
+        lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
+        progress,
+        (motion, near, zero, zero - 1, lists),
     )
-
-
-def moved(model: AbstractParticles, progress: Progress, devices: tuple[jax.Device, ...]) -> Progress:
-    """`progress` on other devices; if these are more or less, with a list that is made for them. On the host."""
-    progress = placed(progress, devices)
-    if progress.devices == len(devices):
-        return progress
-    progress = replace(progress, devices=len(devices))
-    return _listed_anew(model, progress, SLACK * MORE_ROOM ** int(progress.lists))
-
-
-def _listed_anew(model: AbstractParticles, progress: Progress, slack: float) -> Progress:
-    near = model.allocate(progress.motion.state, float(progress.skin), slack, progress.devices)
-    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
-    return _in_place(eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near)))
-
-
-def _in_place(progress: Progress) -> Progress:
-    """`progress` with all arrays whole on each device, as a program takes and returns them. On the host."""
-    return placed(progress, where(progress)) if progress.devices > 1 else progress
 
 
 class AbstractRule(eqx.Module):
@@ -239,12 +203,7 @@ def accepted(
     return eqx.tree_at(
         lambda p: (p.motion, p.steps, p.status, p.particle),
         progress,
-        (
-            spread(motion, progress.devices),
-            progress.steps + sound,
-            status.astype(jnp.int32),
-            particle.astype(jnp.int32),
-        ),
+        (motion, progress.steps + sound, status.astype(jnp.int32), particle.astype(jnp.int32)),
     )
 
 
@@ -323,11 +282,10 @@ def advance(
         failed = end.status != Status.OK
         return chosen_by(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
 
-    begin = spread(_watched(model, progress, at_rest), progress.devices)
+    begin = _watched(model, progress, at_rest)
     run = begin, last.astype(begin.steps.dtype), begin.status, begin.particle
     end, _, status, particle = jax.lax.while_loop(lambda run: goes_on(*run[:2]), some, run)
-    end = eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
-    return everywhere(end, progress.devices)
+    return eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
 
 
 def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:

@@ -4,7 +4,7 @@ Without a derivative a run is made on the host, from time to time: a neighbour l
 and a run can be watched, and resumed from a folder. Derivatives, and all runs inside `jit`, have lists of fixed room.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, require_function, traceable
 from difsim.fields import is_valid
-from difsim.particles.devices import chosen, everywhere, spread, tied, where
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
@@ -33,9 +32,8 @@ from difsim.stepping.marching import (
     fixed_steps,
     has_rested,
     initialise,
-    moved,
+    is_wide,
     sound_step,
-    wide_state,
     with_room,
     with_updated_neighbours,
 )
@@ -44,6 +42,7 @@ from difsim.stepping.solution import Solution, Stats
 from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
 from difsim.stepping.stops import AtRest, AtSample
 from difsim.typing import Scalar, as_float, is_known, require
+from difsim.wide import devices_of, put_on
 
 SAVE = "simulate: save"  # the argument, in messages
 CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
@@ -59,7 +58,6 @@ def run_particles(
     save: Callable[[Any], Any] | None,
     checkpoint: Path | None,
     watch: Callable[[float], None] | None,
-    devices: Sequence[jax.Device] | None,
 ) -> Solution:
     """Run particles from `state` at `times[0]` through the later `times`.
 
@@ -69,13 +67,12 @@ def run_particles(
     with lists of fixed room); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at
     each of the times, such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each
     of the times: a run that finds its own there goes on from it, to the same bits (its files are plain arrays, see
-    `difsim.saving`); `watch(time)`, called at each of the times, for a progress bar; `devices` of this process that
-    share the particles out, by default those where the state is.
+    `difsim.saving`); `watch(time)`, called at each of the times, for a progress bar.
     **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
     is not raised here.
     **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
     checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
-    for devices inside `jit`, or not of this process, and for a derivative that was not asked for.
+    and for a derivative that was not asked for.
     """
     for name, given in ((SAVE, save), ("simulate: watch", watch)):
         if given is not None:
@@ -89,32 +86,22 @@ def run_particles(
             "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
             "the Progress that it returns, or its restarted(model, state), as the state"
         )
-    if devices is not None and not on_host:
-        raise ValueError(
-            "simulate: devices are chosen outside of `jit`: give them to initialise(model, state, ...)"
-        )
-    if devices is not None:
-        devices = chosen("simulate: devices", devices)
     if on_host:
         is_valid((model, solver, until))  # raises, for what was put into one that was right
     if on_host and derivative is None:
-        return _on_host(model, state, times, solver, until, save, checkpoint, watch, devices)
+        return _on_host(model, state, times, solver, until, save, checkpoint, watch)
     if checkpoint is not None or watch is not None or isinstance(until, AtSample):
         raise ValueError(
             "simulate: checkpoint, watch and AtSample are of runs outside of `jit`, without a derivative"
         )
-    progress = _beginning(model, state, times[0], devices)
+    progress = _beginning(model, state, times[0])
     _check_beginning(progress, times, solver)
     times = jnp.asarray(times, progress.motion.time.dtype)
-    return _in_jit(model, tied(progress, progress.devices), times, solver, derivative, until, save)
+    return _in_jit(model, progress, times, solver, derivative, until, save)
 
 
-def _beginning(
-    model: AbstractParticles, state: Any, time: Any, devices: tuple[jax.Device, ...] | None
-) -> Progress:
-    if not isinstance(state, Progress):
-        return initialise(model, state, time, devices=devices)
-    return state if devices is None else moved(model, state, devices)
+def _beginning(model: AbstractParticles, state: Any, time: Any) -> Progress:
+    return state if isinstance(state, Progress) else initialise(model, state, time)
 
 
 def _rising(times: Any, one_is_enough: bool) -> Any:
@@ -153,7 +140,6 @@ def _on_host(
     save: Callable[[Any], Any] | None,
     checkpoint: Path | None,
     watch: Callable[[float], None] | None,
-    devices: tuple[jax.Device, ...] | None,
 ) -> Solution:
     def saved(progress):
         state = progress.motion.state
@@ -166,10 +152,9 @@ def _on_host(
         found = store.read(lambda: _outline(model, state), len(times), saved)
         if found is not None:
             states, progress, steps = found
-            begun_on = where(state if isinstance(state, Progress) else wide_state(state))
-            found = states, moved(model, progress, devices or begun_on), steps
+            found = states, put_on(progress, devices_of(state, is_wide(progress.motion.state))[:1]), steps
     if found is None:
-        first = _beginning(model, state, float(times[0]), devices)
+        first = _beginning(model, state, float(times[0]))
         _check_beginning(first, times, solver)
         found = [], first, []
     states, progress, steps = found
@@ -237,8 +222,7 @@ def _in_jit(
         model, progress, times, solver = refuse_derivatives((model, progress, times, solver), NONE)
     elif isinstance(derivative, Reverse):
         model, progress, times, solver = allow_one_reverse((model, progress, times, solver), REVERSE)
-    earlier, devices = progress.steps, progress.devices
-    progress = spread(progress, devices)
+    earlier = progress.steps
     static = eqx.filter(progress, eqx.is_array, inverse=True)
 
     def interval(values, ends):
@@ -278,7 +262,7 @@ def _in_jit(
         late = jnp.where(cut, int(Status.STEP_LIMIT), late)
         status = jnp.where(status == Status.OK, late, status)
     status = jnp.where(is_valid((model, solver, until)), status, int(Status.INVALID_MODEL))
-    return everywhere(_solution(progress, until, status, reached, states, steps), devices)
+    return _solution(progress, until, status, reached, states, steps)
 
 
 def _solution(

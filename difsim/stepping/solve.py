@@ -1,7 +1,7 @@
 """`simulate`: one call for every model; solver, derivative and stopping rule are independent choices."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,6 @@ def simulate(
     save: Callable[[Any], Any] | None = None,
     checkpoint: Path | None = None,
     watch: Callable[[float], None] | None = None,
-    devices: Sequence[jax.Device] | None = None,
     throw: bool = True,
     gradient: str = "refuse",
 ) -> Solution:
@@ -74,8 +73,6 @@ def simulate(
       `solution.integrals`. Define it once, at the top of a file: each new function is compiled anew.
     - `save`, `checkpoint`, `watch`: of particles, what is saved of each state; a folder, from which an interrupted run
       goes on; what is called at each time. `run_particles` describes them, and the `Progress` that may be the state.
-    - `devices`: of particles, devices of this process that share them out, such as `jax.local_devices()`; by default
-      those where the state is. Results are equal to rounding.
     - `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
       raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
     - `gradient`: what to do about a derivative that is not to be trusted. "refuse": one through a law that
@@ -97,13 +94,13 @@ def simulate(
     if isinstance(model, AbstractParticles):
         rule = choice.rules.rest or choice.rules.sample
         solution = run_particles(
-            model, state, times, choice.solver, choice.derivative, rule, save, checkpoint, watch, devices
+            model, state, times, choice.solver, choice.derivative, rule, save, checkpoint, watch
         )
         if throw and is_known(solution.status) and not solution.ok:
             raise RuntimeError(f"{failure(solution)} (throw=False returns the status instead)")
         return solution
-    if (save, checkpoint, watch, devices) != (None, None, None, None):
-        raise ValueError("simulate: save, checkpoint, watch and devices are of particles: give none of them")
+    if (save, checkpoint, watch) != (None, None, None):
+        raise ValueError("simulate: save, checkpoint and watch are of particles: give none of them")
     if isinstance(model, Pair):
         solution = run_pair(model, state, times, choice.rules.impacts)
         if throw and is_known(solution.status):

@@ -149,7 +149,7 @@ def _grains(convert: Callable = lambda case: case, count: int = GRAINS) -> Progr
 
 def _begin(model: Any, state: Any) -> Progress:
     """On the CPU: where the program runs is the benchmark's choice."""
-    return initialise(model, state, devices=jax.local_devices(backend="cpu")[:1])
+    return initialise(model, jax.device_put(state, jax.local_devices(backend="cpu")[0]))
 
 
 def _soil(convert: Callable = lambda case: case, rows: int = ROWS) -> Program:

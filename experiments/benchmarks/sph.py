@@ -21,7 +21,7 @@ from difsim import FixedSteps, Unrolled, initialise, simulate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress
-from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, in_float32_but, row
+from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"
@@ -53,7 +53,6 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     )
     for size in LARGER:
         yield from _of_size(size, cpu)
-    yield from _over_devices(LARGER[0], seeds)
     yield from _derivatives(model, run, dt, seeds)
     yield from _single(model, run, end, dt, cpu, seeds)
 
@@ -145,22 +144,6 @@ def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     # Sizes rise, so the peak is this one's; jax and its compiler are in it.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     yield row(f"peak memory of the process, {count} particles", peak, "MB")
-
-
-def _over_devices(size: int, seeds: int) -> Iterator[dict[str, Any]]:
-    """A cliff of `size` rows on all devices, against one."""
-    cliff = Cliff.of(size)
-    model = cliff.model(soil())
-    state, begun = cliff.state(model), {}
-
-    def go(devices):
-        if len(devices) not in begun:
-            begun[len(devices)] = initialise(model, state, devices=devices)
-        run = begun[len(devices)]
-        return _after(model, run, 0.4 * float(model.stable_time_step(run.motion)), SHORT)
-
-    count = state.density.size
-    yield from by_devices(f"cliff of {count} particles, a particle-step", go, SHORT * count, min(seeds, 3))
 
 
 def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list[dict[str, Any]]:
