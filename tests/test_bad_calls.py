@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import FixedSteps, Status, dem, dynamics, initialise, simulate
+from difsim import FixedSteps, Status, allocate, dem, dynamics, simulate
 from difsim.fields import Declared, is_valid
 from tests.public import public_classes, refused, right_arguments
 
@@ -119,11 +119,11 @@ def test_a_wrong_model_made_in_jit_is_refused_by_name():
 def test_a_wrong_model_of_particles_is_a_status_inside_jit():
     right = right_arguments()[dem.Grains]
     state = dem.Grains(**right).at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
-    progress = initialise(dem.Grains(**right), state)
+    solver = FixedSteps(1, neighbours=allocate(dem.Grains(**right), state))
 
     @jax.jit
     def status(density):
         model = dem.Grains(**right | {"density": density})
-        return simulate(model, progress, [0.0, 1e-4], solver=FixedSteps(1), throw=False).status
+        return simulate(model, state, [0.0, 1e-4], solver=solver, throw=False).status
 
     assert [int(status(x)) for x in (2e3, -2e3, np.nan)] == [Status.OK, Status.INVALID_MODEL, Status.INVALID_MODEL]

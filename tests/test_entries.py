@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import initialise
 from difsim.dem import Grains, HertzMindlin
 from difsim.particles.components import by_components
 from difsim.particles.entries import BLANK, Rows, by_rows, one_by_one, sort_entries
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
-from difsim.stepping.marching import stepped
+from difsim.stepping.marching import initialise, stepped
 from tests.helpers import close
 
 COUNT, WIDE, ENTRIES = 50, 2, 400

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import difsim
-from difsim import FixedSteps, Status, Unrolled, beds, body, camera, dem, dynamics, initialise, simulate, sph
+from difsim import FixedSteps, Ignore, Status, Unrolled, allocate, beds, body, camera, dem, dynamics, simulate, sph
 from difsim.dynamics import AbstractImpactModel, AbstractModel
 from difsim.fields import Declared, is_valid
 from difsim.particles.model import AbstractParticles
@@ -136,16 +136,16 @@ def test_a_wrong_number_is_found_within_any_model(kind):
 
 
 TIMES = jnp.array([0.0, 1e-3])
-STEPS = {"solver": FixedSteps(1), "derivative": Unrolled(), "gradient": "ignore", "throw": False}
+STEPS = {"derivative": Unrolled(), "trust": Ignore(), "throw": False}
 
 
 def state_of(model: Any) -> Any:
     at = right(body.RigidState)
     if isinstance(model, dem.Grains):
         place = np.arange(float(model.radius.size)) * np.array([[1.0], [0.0], [0.0]])
-        return initialise(model, model.at_rest(place))
+        return model.at_rest(place)
     if isinstance(model, sph.Continuum):
-        return initialise(model, model.at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])))
+        return model.at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
     if isinstance(model, dynamics.Wheeled):
         return model.start(model.hopper.start(at))
     if isinstance(model, dynamics.Pair):
@@ -163,23 +163,28 @@ def state_of(model: Any) -> Any:
 
 def run_with(made: Any, start: Any) -> Any:
     """The status of the shortest run that an object has a part in; `start` as `start_of` gives it."""
+    of, state, near = start
     if isinstance(made, OPTIONS):
+        if isinstance(made, difsim.Courant):
+            made = eqx.tree_at(lambda s: s.neighbours, made, near, is_leaf=lambda x: x is None)
         name = {AbstractSolver: "solver", AbstractStop: "until", AbstractDerivative: "derivative"}
         option = next(word for kind, word in name.items() if isinstance(made, kind))
-        return simulate(start[0], start[1], TIMES, **{option: made}, throw=False).status
+        return simulate(of, state, TIMES, **{option: made}, throw=False).status
     model = model_of(made)
     if isinstance(model, AbstractImpactModel | dynamics.Pair):
-        return simulate(model, start, TIMES, throw=False).status
-    return simulate(model, start, TIMES, **STEPS).status
+        return simulate(model, state, TIMES, throw=False).status
+    return simulate(model, state, TIMES, solver=FixedSteps(1, neighbours=near), **STEPS).status
 
 
 def start_of(kind: type) -> Any:
-    """A start for a run of this class, of an option with the model; outside of `jit`, where lists get their room."""
+    """A model for a run of this class, its state and its neighbour list, which gets its capacity outside of `jit`."""
     if issubclass(kind, OPTIONS):
         needs = {difsim.Courant: dem.Grains, difsim.AtRest: dynamics.Hopper, difsim.Outside: dynamics.Hopper}
         model = right(needs.get(kind, dynamics.Flight))
-        return model, state_of(model)
-    return state_of(model_of(right(kind)))
+    else:
+        model = model_of(right(kind))
+    state = state_of(model)
+    return model, state, allocate(model, state) if isinstance(model, AbstractParticles) else None
 
 
 @pytest.mark.slow

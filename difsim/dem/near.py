@@ -70,6 +70,11 @@ class Near(eqx.Module):
         rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))
         return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
 
+    @property
+    def count(self) -> int:
+        """The number of spheres."""
+        return self.pairs.radius.shape[0]
+
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """Whether a grain has moved too far for the list."""
         return self.pairs.is_stale(position)

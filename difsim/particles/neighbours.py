@@ -87,6 +87,11 @@ class Neighbours(eqx.Module):
         sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))
         return eqx.filter_jit(Neighbours.made)(sized, x)
 
+    @property
+    def count(self) -> int:
+        """The number of particles."""
+        return self.origin.shape[1]
+
     def is_stale(self, position: Float[Array, "d n"]) -> Bool[Array, ""]:
         """True if a particle has moved further than half the skin: a new neighbour may then be missing."""
         moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=0))

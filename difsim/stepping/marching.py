@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.body.attitude import require_attitude
 from difsim.checks import instance, numbers, state_of
 from difsim.fields import number
 from difsim.particles.model import AbstractParticles
@@ -48,46 +47,43 @@ class Progress(eqx.Module):
     lists: Int[Array, ""]
     skin: Scalar = number()
 
-    def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
-        """The beginning of another run of as many particles, with the room of this one's neighbour list. Under jit.
 
-        **Arguments:** `model`; `state` of it at `time` s.
-        **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
-        **Raises:** ValueError for a model or a state of other particles than this one's.
-        """
-        door = "Progress.restarted"
-        instance(f"{door}: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
-        state_of(f"{door}: this run's", model, self.motion.state)
-        state_of(door, model, state)
-        numbers(f"{door}: time", time, "")
-        near = self.neighbours.made(model.positions(state))
-        return begun(model, state, time, near, self.skin, self.lists)
+class NeighbourList(eqx.Module):
+    """A neighbour list whose capacity was found on the host.
 
+    Runs make it again from their own state, with this capacity. `near`, the list; `skin`, by which share of the
+    model's reach it sees further.
 
-def initialise(
-    model: AbstractParticles,
-    state: Any,
-    time: float = 0.0,
-    skin: float = SKIN,
-    slack: float = SLACK,
-) -> Progress:
-    """The beginning of a run of particles. On the host: the neighbour list gets its capacity here.
-
-    `simulate` does this by itself. Call it where a run is made inside `jit`, where no list can get more room, or to
-    choose the list's room.
-
-    **Arguments:** `model`; `state` of it at `time` s; `skin`, by which share of the reach the list sees further, so
-    that it lasts for some steps; `slack`, how many times as much room it has as it needs now.
-    **Returns:** the beginning.
-    **Raises:** ValueError as the list's `allocate`, and for an attitude of a body that is no unit quaternion.
+    **Arguments:** by `allocate`.
     """
-    instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
-    state_of("initialise", model, state)
-    require_attitude("a run of particles", state)
-    for name, given in (("time", time), ("skin", skin), ("slack", slack)):
-        numbers(f"initialise: {name}", given, "")
-    state = put(state, is_wide(state))
-    return begun(model, state, time, model.allocate(state, skin, slack), skin)
+
+    near: Any
+    skin: Scalar = number()
+
+
+def allocate(model: AbstractParticles, state: Any, skin: float = SKIN, slack: float = SLACK) -> NeighbourList:
+    """Find the capacity of a neighbour list. On the host.
+
+    `simulate` and `run` do this by themselves. Call it for a run inside `jit`, where no capacity can be found, or to
+    choose it, and give it to the solver: `Courant(neighbours=allocate(model, state))`.
+
+    **Arguments:** `model`; `state` of it; `skin`, by which share of the reach the list sees further, so that it lasts
+    for some steps; `slack`, how many times as much room it has as it needs for this state.
+    **Returns:** the list.
+    **Raises:** ValueError for what is no model of particles or no state of it, and for positions that are not finite
+    or too far apart.
+    """
+    instance("allocate: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
+    state_of("allocate", model, state)
+    for name, given in (("skin", skin), ("slack", slack)):
+        numbers(f"allocate: {name}", given, "")
+    near = model.allocate(place_state(state), skin, slack)
+    return NeighbourList(near, jnp.asarray(skin, state.position.dtype))
+
+
+def place_state(state: Any) -> Any:
+    """The state on a GPU, if there is one and a step of so many particles is sooner there."""
+    return put(state, is_wide(state))
 
 
 def is_wide(state: Any) -> bool:
@@ -95,13 +91,26 @@ def is_wide(state: Any) -> bool:
     return max(state.position.shape) >= PARTICLES
 
 
-def begun(model: AbstractParticles, state: Any, time: Any, neighbours: Any, skin: Any, lists: Any = 0) -> Progress:
-    """`initialise` with a list that is there."""
-    motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
+def initialise(
+    model: AbstractParticles, state: Any, time: Any = 0.0, listed: NeighbourList | None = None
+) -> Progress:
+    """The beginning of a run, and with it all steps from there.
+
+    **Arguments:** `model`; `state` of it at `time` s; `listed`, a list of as many particles, which must be
+    given under jit.
+    **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
+    """
+    listed = allocate(model, state) if listed is None else listed
+    return _begin(model, place_state(state), jnp.asarray(time, state.position.dtype), listed)
+
+
+@eqx.filter_jit
+def _begin(model: AbstractParticles, state: Any, time: Scalar, listed: NeighbourList) -> Progress:
+    near = listed.near.made(model.positions(state))
+    motion = model.begin(time, state, near)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
-    lists = jnp.asarray(lists, jnp.int32)
-    skin = jnp.asarray(skin, motion.time.dtype)
-    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin)
+    skin = listed.skin.astype(motion.time.dtype)
+    return Progress(motion, near, zero, zero, zero - 1, never, never, zero, skin)
 
 
 def with_room(model: AbstractParticles, progress: Progress) -> Progress:

@@ -1,20 +1,13 @@
 """Rules that end a motion before the last of the wanted times."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import equinox as eqx
-import jax
-import numpy as np
 from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.body import RigidState
-from difsim.checks import require_function, traceable
 from difsim.fields import number, part, whole
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, came, require
+from difsim.typing import Scalar, require
 
 
 class AbstractStop(eqx.Module):
@@ -69,25 +62,6 @@ class Outside(AbstractStop):
     """
 
     region: AbstractSDF = part()
-
-
-class AtSample(AbstractStop):
-    """Ends a run of particles at the first of the wanted times where `condition(saved)` is true.
-
-    **Arguments:** `condition`, of what `save` made of the state.
-    """
-
-    condition: Callable[[Any], bool] = eqx.field(
-        static=True, converter=partial(require_function, "AtSample: condition")
-    )
-
-    def holds(self, saved: Any) -> bool:
-        """Whether the condition is true of what was saved. **Raises:** ValueError unless it gives one truth."""
-        name = "AtSample: condition"
-        found = traceable(name, self.condition)(saved)
-        if not isinstance(found, bool | np.bool_ | jax.Array | np.ndarray) or np.shape(found) != ():
-            raise ValueError(f"{name} returned {came(found)}: return one truth, such as `(x > 0).all()`")
-        return bool(found)
 
 
 class MaxImpacts(AbstractStop):

@@ -22,11 +22,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, allocate, run, simulate
 from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
+from difsim.dem.state import GrainsState
 from difsim.shape import Plane
-from difsim.stepping.marching import Progress
 from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
@@ -62,7 +62,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     for count in OTHERS:
         cost, _ = _settled(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
-    yield from _derivatives(model, initialise(model, end), seeds)
+    yield from _derivatives(model, end, seeds)
 
 
 def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
@@ -89,8 +89,9 @@ def _settled(
     """CPU seconds of a particle-step, and the state at the end."""
 
     def go():
-        begin = initialise(model, model.at_rest(position), skin=skin)
-        return simulate(model, begin, [0.0, DT * steps], solver=FixedSteps(steps), save=lambda _: ()).last
+        state = model.at_rest(position)
+        solver = FixedSteps(steps, neighbours=allocate(model, state, skin=skin))
+        return run(model, state, [0.0, DT * steps], solver=solver, save=lambda _: ()).last
 
     end, cpu = cpu_seconds(go, runs)
     return cpu / steps / position.shape[1], end
@@ -164,13 +165,14 @@ def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] 
     return json.loads(result.read_text())
 
 
-def _derivatives(model: Grains, run: Progress, seeds: int) -> Iterator[dict[str, Any]]:
+def _derivatives(model: Grains, state: GrainsState, seeds: int) -> Iterator[dict[str, Any]]:
     """Cost over the same steps without, of derivatives of the mean height by friction."""
+    near = allocate(model, state)
 
     def height(friction):
         of = eqx.tree_at(lambda m: m.law.friction, model, friction)
-        unrolled = {"solver": FixedSteps(100), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, run, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
+        unrolled = {"solver": FixedSteps(100, neighbours=near), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, state, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
 
     friction = model.law.friction
     ways = {

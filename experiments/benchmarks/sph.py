@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
-from difsim.stepping.marching import Progress
+from difsim.stepping.marching import Progress, initialise
+from difsim.stepping.running import resume
 from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
@@ -78,7 +79,7 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
 def _after(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
     """That many steps of `dt` s from 0 s on."""
     times = [0.0, steps * dt]
-    return simulate(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
+    return resume(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
 
 
 def _against_peer(
@@ -149,10 +150,13 @@ def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
 def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list[dict[str, Any]]:
     """Cost over the same steps without, and memory, of derivatives of where the heap's centre is, by friction."""
 
+    state = run.motion.state
+    near = allocate(model, state)
+
     def centre(friction):
         of = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        unrolled = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, run, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
+        unrolled = {"solver": FixedSteps(STEPS, neighbours=near), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, state, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
 
     ways = {
         "value": centre,
