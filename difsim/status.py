@@ -128,7 +128,7 @@ _TEXTS = {
     ),
     Status.OVERFLOW: (
         "particles crowd more than their neighbour list has room for",
-        "start with more slack; `simulate` without a derivative makes room by itself",
+        "give more of it, `allocate(model, state, slack=...)`, or take `run`, which makes room by itself",
     ),
     Status.STEP_TOO_LONG: (
         "a step is longer than the model is stable for, or than a twentieth of a contact (of grains: a tenth)",

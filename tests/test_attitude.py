@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import AtRest, FixedSteps, Status, initialise, simulate
+import difsim
+from difsim import AtRest, FixedSteps, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Hooke, NormalForce, NoSmoothing, RegularisedCoulomb, Undamped
 from difsim.declarations import is_valid
@@ -128,6 +129,6 @@ def test_a_run_of_particles_refuses_it():
     )
     good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
     bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
-    for run in (lambda: initialise(model, bad), lambda: simulate(model, bad, [0.0, 1e-3], solver=FixedSteps(100))):
+    for run in (simulate, difsim.run):
         with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
-            run()
+            run(model, bad, [0.0, 1e-3], solver=FixedSteps(100))

@@ -10,11 +10,11 @@ import pytest
 from difsim import (
     Adaptive,
     AtContact,
-    AtSample,
+    Courant,
     FixedSteps,
     MaxImpacts,
     Reverse,
-    Unrolled,
+    allocate,
     beds,
     body,
     camera,
@@ -23,16 +23,19 @@ from difsim import (
     dem,
     dynamics,
     gravity,
-    initialise,
     mesh,
+    run,
     shape,
     simulate,
     sph,
     transition,
 )
+from difsim.beds.sizes import coarse_grained
 from difsim.rotation import axis_from_projections
 from difsim.sph.tools import AbstractPath, Carried, Sliding, Stopping
 from difsim.spline import interpolate
+from difsim.stepping.marching import initialise
+from difsim.stepping.running import resume
 from tests.declared import arguments, example
 from tests.refusals import refused
 
@@ -90,7 +93,11 @@ def begun():
 
 
 def saved(save):
-    return simulate(grains(), begun(), TIMES, solver=FixedSteps(1), derivative=Unrolled(), save=save)
+    return run(grains(), still(), TIMES, save=save)
+
+
+def listed(near):
+    return simulate(grains(), still(), TIMES, solver=Courant(neighbours=near))
 
 
 AT = np.zeros((2, 1))  # the reference of a tool of one particle in the plane
@@ -173,7 +180,16 @@ FUNCTIONS = {
     "simulate: a number for until": (lambda: simulate(flight(), at(), TIMES, until=3), "until"),
     "simulate: a text for until": (lambda: simulate(flight(), at(), TIMES, until="rest"), "until"),
     "simulate: a rule for particles": (lambda: simulate(grains(), still(), TIMES, until=AtContact()), "until"),
-    "simulate: gradient": (lambda: simulate(flight(), at(), TIMES, gradient="forward"), "gradient"),
+    "simulate: trust": (lambda: simulate(flight(), at(), TIMES, trust="refuse"), "trust"),
+    "simulate: neighbours": (
+        lambda: simulate(flight(), at(), TIMES, solver=FixedSteps(1, neighbours=3)),
+        "neighbours",
+    ),
+    "simulate: no neighbours": (lambda: listed(3), "neighbours"),
+    "simulate: neighbours of others": (
+        lambda: listed(allocate(three(), three().at_rest(np.eye(3)))),
+        "neighbours",
+    ),
     "simulate: integrals": (lambda: simulate(flight(), at(), TIMES, integrals={"x": 1}), "integrals"),
     "simulate: integrals return a number": (
         lambda: simulate(flight(), at(), TIMES, integrals=lambda *_: 1.0),
@@ -183,47 +199,44 @@ FUNCTIONS = {
         lambda: simulate(flight(), at(), TIMES, integrals=lambda m, t, s: s.x),
         "integrals",
     ),
-    "simulate: save": (lambda: simulate(flight(), at(), TIMES, save=3), "save"),
-    "simulate: save of particles": (lambda: simulate(grains(), still(), TIMES, save=3), "save"),
-    "simulate: save returns a text": (lambda: saved(lambda state: "x"), "save"),
-    "simulate: save returns nothing": (lambda: saved(lambda state: None), "save"),
-    "simulate: save raises": (lambda: saved(lambda state: state.speed), "save"),
-    "simulate: watch of particles": (lambda: simulate(grains(), still(), TIMES, watch=3), "watch"),
-    "simulate: checkpoint": (lambda: simulate(grains(), still(), TIMES, checkpoint=3), "checkpoint"),
+    "run: no particles": (lambda: run(flight(), at(), TIMES), "model"),
+    "run: other grains": (lambda: run(three(), still(), TIMES), "position of these grains"),
+    "run: until": (lambda: run(grains(), still(), TIMES, until=AtContact()), "until"),
+    "run: save": (lambda: saved(3), "save"),
+    "run: save returns a text": (lambda: saved(lambda state: "x"), "save"),
+    "run: save returns nothing": (lambda: saved(lambda state: None), "save"),
+    "run: save raises": (lambda: saved(lambda state: state.speed), "save"),
+    "run: watch": (lambda: run(grains(), still(), TIMES, watch=3), "watch"),
+    "run: checkpoint": (lambda: run(grains(), still(), TIMES, checkpoint=3), "checkpoint"),
+    "resume: no progress": (lambda: resume(grains(), still(), TIMES), "progress"),
+    "resume: other grains": (lambda: resume(three(), begun(), TIMES), "position of these grains"),
+    "resume: times": (lambda: resume(grains(), begun(), [1.0, 2.0]), "times"),
     "simulate: text in a state": (lambda: simulate(hopper(), hopper_state(memory="x"), TIMES), "memory"),
     "simulate: a zero quaternion": (lambda: simulate(hopper(), turned((0.0, 0.0, 0.0, 0.0)), TIMES), "attitude"),
     "simulate: a quaternion of length 2": (
         lambda: simulate(hopper(), turned((2.0, 0.0, 0.0, 0.0)), TIMES),
         "attitude",
     ),
-    "initialise: no model": (lambda: initialise(flight(), at()), "model"),
-    "initialise: no state": (lambda: initialise(grains(), None), "state"),
-    "initialise: time": (lambda: initialise(grains(), still(), "now"), "time"),
-    "initialise: skin": (lambda: initialise(grains(), still(), 0.0, "x"), "skin"),
-    "initialise: slack": (lambda: initialise(grains(), still(), 0.0, 0.2, None), "slack"),
-    "initialise: other grains": (lambda: initialise(three(), still()), "position of these grains"),
-    "initialise: no wall": (lambda: initialise(walled(), still()), "0 walls"),
-    "initialise: far apart": (lambda: initialise(grains(), grains().at_rest(1e12 * np.eye(3)[:, :2])), "apart"),
-    "simulate: progress of other grains": (lambda: simulate(three(), begun(), TIMES), "position of these grains"),
-    "restarted: no model": (lambda: begun().restarted(flight(), still()), "model"),
-    "restarted: of other grains": (lambda: begun().restarted(three(), still()), "this run's"),
-    "restarted: other grains": (
-        lambda: begun().restarted(grains(), three().at_rest(np.eye(3))),
-        "state: position",
-    ),
-    "restarted: no state": (lambda: begun().restarted(grains(), 3), "state"),
-    "restarted: time": (lambda: begun().restarted(grains(), still(), "x"), "time"),
+    "allocate: no model": (lambda: allocate(flight(), at()), "model"),
+    "allocate: no state": (lambda: allocate(grains(), None), "state"),
+    "allocate: skin": (lambda: allocate(grains(), still(), "x"), "skin"),
+    "allocate: slack": (lambda: allocate(grains(), still(), 0.2, None), "slack"),
+    "allocate: other grains": (lambda: allocate(three(), still()), "position of these grains"),
+    "allocate: no wall": (lambda: allocate(walled(), still()), "0 walls"),
+    "allocate: far apart": (lambda: allocate(grains(), grains().at_rest(1e12 * np.eye(3)[:, :2])), "apart"),
     "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
     "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
     "Adaptive: rtol above 1": (lambda: Adaptive(5.0, 1.0), "rtol"),
     "Adaptive: rtol infinite": (lambda: Adaptive(np.inf, 1.0), "rtol"),
     "Adaptive: resolve negative": (lambda: Adaptive(resolve=-1.0), "resolve"),
     "FixedSteps: resolve not a number": (lambda: FixedSteps(3, resolve=np.nan), "resolve"),
-    "AtSample": (lambda: AtSample(3), "condition"),
-    "AtSample: of several": (lambda: AtSample(lambda s: s.position[0] > 0).holds(still()), "one truth"),
-    "AtSample: of nothing": (lambda: AtSample(lambda s: None).holds(still()), "condition"),
-    "AtSample: a number": (lambda: AtSample(lambda s: 0.5).holds(still()), "one truth"),
-    "AtSample: raises": (lambda: AtSample(lambda s: s.speed > 0).holds(still()), "condition"),
+    "run: until of several": (
+        lambda: run(grains(), still(), TIMES, until=lambda s: s.position[0] > 0),
+        "one truth",
+    ),
+    "run: until of nothing": (lambda: run(grains(), still(), TIMES, until=lambda s: None), "until"),
+    "run: until is a number": (lambda: run(grains(), still(), TIMES, until=lambda s: 0.5), "one truth"),
+    "run: until raises": (lambda: run(grains(), still(), TIMES, until=lambda s: s.speed > 0), "until"),
     "Reverse: a text": (lambda: Reverse("x"), "checkpoints"),
     "Reverse: not whole": (lambda: Reverse(checkpoints=2.5), "checkpoints"),
     "configure: a Boolean": (lambda: configure(cores=True), "cores"),
@@ -321,7 +334,10 @@ FUNCTIONS = {
     "Tool: normal of one axis": (lambda: sph.Tool([0], AT, normal=np.ones(2)), "normal"),
     "Tool: slides along one axis": (lambda: sph.Tool([0], AT, Sliding([1.0])), "path is of other dimensions"),
     "Tool: slides in space": (lambda: sph.Tool([0], AT, Sliding([1.0, 0.0, 0.0])), "path is of other dimensions"),
-    "Tool: stops in space": (lambda: sph.Tool([0], AT, Stopping([1.0, 0.0, 0.0], 1.0)), "path is of other dimensions"),
+    "Tool: stops in space": (
+        lambda: sph.Tool([0], AT, Stopping([1.0, 0.0, 0.0], 1.0)),
+        "path is of other dimensions",
+    ),
     "Tool: carried along one axis": (
         lambda: sph.Tool([0], AT, Carried(Sliding([1.0, 0.0]), Sliding([1.0]))),
         "path is of other dimensions",
@@ -333,8 +349,8 @@ FUNCTIONS = {
     "project": (lambda: pinhole().project("x"), "points"),
     "project: shape": (lambda: pinhole().project(np.ones((2, 2))), "points"),
     "read_cameras": (lambda: camera.read_cameras(3), "path"),
-    "coarse_grained": (lambda: beds.coarse_grained(3, 2e3, 0.6, 2.0), "sizes"),
-    "coarse_grained: density": (lambda: beds.coarse_grained(sizes(), "x", 0.6, 2.0), "density"),
+    "coarse_grained": (lambda: coarse_grained(3, 2e3, 0.6, 2.0), "sizes"),
+    "coarse_grained: density": (lambda: coarse_grained(sizes(), "x", 0.6, 2.0), "density"),
     "mesh.box": (lambda: mesh.box("x"), "size"),
     "mesh.box: a number": (lambda: mesh.box(1.0), "size"),
     "mesh.box: NaN": (lambda: mesh.box((1.0, np.nan, 1.0)), "size"),

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes, coarse_grained
+from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes
 from difsim.beds.loose import scattered
+from difsim.beds.sizes import coarse_grained
 from difsim.beds.statistics import PackingStatistics
 from difsim.dem import HertzMindlin
 from difsim.saving.marks import digest

@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import initialise
 from difsim.dem import Grains, HertzMindlin
 from difsim.particles.components import by_components
 from difsim.particles.entries import BLANK, Rows, by_rows, one_by_one, sort_entries
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
-from difsim.stepping.marching import stepped
+from difsim.stepping.marching import initialise, stepped
 from tests.helpers import close
 
 COUNT, WIDE, ENTRIES = 50, 2, 400
@@ -32,7 +31,7 @@ def lists():
         real = np.arange(ENTRIES) < 4 * ENTRIES // 5
         rows = Rows.of(ENTRIES, (COUNT - WIDE, WIDE), is_ordered).with_room(who[real], 1.0)
         who, real = jnp.asarray(np.where(real, who, 0), jnp.int32), jnp.asarray(real)
-        order, begin, full = sort_entries(rows.groups(), is_ordered, rows.ranks, who, real)
+        order, begin, full = sort_entries(rows.groups, is_ordered, rows.ranks, who, real)
         assert rows.ranks[1].size > 2 * rows.ranks[0].size and not full
         made.append((replace(rows, who=who, order=order, begin=begin), real))
     return made
@@ -49,17 +48,14 @@ def test_each_particle_adds_up_its_own(lists):
     values = tuple({k: given(shape, np.asarray(mask)) for k, shape in other.items()} for mask in real)
     before = {k: jnp.asarray(random.normal(size=(*shape, COUNT))) for k, shape in other.items()}
     for others in (None, before):
-        ways = (
-            jax.jit(lambda rows, values, others, f=f: f(COUNT, others, rows, values))
-            for f in (by_rows, one_by_one)
-        )
+        ways = (jax.jit(lambda rows, values, others, f=f: f(others, rows, values)) for f in (by_rows, one_by_one))
         close(*(f(rows, values, others) for f in ways))
 
 
 def test_a_row_that_is_too_short_is_seen(lists):
     (rows, real), _ = lists
     short = (rows.ranks[0], rows.ranks[1][:-1])
-    assert sort_entries(rows.groups(), True, short, rows.who, real)[2]
+    assert sort_entries(rows.groups, True, short, rows.who, real)[2]
 
 
 def on_a_gpu(function, *arguments) -> str:

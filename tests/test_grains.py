@@ -6,10 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Courant, FixedSteps, Status, initialise, simulate
+from difsim import Courant, FixedSteps, Status, allocate, run, simulate
 from difsim.contact import ConstantCohesion, RollingTorque, SpinningResistance
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
+from difsim.stepping.marching import initialise
 from tests.helpers import single
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
@@ -43,20 +44,21 @@ def equal(of, gravity=(0.0, 0.0, -G)):
 
 
 @pytest.fixture(scope="module")
-def begun():
-    """The beginning of a run of `equal` spheres. Lists with the same room for all make them share a program."""
+def near():
+    """The list of a run of `equal` spheres. Lists with the same room for all make them share a program."""
     model, touching = equal(HERTZ), R * np.array([[0.0, 2, 1], [0, 0, 1.7], [1, 1, 1]])
-    return eqx.filter_jit(initialise(model, model.at_rest(jnp.asarray(touching))).restarted)
+    return allocate(model, model.at_rest(jnp.asarray(touching)))
 
 
 @pytest.mark.parametrize("of", [HERTZ, pytest.param(SPRINGS, marks=pytest.mark.slow)])
-def test_restitution_is_realised_as_steps_become_short(of, begun):
+def test_restitution_is_realised_as_steps_become_short(of, near):
     """Two spheres, head on; the third and the floor are far away."""
     model, speed = equal(of, (0.0, 0.0, 0.0)), 0.3
     x = R * np.array([[0.0, 2.02, 0.0], [0, 0, 50], [50, 50, 50]])
     state = moving(model, x, [[speed, 0, 0], [0, 0, 0], [0, 0, 0]])
     for courant in (0.4, 0.05):  # 25 and 200 steps a contact; of first order, since the damper lags by half a step
-        run = simulate(model, begun(model, state), [0.0, 0.04 * R / speed + 0.02], solver=Courant(courant))
+        solver = Courant(courant, neighbours=near)
+        run = simulate(model, state, [0.0, 0.04 * R / speed + 0.02], solver=solver)
         v = run.states.velocity[-1, 0]
         np.testing.assert_allclose((v[1] - v[0]) / 0.3, 0.6, atol=0.04 * courant)
         np.testing.assert_allclose(v.sum(), 0.3, rtol=1e-13)
@@ -199,11 +201,11 @@ def test_a_sliding_sphere_begins_to_roll():
 
 
 @pytest.mark.parametrize("of", [law(restitution=0.01), LinearSprings(2e3, 12.0, restitution=0.6, friction=0.5)])
-def test_friction_holds_for_any_damper_and_shear_stiffness(of, begun):
+def test_friction_holds_for_any_damper_and_shear_stiffness(of, near):
     """A sphere that rolls down a slope: friction is 2/7 of its weight along it. In steps too long it swings."""
     model = equal(of, (2.0, 0.0, -G))
     state = model.at_rest(R * np.array([[0.0, 5, 10], [0, 0, 0], [1, 1, 1]]))
-    run = simulate(model, begun(model, state), [0.0, 0.1, 0.105], solver=Courant(0.95))
+    run = simulate(model, state, [0.0, 0.1, 0.105], solver=Courant(0.95, neighbours=near))
     force = run.states.walls[0].memory.force[1:, 0, 0]
     np.testing.assert_allclose(-force, 2 / 7 * 2.0 * MASS, rtol=0.02)
 
@@ -225,18 +227,18 @@ def test_memory_outlives_its_list():
     model = Grains(HERTZ, np.full(3, R), RHO, walls=(FLOOR,))
     x = np.array([[0.0, 2.001 * R, 9 * R], [0, 0, 0], [5 * R, 5 * R, 1.001 * R]])
     state = moving(model, x, [[0.3, 0, 0.05], [0.05, 0, 0], [0, 0, -0.3]])
-    begins = (initialise(model, state, skin=skin) for skin in (0.5, 4e-4))
-    once, often = (simulate(model, begin, [0.0, 4e-4], solver=FixedSteps(200)) for begin in begins)
+    lists = (allocate(model, state, skin=skin) for skin in (0.5, 4e-4))
+    once, often = (simulate(model, state, [0.0, 4e-4], solver=FixedSteps(200, neighbours=x)) for x in lists)
     assert (np.abs(once.states.spin[-1]).max(axis=0) > 0.1).all()
     np.testing.assert_allclose(often.states.spin[-1], once.states.spin[-1], rtol=1e-12)
 
 
-def test_energy_along_a_wall_is_counted_once(begun):
+def test_energy_along_a_wall_is_counted_once(near):
     """The last of all spheres, for which room in a list of those at a wall stands in, slides on the floor."""
     model = equal(law(friction=1e3), (0.0, 0.0, 0.0))
     x = np.array([[0.0, 5 * R, 10 * R], [0, 0, 0], [50 * R, 50 * R, R - 1e-5]])
     state = moving(model, x, [[0, 0, 0.1], [0, 0, 0], [0, 0, 0]])
-    run = simulate(model, begun(model, state), [0.0, 2e-5], solver=FixedSteps(20))
+    run = simulate(model, state, [0.0, 2e-5], solver=FixedSteps(20, neighbours=near))
     (at,) = run.states.walls
     force, stiffness = at.memory.force[-1, :, 0], at.memory.stiffness[-1, 0]
     assert at.who.shape[1] > 1
@@ -311,19 +313,19 @@ def falling():
     return model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
 
 
-def test_what_stops_a_run(falling, begun):
+def test_what_stops_a_run(falling, near):
     model, state = falling
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):
-        simulate(model, begun(model, state), [0.0, 0.1], solver=FixedSteps(100))
+        simulate(model, state, [0.0, 0.1], solver=FixedSteps(100, neighbours=near))
     thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 2].set(jnp.nan))
-    ended = simulate(model, begun(model, thrown), [0.0, 0.01], solver=FixedSteps(10_000), throw=False)
+    ended = simulate(model, thrown, [0.0, 0.01], solver=FixedSteps(10_000, neighbours=near), throw=False)
     assert ended.status == Status.NOT_FINITE
 
 
 @pytest.mark.parametrize(
     "who", ["buried", "in one place", "too fast", pytest.param("springs", marks=pytest.mark.slow)]
 )
-def test_what_is_past_its_law_stops_a_run(who, falling, begun):
+def test_what_is_past_its_law_stops_a_run(who, falling, near):
     """Deep in each other or in the floor, at the start or later: not a motion that looks like one."""
     model, state = falling
     place, velocity = state.position, state.velocity
@@ -338,7 +340,7 @@ def test_what_is_past_its_law_stops_a_run(who, falling, begun):
         place = jnp.array([[-3 * R, 0.0, 3 * R], [0.0, 9 * R, 0.0], [5 * R, 5 * R, 5 * R]])
         velocity = jnp.array([[50.0, 0.0, -50.0], [0.0] * 3, [0.0] * 3])
     begin = eqx.tree_at(lambda s: (s.position, s.velocity), state, (place, velocity))
-    ended = simulate(model, begun(model, begin), [0.0, 1e-3], throw=False)
+    ended = simulate(model, begin, [0.0, 1e-3], solver=Courant(neighbours=near), throw=False)
     assert ended.status == Status.BEYOND_LAW
     assert ended.stats.particle == 1 if who == "buried" else ended.stats.particle in (0, 1, 2)
 
@@ -349,16 +351,16 @@ def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
     model, state = gas(HERTZ)
     falls = Grains(HERTZ, model.radius, RHO, (0.0, 0.0, -50 * G), model.walls[:-1])
     loose = falls.at_rest(state.position * jnp.array([1.0, 1.0, 1.3])[:, None])
-    run = simulate(falls, loose, [0.0, 0.001, 0.04, 0.05])
-    assert run.stats.lists > 0 and run.states.pairs.first.shape[0] == 4
-    on = simulate(falls, jax.tree.map(lambda x: jnp.asarray(x[2]), run.states), [0.0, 0.01])
-    np.testing.assert_allclose(on.states.position[-1], run.states.position[3], atol=0.02 * R)
+    whole = run(falls, loose, [0.0, 0.001, 0.04, 0.05])
+    assert whole.stats.lists > 0 and whole.states.pairs.first.shape[0] == 4
+    on = run(falls, jax.tree.map(lambda x: jnp.asarray(x[2]), whole.states), [0.0, 0.01])
+    np.testing.assert_allclose(on.states.position[-1], whole.states.position[3], atol=0.02 * R)
 
 
 @pytest.mark.slow
-def test_float32_stays_float32_within_a_float64_session(falling, begun):
+def test_float32_stays_float32_within_a_float64_session(falling):
     model, state = falling
-    both = (model, begun(model, state)), single((model, state))
+    both = (model, state), single((model, state))
     wide, narrow = (simulate(*given, [0.0, 4e-4], solver=FixedSteps(100)).states for given in both)
     assert {x.dtype for x in jax.tree.leaves(narrow) if x.dtype.kind == "f"} == {np.dtype(np.float32)}
     assert np.abs(wide.spin).max() > 1.0  # two have met

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import FixedSteps, initialise, simulate
+from difsim import FixedSteps, allocate, run
 from difsim.dem import Grains, LinearSprings
 from difsim.shape import Plane
 
@@ -45,9 +45,10 @@ def test_a_gas_cools_by_haffs_law():
     slope *= 1 - 1.5 * cut + 2 / np.pi * cut**2
     times = np.linspace(0.0, 1.5, 16) / (slope * SPEED)  # until speeds are 1/2.5 of what they were
     # Each time that the list runs out of room costs a compilation, and a lattice has hardly any pairs.
-    steps = FixedSteps(int(np.ceil(times[1] / CONTACT * PER_CONTACT)))
-    run = simulate(model, initialise(model, state, slack=6.0), times, solver=steps)
-    times, cold = times[1:], 1 / np.sqrt((run.states.velocity[1:] ** 2).mean(axis=(1, 2)))
+    near = allocate(model, state, slack=6.0)
+    steps = FixedSteps(int(np.ceil(times[1] / CONTACT * PER_CONTACT)), neighbours=near)
+    end = run(model, state, times, solver=steps)
+    times, cold = times[1:], 1 / np.sqrt((end.states.velocity[1:] ** 2).mean(axis=(1, 2)))
     assert np.corrcoef(times, cold)[0, 1] ** 2 > 0.998
     np.testing.assert_allclose(np.polyfit(times, cold, 1)[0], slope, rtol=0.1)
-    assert np.abs(run.states.spin).max() == 0
+    assert np.abs(end.states.spin).max() == 0

@@ -9,18 +9,19 @@ import pytest
 from difsim import (
     Adaptive,
     AtRest,
-    AtSample,
     Courant,
     FixedSteps,
     Forward,
     MaxImpacts,
-    Reverse,
     Status,
     Unrolled,
-    initialise,
+    allocate,
+    run,
     simulate,
 )
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.stepping.marching import initialise
+from difsim.stepping.running import resume
 
 SPACING = 0.01
 
@@ -37,15 +38,10 @@ def heap(friction=0.4):
     return model, model.at_rest(jnp.asarray(x))
 
 
-@eqx.filter_jit
-def in_jit(model, progress, times, solver):
-    return simulate(model, progress, jnp.asarray(times), solver=solver, throw=False)
-
-
 def test_a_run_resumes_to_the_same_bits(tmp_path):
     model, state = heap()
     times, fifty = [0.0, 0.01, 0.02, 0.03], FixedSteps(50)
-    whole = simulate(model, state, times, solver=fifty)
+    whole = run(model, state, times, solver=fifty)
     assert whole.stats.steps.tolist() == [0, 50, 100, 150] and whole.states.position.shape == (4, 2, 132)
 
     def stop(time):
@@ -53,43 +49,51 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=stop)
+        run(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=stop)
     seen = []
-    resumed = simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=seen.append)
+    resumed = run(model, state, times, solver=fifty, checkpoint=tmp_path / "run", watch=seen.append)
     assert seen == [0.03]
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     with pytest.raises(ValueError, match="another run"):
-        simulate(model, state, times, solver=FixedSteps(100), checkpoint=tmp_path / "run")
+        run(model, state, times, solver=FixedSteps(100), checkpoint=tmp_path / "run")
     with pytest.raises(ValueError, match="something else"):
-        simulate(model, state, times, solver=fifty, checkpoint=tmp_path / "run", save=lambda s: s.position)
+        run(model, state, times, solver=fifty, checkpoint=tmp_path / "run", save=lambda s: s.position)
     # A part of each state is saved, and the run goes on from its progress.
-    part = simulate(model, state, times[:2], solver=fifty, save=lambda s: (s.position[:, 0], s.density[3]))
+    part = run(model, state, times[:2], solver=fifty, save=lambda s: (s.position[:, 0], s.density[3]))
     np.testing.assert_array_equal(part.states[0], whole.states.position[:2, :, 0])
     np.testing.assert_array_equal(part.states[1], whole.states.density[:2, 3])
     assert part.times.tolist() == times[:2] and part.stats.steps.tolist() == [0, 50]
-    with pytest.raises(ValueError, match="simulate: save returned 'x'"):
-        simulate(model, state, times[:2], solver=fifty, save=lambda s: "x")
-    with pytest.raises(ValueError, match=r"AtSample: condition returned an array .*: return one truth"):
-        simulate(model, state, times[:2], solver=fifty, until=AtSample(lambda s: s.density > 0))
-    early = simulate(model, state, times, solver=fifty, until=AtSample(lambda s: (s.density > 0).all()))
+    with pytest.raises(ValueError, match="run: save returned 'x'"):
+        run(model, state, times[:2], solver=fifty, save=lambda s: "x")
+    with pytest.raises(ValueError, match=r"run: until returned an array .*: return one truth"):
+        run(model, state, times[:2], solver=fifty, until=lambda s: s.density > 0)
+    early = run(model, state, times, solver=fifty, until=lambda s: (s.density > 0).all())
     assert early.times.tolist() == times[:1]
-    on = simulate(model, part.progress, times[1:], solver=fifty)
+    on = resume(model, part.progress, times[1:], solver=fifty)
     jax.tree.map(np.testing.assert_array_equal, on.last, whole.last)
     assert on.stats.steps.tolist() == [50, 100, 150]
+    pure = simulate(model, state, times, solver=fifty)
+    jax.tree.map(np.testing.assert_array_equal, pure.states, whole.states)
+    with pytest.raises(ValueError, match=r"must begin at 0\.01 s"):
+        resume(model, part.progress, times, solver=fifty)
 
 
 def test_a_list_without_room_is_made_larger():
     model, state = heap()
-    progress = initialise(model, state)
-    few = eqx.tree_at(lambda p: p.neighbours.index, progress, progress.neighbours.index[:20])
-    few = eqx.tree_at(lambda p: p.neighbours.origin, few, few.neighbours.origin + 1.0)  # stale: made at once
-    stopped = in_jit(model, few, [0.0, 0.01], FixedSteps(50))
-    assert stopped.status == Status.OVERFLOW and stopped.progress.steps == 0 and stopped.progress.motion.time == 0
-    run, roomy = (simulate(model, begin, [0.0, 0.002], solver=FixedSteps(10)) for begin in (few, progress))
-    assert run.stats.lists > 0 and roomy.stats.lists == 0 and run.progress.neighbours.index.shape[0] > 20
-    assert run.stats.steps.tolist() == roomy.stats.steps.tolist() == [0, 10]
-    moved = np.abs(roomy.states.position[-1] - np.asarray(state.position)).max()
-    np.testing.assert_allclose(run.states.position, roomy.states.position, rtol=0, atol=1e-9 * moved)
+    roomy = allocate(model, state)
+    few = eqx.tree_at(lambda x: x.near.index, roomy, roomy.near.index[:20])
+    times = [0.0, 0.002]
+    stopped = simulate(model, state, times, solver=FixedSteps(10, neighbours=few), throw=False)
+    assert (
+        stopped.status == Status.OVERFLOW and stopped.progress.steps == 0 and stopped.times.tolist() == [0.0, 0.0]
+    )
+    with pytest.raises(RuntimeError, match=r"OVERFLOW: .*`run`"):
+        simulate(model, state, times, solver=FixedSteps(10, neighbours=few))
+    grown, whole = (run(model, state, times, solver=FixedSteps(10, neighbours=x)) for x in (few, roomy))
+    assert grown.stats.lists > 0 and whole.stats.lists == 0 and grown.progress.neighbours.index.shape[0] > 20
+    assert grown.stats.steps.tolist() == whole.stats.steps.tolist() == [0, 10]
+    moved = np.abs(whole.states.position[-1] - np.asarray(state.position)).max()
+    np.testing.assert_allclose(grown.states.position, whole.states.position, rtol=0, atol=1e-9 * moved)
 
 
 def test_what_stops_a_run():
@@ -97,21 +101,20 @@ def test_what_stops_a_run():
     with pytest.raises(RuntimeError, match="STEP_TOO_LONG: at 0 s, step 0: a step is longer"):
         simulate(model, state, [0.0, 0.1], solver=FixedSteps(50))
     thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 7].set(jnp.nan))
-    ended = simulate(model, thrown, [0.0, 0.1], solver=FixedSteps(500), throw=False)
+    ended = run(model, thrown, [0.0, 0.1], solver=FixedSteps(500), throw=False)
     assert ended.status == Status.NOT_FINITE and ended.stats.particle >= 0 and ended.times.tolist() == [0.0]
-    begun = initialise(model, state)
-    lost = eqx.tree_at(lambda p: p.motion.state.position, begun, begun.motion.state.position.at[0, 7].set(jnp.nan))
     # Its list is stale however often it is made.
-    ended = in_jit(model, lost, [0.0, 0.02], FixedSteps(100))
+    lost = eqx.tree_at(lambda s: s.position, state, state.position.at[0, 7].set(jnp.nan))
+    near = allocate(model, state)
+    ended = simulate(model, lost, [0.0, 0.02], solver=FixedSteps(100, neighbours=near), throw=False)
     assert ended.status == Status.NOT_FINITE and ended.progress.steps == 0
     limited = simulate(model, state, [0.0, 0.1], solver=Courant(max_steps=10), throw=False)
     assert limited.status == Status.STEP_LIMIT and limited.progress.steps == 10
     # A time that is none was reached at once, with the status OK.
     for times in ([0.1, 0.1], [0.001, np.nan], [np.nan], [0.001, np.inf], [], [0.1]):
-        with pytest.raises(ValueError, match="finite and rising"):
-            simulate(model, state, times)
-    with pytest.raises(ValueError, match=r"begin before 0\.2 s"):
-        simulate(model, initialise(model, state, 0.2), [0.1, 0.3])
+        for function in (simulate, run):
+            with pytest.raises(ValueError, match=r"finite and increase|at least two times"):
+                function(model, state, times)
     with pytest.raises(ValueError, match="fraction = 2"):
         Courant(2.0)
     with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
@@ -179,12 +182,12 @@ def test_what_stops_a_run_of_controlled_error():
 
 def test_derivatives_forward_reverse_and_by_differences():
     model, state = heap()
-    progress = initialise(model, state)
+    way = {"solver": FixedSteps(60, neighbours=allocate(model, state)), "derivative": Unrolled()}
 
     @jax.jit
     def energy(friction):
         soil = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        end = simulate(soil, progress, [0.0, 0.012], solver=FixedSteps(60), derivative=Unrolled()).last
+        end = simulate(soil, state, [0.0, 0.012], **way).last
         return jnp.sum(end.velocity**2)
 
     def value_and_slope(phi):  # values of the same program as the derivative: one less to compile
@@ -206,14 +209,14 @@ def test_combinations_that_there_are_not_are_refused():
         ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
         ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "give what runs"),
         ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
-        ({"derivative": Reverse(), "watch": print}, "watch"),
+        ({"until": bool}, "does not run with type"),
     ):
         with pytest.raises(ValueError, match=match):
             simulate(model, state, times, **given)
-    with pytest.raises(ValueError, match="FixedSteps divides"):
-        simulate(model, initialise(model, state), [0.001, 0.01], solver=FixedSteps(10))
-    with pytest.raises(ValueError, match=r"initialise\(model, state\)"):
+    with pytest.raises(ValueError, match=r"allocate\(model, state\)"):
         jax.jit(lambda s: simulate(model, s, times).status)(state)
+    with pytest.raises(ValueError, match="outside of `jit`"):
+        jax.jit(lambda s: run(model, s, times).status)(state)
 
 
 def test_equal_steps_are_as_many_as_were_asked_for_in_float32():

@@ -245,7 +245,7 @@ def test_a_miss_an_overlap_and_wrong_times_are_told():
     assert missed.status == Status.NO_CONTACT and np.isnan(missed.impacts.energy_restitution)
     with pytest.raises(RuntimeError, match="NO_CONTACT"):
         simulate(boxes(), away, TIMES)
-    with pytest.raises(ValueError, match="overlap"):
+    with pytest.raises(RuntimeError, match="INSIDE"):
         simulate(boxes(), crossed(height=0.1), TIMES)
     nonfinite = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
     assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE

@@ -115,10 +115,10 @@ def test_closed_over_values_may_be_traced_without_derivatives(scene):
 def test_an_accelerator_sums_as_a_cpu_does(scene):
     neighbours, spring, samples = scene
     each = jax.vmap(spring, in_axes=-1, out_axes=-1)
-    close(*(way(each, samples, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    close(*(way(each, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
     # Vectors as one array, and more numbers than one reduction adds.
     whole = jax.vmap(lambda a, b: jnp.stack(spring(a, b)[0] * 3), in_axes=-1, out_axes=-1)
-    close(*(way(whole, samples, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    close(*(way(whole, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
 
 
 def test_sums_are_of_floats(scene):

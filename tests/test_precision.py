@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, FixedSteps, MaxImpacts, Status, initialise, simulate
+from difsim import Adaptive, FixedSteps, MaxImpacts, Status, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AtEffectivePoint,
@@ -25,6 +25,7 @@ from difsim.dynamics import Bouncer, Flight, FlightState, Hopper, PointState
 from difsim.gravity import PointMass, Uniform
 from difsim.shape import Plane, Sphere
 from difsim.stepping import precision
+from difsim.stepping.marching import initialise
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx, single
 from tests.ways import flight, forward, name, reverse

@@ -9,11 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import initialise
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
-from difsim.stepping.marching import EqualSteps, advance
+from difsim.stepping.marching import EqualSteps, advance, initialise
 from experiments.benchmarks import compile
 from tests.helpers import single
 

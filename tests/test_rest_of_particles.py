@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, AtRest, Courant, Reverse, Status, initialise, simulate
+from difsim import Adaptive, AtRest, Courant, Reverse, Status, allocate, simulate
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
@@ -62,19 +62,12 @@ def ends(kind, solver, parts=1, fixed_end=None):
         rest, long = None, fixed_end
     model, state = make()
     times = jnp.linspace(0.0, long, parts + 1)
-    begin = initialise(model, state, slack=2.0)
+    near = allocate(model, state, slack=2.0)
+    solver = eqx.tree_at(lambda s: s.neighbours, solver, near, is_leaf=lambda x: x is None)
 
     def ended(factor, derivative):
         changed = eqx.tree_at(stiffness, model, factor * stiffness(model))
-        run = simulate(
-            changed,
-            begin.restarted(changed, state),
-            times,
-            solver=solver,
-            derivative=derivative,
-            until=rest,
-            throw=False,
-        )
+        run = simulate(changed, state, times, solver=solver, derivative=derivative, until=rest, throw=False)
         return 1e3 * jnp.mean(run.last.position[-1]), run
 
     values = jax.jit(lambda x: ended(x, None))

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import FixedSteps, initialise, simulate
+import difsim
+from difsim import FixedSteps, allocate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.dem import Grains, HertzMindlin
 from difsim.gravity import Gridded
@@ -31,7 +32,7 @@ TEN = FixedSteps(10)
 
 
 def two_grains(folder: Path):
-    return simulate(TWO, HIGH, TIMES, solver=TEN, checkpoint=folder)
+    return difsim.run(TWO, HIGH, TIMES, solver=TEN, checkpoint=folder)
 
 
 def bed(folder: Path):
@@ -106,8 +107,8 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     state = eqx.tree_at(lambda s: s.velocity, model.at_rest(place), inwards)
 
     def run(**more):
-        begin = initialise(model, state, slack=1.0, skin=0.1)
-        return simulate(model, begin, np.linspace(0.0, 0.24, 9), solver=FixedSteps(300), **more)
+        solver = FixedSteps(300, neighbours=allocate(model, state, slack=1.0, skin=0.1))
+        return difsim.run(model, state, np.linspace(0.0, 0.24, 9), solver=solver, **more)
 
     def stop(time):
         if 0.2 < time < 0.22:
@@ -119,9 +120,7 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
     resumed = run(checkpoint=tmp_path, watch=seen.append)
     assert seen == [0.24] and resumed.stats.lists == whole.stats.lists == 2
     grid = resumed.progress.neighbours.pairs.near.cells
-    assert (
-        grid == whole.progress.neighbours.pairs.near.cells != initialise(model, state).neighbours.pairs.near.cells
-    )
+    assert grid == whole.progress.neighbours.pairs.near.cells != allocate(model, state).near.pairs.near.cells
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     jax.tree.map(np.testing.assert_array_equal, resumed.progress, whole.progress)
 
@@ -130,10 +129,10 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
 def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
     """Numbers of a list are weakly typed: as float64 they would make what they meet float64."""
     model, state = single(TWO), single(HIGH)
-    whole = simulate(model, state, TIMES, solver=TEN)
+    whole = difsim.run(model, state, TIMES, solver=TEN)
     with pytest.raises(ZeroDivisionError):
-        simulate(model, state, TIMES, solver=TEN, checkpoint=tmp_path, watch=lambda t: 1 / (t < 0.001))
-    resumed = simulate(model, state, TIMES, solver=TEN, checkpoint=tmp_path)
+        difsim.run(model, state, TIMES, solver=TEN, checkpoint=tmp_path, watch=lambda t: 1 / (t < 0.001))
+    resumed = difsim.run(model, state, TIMES, solver=TEN, checkpoint=tmp_path)
     assert resumed.states.position.dtype == np.float32 and resumed.times.size == 3
     jax.tree.map(np.testing.assert_array_equal, resumed.states, whole.states)
     types = [[(x.dtype, x.weak_type) for x in jax.tree.leaves(r.progress)] for r in (resumed, whole)]
@@ -142,7 +141,7 @@ def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
 
 def test_states_of_another_time_or_run_are_refused(tmp_path):
     two_grains(tmp_path / "one")
-    simulate(TWO, HIGH, [0.0, 0.001, 0.003], solver=TEN, checkpoint=tmp_path / "other")
+    difsim.run(TWO, HIGH, [0.0, 0.001, 0.003], solver=TEN, checkpoint=tmp_path / "other")
     state = (tmp_path / "one" / "state_00000").read_bytes()
     for foreign in ((tmp_path / "one" / "state_00001"), (tmp_path / "other" / "state_00000")):
         (tmp_path / "one" / "state_00000").write_bytes(foreign.read_bytes())

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, AtRest, FixedSteps, MaxImpacts, Status, safe, simulate
+from difsim import Adaptive, AtRest, FixedSteps, Ignore, MaxImpacts, Status, safe, simulate
 from difsim.declarations import quantity
 from difsim.dynamics import AbstractModel, Approach, PointState
 from difsim.typing import Scalar
@@ -222,7 +222,7 @@ def test_wrong_times_are_refused():
 @pytest.mark.parametrize("method", [equal(10), flight() | {"until": AtRest()}], ids=name)
 def test_impacts_are_not_fallen_through(method):
     with pytest.raises(ValueError, match=r"Bouncer is a model with impacts and does not run with .*MaxImpacts"):
-        simulate(ball(0.5), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), **method, gradient="ignore")
+        simulate(ball(0.5), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), **method, trust=Ignore())
 
 
 @pytest.mark.parametrize("method", [forward(1e-10, 1e-10), flight(), equal(2000)], ids=name)

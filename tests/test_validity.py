@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, safe, simulate, transition
+from difsim import Ignore, Status, safe, simulate, transition
 from difsim.contact import (
     AtEachPoint,
     Ball,
@@ -24,6 +24,7 @@ from difsim.declarations import quantity
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
+from difsim.stepping.trust import Warn
 from difsim.stepping.validity import Validity, discontinuous_laws
 from difsim.typing import Scalar
 from experiments.benchmarks.gradient_cases import G, LineState, Pair
@@ -69,13 +70,13 @@ def test_jump_warns_or_is_ignored_and_smoothing_passes():
         return jax.jacfwd(lambda k: fall(k, regularisation, LAX, **options).last.x[1])(jnp.array(2e4))
 
     with pytest.warns(UserWarning, match="jumps at touch"):
-        slope(NoSmoothing(), gradient="warn")
+        slope(NoSmoothing(), trust=Warn())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(slope(NoSmoothing(), gradient="ignore"))
+        assert np.isfinite(slope(NoSmoothing(), trust=Ignore()))
         assert np.isfinite(slope(Smoothing(1e-3)))
-    with pytest.raises(ValueError, match="gradient = 'maybe'"):
-        slope(NoSmoothing(), gradient="maybe")
+    with pytest.raises(ValueError, match="trust: got 'maybe'"):
+        slope(NoSmoothing(), trust="maybe")
 
 
 class OwnLaw(eqx.Module):
@@ -106,7 +107,7 @@ def test_law_without_base_is_refused_unless_declared_continuous():
         with pytest.raises(ValueError, match="the force of OwnLaw jumps at touch"):
             derivative(lambda k: bounced(OwnLaw(k)))(stiffness)
     assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnSmoothLaw(k)))(stiffness))
-    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), gradient="ignore"))(stiffness))
+    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), trust=Ignore()))(stiffness))
 
 
 def test_laws_are_found_wherever_they_stand_in_a_model():
@@ -125,8 +126,8 @@ def test_too_few_steps_are_a_status_a_warning_or_nothing():
     few = equal(40)
     assert fall(2e4, Smoothing(1e-3), few).status == Status.UNDER_RESOLVED
     with pytest.warns(UserWarning, match="too few steps per contact"):
-        assert fall(2e4, Smoothing(1e-3), few, gradient="warn").ok
-    assert fall(2e4, Smoothing(1e-3), few, gradient="ignore").ok
+        assert fall(2e4, Smoothing(1e-3), few, trust=Warn()).ok
+    assert fall(2e4, Smoothing(1e-3), few, trust=Ignore()).ok
 
 
 def dropped(e, method, time=1.0):

@@ -11,7 +11,8 @@ BEGIN = """
 import jax, jax.numpy as jnp, numpy as np
 import difsim
 difsim.configure(cores=2, cache=None)
-from difsim import gravity, initialise, wide
+from difsim import gravity, wide
+from difsim.stepping.marching import initialise
 from difsim.dem import Grains, HertzMindlin
 from inversion import Bounded, Observation, Observations, Problem, map_batched, sample, sweep
 CPU, GPU = jax.local_devices()
@@ -63,7 +64,8 @@ def bed(n):
     return model, model.at_rest(jnp.asarray(place))
 assert on(initialise(*bed(wide.PARTICLES)).motion) == {GPU}
 assert on(initialise(*bed(100)).motion) == {CPU}
-assert on(initialise(*bed(wide.PARTICLES), devices=[CPU]).motion) == {CPU}
+model, state = bed(wide.PARTICLES)
+assert on(initialise(model, jax.device_put(state, CPU)).motion) == {CPU}
 """,
 }
 

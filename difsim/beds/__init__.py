@@ -3,5 +3,4 @@
 from difsim.beds.containers import BoxContainer as BoxContainer
 from difsim.beds.containers import CylindricalContainer as CylindricalContainer
 from difsim.beds.sizes import GaussianSizes as GaussianSizes
-from difsim.beds.sizes import coarse_grained as coarse_grained
 from difsim.beds.specification import BedSpecification as BedSpecification

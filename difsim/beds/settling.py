@@ -10,9 +10,9 @@ import numpy as np
 from difsim.dem import Grains
 from difsim.dem.state import GrainsState
 from difsim.status import Status
-from difsim.stepping.marching import Progress, initialise
-from difsim.stepping.running import failure
-from difsim.stepping.solve import simulate
+from difsim.stepping.marching import Progress, allocate, initialise
+from difsim.stepping.running import resume
+from difsim.stepping.solution import failure
 from difsim.stepping.solvers import Courant
 from difsim.typing import Scalar
 
@@ -40,8 +40,7 @@ class Settling:
         **Returns:** the run.
         """
         pressed = eqx.tree_at(lambda s: s.position, state, state.position * jnp.array([[1.0], [1.0], [share]]))
-        progress = initialise(grains, pressed, skin=SKIN)
-        return cls(grains, eqx.tree_at(lambda p: p.motion.state.position, progress, state.position))
+        return cls(grains, initialise(grains, state, listed=allocate(grains, pressed, skin=SKIN)))
 
     @property
     def state(self) -> GrainsState:
@@ -55,10 +54,9 @@ class Settling:
 
     def on(self, seconds: float) -> None:
         """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
-        end = float(self.progress.motion.time) + seconds
-        run = simulate(
-            self.model, self.progress, [end], solver=Courant(COURANT, MAX_STEPS), save=lambda _: (), throw=False
-        )
+        now = float(self.progress.motion.time)
+        way = {"solver": Courant(COURANT, MAX_STEPS), "save": lambda _: (), "throw": False}
+        run = resume(self.model, self.progress, [now, now + seconds], **way)
         if run.status != Status.OK:
             raise RuntimeError(f"a bed that settles: {failure(run)}")
         self.progress = run.progress

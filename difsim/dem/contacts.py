@@ -15,7 +15,6 @@ from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
 from difsim.dem.state import PADDING, PairMemory, WallMemory
 from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
-from difsim.particles.devices import everywhere
 from difsim.particles.entries import Rows, taken, totals
 from difsim.particles.mapped import pair_map
 from difsim.particles.pairs import Pairs
@@ -54,12 +53,11 @@ def by_pairs(
     ends: tuple[Rows, Rows],
     which: Int[Array, " p"] | None,
     dt: Scalar,
-    devices: int,
 ) -> tuple[ContactForces, TangentialHistory]:
     """The forces of spheres on each other, and the memory of their pairs `dt` s later.
 
     **Arguments:** `laws`; `spheres`; `memory` of the pairs; `ends`, their first and second spheres; `which` law of a
-    table each pair has; `dt`, s; `devices`, over how many the pairs are shared out. **Returns:** both.
+    table each pair has; `dt`, s. **Returns:** both.
     """
     first, second = (s.who for s in ends)
 
@@ -67,8 +65,8 @@ def by_pairs(
         memory, itself, index = own
         return between(law_of(laws, index), a, b, memory, dt, itself)
 
-    made = pair_map(contact, spheres, (memory, first == second, which), ends, devices)
-    wrench = totals(ends, (made.on_first, made.on_second), devices)
+    made = pair_map(contact, spheres, (memory, first == second, which), ends)
+    wrench = totals(ends, (made.on_first, made.on_second))
     depth = jnp.max(made.depth, initial=0.0)
     return ContactForces(wrench, depth, _too_deep(made.overlap, first)), made.memory
 
@@ -156,8 +154,7 @@ _across = jax.vmap(_stored_across, in_axes=(None, 0, 0, 0))
 def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
     """The pairs of a list, with the memories of the `pairs` that there were."""
     found = listed.carried(pairs.first, pairs.second)
-    whole = everywhere(pairs.memory, listed.devices)
-    memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), whole)
+    memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
     return PairMemory(listed.first, listed.second, memory)
 
 

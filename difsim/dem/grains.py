@@ -18,7 +18,6 @@ from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
-from difsim.particles.devices import everywhere, plain
 from difsim.particles.model import AbstractParticles, one_of
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, require_last
@@ -177,12 +176,12 @@ class Grains(AbstractParticles):
         spheres = self.spheres(state)
         return jnp.sqrt(jnp.max(_squares(spheres.velocity))), jnp.sqrt(jnp.max(_squares(spheres.spin)))
 
-    def allocate(self, state: GrainsState, skin: float, slack: float, devices: int = 1) -> Near:
+    def allocate(self, state: GrainsState, skin: float, slack: float) -> Near:
         width = 2 * skin * float(jnp.max(self.radius))
         body = [k for k, clump in enumerate(self.clumps) for _ in range(clump.radius.size)]
         all_of_them = self.spheres(state)
         return Near.allocate(
-            all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body, devices
+            all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body
         )
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
@@ -295,12 +294,11 @@ class Grains(AbstractParticles):
 
     def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
         """The state with what contacts remember `dt` s later, and its rates."""
-        devices = near.pairs.devices
-        spheres = everywhere(self.spheres(state), devices)
+        spheres = self.spheres(state)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
-        dt = plain(jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan), devices)
+        dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
         table, (by_pair, by_wall) = self._table, self._which(state.pairs)
-        forces, memory = by_pairs(table, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt, devices)
+        forces, memory = by_pairs(table, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
             forces, walls = by_walls(table, spheres, self.walls, state.walls, near.by_walls, by_wall, dt, forces)

@@ -8,7 +8,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import part
 from difsim.dem.state import PADDING
-from difsim.particles.devices import everywhere
 from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
@@ -54,20 +53,24 @@ class Near(eqx.Module):
         skin: float,
         slack: float,
         body=(),
-        devices: int = 1,
     ) -> "Near":
         """The list for the present positions, on the host.
 
         **Arguments:** `walls`; the others as of `Pairs.allocate`. **Returns:** the list. **Raises:** ValueError as
         there.
         """
-        pairs = Pairs.allocate(position, radius, gap, skin, slack, body, devices)
+        pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
         counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
         rows = Rows.of(sum(room.size for room in rooms), (position.shape[1],))
         # A grain is once at each wall.
         rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))
         return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
+
+    @property
+    def count(self) -> int:
+        """The number of spheres."""
+        return self.pairs.radius.shape[0]
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """Whether a grain has moved too far for the list."""
@@ -81,7 +84,7 @@ class Near(eqx.Module):
         position = jax.lax.stop_gradient(position)
         overflow, at_walls = self.overflow | self.pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
-            by = everywhere(_by(self.pairs, wall, position), self.pairs.devices)
+            by = _by(self.pairs, wall, position)
             at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         rows = self.by_walls

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from difsim.particles.devices import EVERYWHERE, added, by_share, rounded, shares
 from difsim.particles.transposed import linear
 
 BLANK = -1
@@ -42,14 +41,13 @@ class Rows(eqx.Module):
     ranks: tuple[Int[Array, " _"], ...]
 
     @classmethod
-    def of(cls, q: int, groups: Sequence[int], is_ordered: bool = False, devices: int = 1) -> "Rows":
+    def of(cls, q: int, groups: Sequence[int], is_ordered: bool = False) -> "Rows":
         """The rows of a list without entries.
 
         **Arguments:** `q`, the room of the list; `groups`, the number of particles in each; `is_ordered`, whether the
-        entries are always in the order of their particles; `devices`, over how many they are shared out.
-        **Returns:** the rows.
+        entries are always in the order of their particles. **Returns:** the rows.
         """
-        begin = tuple(jnp.zeros(devices * (size + 1), jnp.int32) for size in groups)
+        begin = tuple(jnp.zeros(size + 1, jnp.int32) for size in groups)
         ranks = tuple(jnp.arange(LEAST, dtype=jnp.int32) for _ in groups)
         who = jnp.zeros(q, jnp.int32)
         return cls(who, None if is_ordered else who, begin, ranks)
@@ -61,43 +59,35 @@ class Rows(eqx.Module):
         first = self.begin[0][..., 0]
         return jax.lax.platform_dependent(first, cpu=lambda x: x != x, default=lambda x: x == BLANK)
 
-    def groups(self, devices: int = 1) -> tuple[int, ...]:
-        """The number of particles in each group. **Arguments:** `devices`, over how many entries are shared out."""
-        return tuple(begin.shape[-1] // devices - 1 for begin in self.begin)
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The number of particles in each group."""
+        return tuple(begin.shape[-1] - 1 for begin in self.begin)
 
-    def with_room(self, who: np.ndarray, slack: float, devices: int = 1) -> "Rows":
+    def with_room(self, who: np.ndarray, slack: float) -> "Rows":
         """The rows with room for `slack` times the entries of a particle, and for `LEAST`. On the host.
 
-        **Arguments:** `who`, the particle of each entry, without padding; `slack`; `devices`, over how many entries are
-        shared out. **Returns:** the rows.
+        **Arguments:** `who`, the particle of each entry, without padding; `slack`. **Returns:** the rows.
         """
-        groups = self.groups(devices)
-        counts = np.split(np.bincount(who, minlength=sum(groups)), np.cumsum(groups)[:-1])
+        counts = np.split(np.bincount(who, minlength=sum(self.groups)), np.cumsum(self.groups)[:-1])
         most = (max(LEAST, int(np.ceil(slack * count.max(initial=0)))) for count in counts)
         return eqx.tree_at(lambda s: s.ranks, self, tuple(jnp.arange(k, dtype=jnp.int32) for k in most))
 
-    def made(
-        self, who: Int[Array, " q"], real: Bool[Array, " q"], devices: int = 1
-    ) -> tuple["Rows", Bool[Array, ""]]:
+    def made(self, who: Int[Array, " q"], real: Bool[Array, " q"]) -> tuple["Rows", Bool[Array, ""]]:
         """The rows of other entries.
 
-        **Arguments:** `who` [q], the particle of each; `real` [q], False for padding; `devices`, over how many they are
-        shared out. **Returns:** the rows, and whether a particle has more entries than there is room for.
+        **Arguments:** `who` [q], the particle of each; `real` [q], False for padding. **Returns:** the rows, and
+        whether a particle has more entries than there is room for.
         """
 
-        def own(ranks, who, real):
-            def blank(*given):
-                like = jax.eval_shape(found, *given)
-                order, begin, full = jax.tree.map(lambda x: jnp.full(x.shape, BLANK).astype(x.dtype), like)
-                return order, begin, ~full  # a blank mask is True
+        def blank(*given):
+            like = jax.eval_shape(found, *given)
+            order, begin, full = jax.tree.map(lambda x: jnp.full(x.shape, BLANK).astype(x.dtype), like)
+            return order, begin, ~full  # a blank mask is True
 
-            found = partial(sort_entries, self.groups(devices), self.order is None)
-            return jax.lax.platform_dependent(ranks, who, real, cpu=blank, default=found)
-
-        takes = EVERYWHERE, *shares((who, real))
-        gives = shares((self.order, self.begin, who))
-        order, begin, full = by_share(own, devices, takes, gives)(self.ranks, who, real)
-        return replace(self, who=who, order=order, begin=begin), jnp.any(full)
+        found = partial(sort_entries, self.groups, self.order is None)
+        order, begin, full = jax.lax.platform_dependent(self.ranks, who, real, cpu=blank, default=found)
+        return replace(self, who=who, order=order, begin=begin), full
 
 
 def sort_entries(
@@ -106,7 +96,7 @@ def sort_entries(
     ranks: tuple[Int[Array, " _"], ...],
     who: Int[Array, " q"],
     real: Bool[Array, " q"],
-) -> tuple[Int[Array, " q"] | None, tuple[Int[Array, " _"], ...], Bool[Array, "1"]]:
+) -> tuple[Int[Array, " q"] | None, tuple[Int[Array, " _"], ...], Bool[Array, ""]]:
     """The entries in the order of their particles, as `Rows` has them, and whether one has too many of them.
 
     **Arguments:** `groups`, the number of particles in each; `is_ordered`, whether entries are in order already;
@@ -119,69 +109,49 @@ def sort_entries(
     every = jnp.searchsorted(key, jnp.arange(ends[-1] + 1, dtype=key.dtype), method="sort").astype(jnp.int32)
     begin = tuple(every[a : b + 1] for a, b in pairwise(ends))
     full = [jnp.any(b[1:] - b[:-1] > r.shape[0]) for b, r in zip(begin, ranks, strict=True)]
-    return order, begin, jnp.any(jnp.stack(full))[None]
+    return order, begin, jnp.any(jnp.stack(full))
 
 
-def totals(lists: tuple[Rows, ...], values: tuple[Any, ...], devices: int = 1, others: Any = None) -> Any:
+def totals(lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None) -> Any:
     """The sums by particle of what all entries of some lists give, with derivatives in both modes.
 
     **Arguments:** `lists`; `values` of each, a pytree of arrays with a last axis of its entries, zero for those of
-    padding; `devices`, over how many entries are shared out; `others`, sums to which these are added, for lists on one
-    device. **Returns:** such a pytree with a last axis of n.
+    padding; `others`, sums to which these are added. **Returns:** such a pytree with a last axis of n.
     """
     if others is None:
-        return linear(partial(_add, devices), partial(_take, devices), lists, values)
+        return linear(_add, _take, lists, values)
     return linear(_add_to, _take_both, lists, (others, values))
 
 
 def taken(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
-    """The samples of the particle of each entry, on one device; the transpose of `totals`.
+    """The samples of the particle of each entry; the transpose of `totals`.
 
     **Arguments:** `lists`; `samples`, a pytree of arrays with a last axis of n. **Returns:** for each list such a
     pytree, with a last axis of its entries.
     """
-    return linear(partial(_take, 1), partial(_add, 1), lists, samples)
+    return linear(_take, _add, lists, samples)
 
 
 def _add_to(lists: tuple[Rows, ...], given: tuple[Any, tuple[Any, ...]]) -> Any:
     others, values = given
-    return _add(1, lists, values, others)
+    return _add(lists, values, others)
 
 
 def _take_both(lists: tuple[Rows, ...], sums: Any) -> tuple[Any, tuple[Any, ...]]:
-    return sums, _take(1, lists, sums)
+    return sums, _take(lists, sums)
 
 
-def _add(devices: int, lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None) -> Any:
-    n = sum(lists[0].groups(devices))
-
-    def own(lists, values):
-        ways = {"cpu": one_by_one, "default": by_rows}
-        ways = {name: partial(way, rounded(n, devices), others) for name, way in ways.items()}
-        sums = jax.lax.platform_dependent(lists, values, **ways)
-        return sums if devices == 1 else added(sums)
-
-    takes = _places(lists), shares(values)
-    sums = by_share(own, devices, takes, shares(values[0]))(lists, values)
-    return jax.tree.map(lambda x: x[..., :n], sums)
+def _add(lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None) -> Any:
+    return jax.lax.platform_dependent(others, lists, values, cpu=one_by_one, default=by_rows)
 
 
-def _take(devices: int, lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
-    def own(lists, samples):
-        return tuple(jax.tree.map(lambda x: x.at[..., s.who].get(mode="clip"), samples) for s in lists)  # noqa: B023
-
-    gives = tuple(shares(jax.tree.map(lambda x: x[..., :1], samples)) for _ in lists)
-    return by_share(own, devices, (_places(lists), EVERYWHERE), gives)(lists, samples)
+def _take(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
+    return tuple(jax.tree.map(lambda x: x.at[..., s.who].get(mode="clip"), samples) for s in lists)  # noqa: B023
 
 
-def _places(lists: tuple[Rows, ...]) -> tuple[Rows, ...]:
-    """Entries are shared out, and the room of a row is everywhere."""
-    whole = [jax.tree.map(lambda _: EVERYWHERE, s.ranks) for s in lists]
-    return eqx.tree_at(lambda t: [s.ranks for s in t], shares(lists), whole)
-
-
-def one_by_one(n: int, others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
-    """The sums for n particles, one entry after the other."""
+def one_by_one(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
+    """The sums by particle, one entry after the other."""
+    n = sum(lists[0].groups)
 
     def total(sums, *each):
         for rows, x in zip(lists, each, strict=True):
@@ -193,15 +163,14 @@ def one_by_one(n: int, others: Any, lists: tuple[Rows, ...], values: tuple[Any, 
     return jax.tree.map(total, others, *values)
 
 
-def by_rows(n: int, others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
-    """The sums for n particles, each of its own entries; for those beyond the groups, zero."""
+def by_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
+    """The sums by particle, each of its own entries."""
     entries = [_entries(rows) for rows in lists]
 
     def total(*each):
         # All numbers of an entry side by side, and together until the end: otherwise each list's sums are transposed.
         sums = sum(_sums(found, x.reshape(-1, x.shape[-1]).T) for found, x in zip(entries, each, strict=True))
-        sums = jnp.pad(sums, ((0, n - sums.shape[0]), (0, 0)))
-        return sums.T.reshape(*each[0].shape[:-1], n)
+        return sums.T.reshape(*each[0].shape[:-1], -1)
 
     sums = jax.tree.map(total, *values)
     return sums if others is None else jax.tree.map(jnp.add, others, sums)

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 
 from difsim.particles.components import by_components
-from difsim.particles.devices import EVERYWHERE, by_share, shares
 from difsim.particles.entries import Rows, totals
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
@@ -20,7 +19,6 @@ def pair_map(
     samples: Any,
     own: Any,
     ends: tuple[Rows, Rows],
-    devices: int = 1,
 ) -> Any:
     """The function interaction(a, b, c) of the two particles of each pair and of the pair's `own` data.
 
@@ -30,20 +28,19 @@ def pair_map(
     **Arguments:** `interaction`: returns floats; numbers that it closes over may be differentiated, and should be
     few: reverse mode computes their derivatives for each pair; `samples`, `own`: pytrees of arrays whose last axis
     are the particles, or the pairs; `ends`: the first and second particles of a list (`Pairs`), with the padding at
-    its end; `devices`, over how many the list is shared out.
+    its end.
     **Returns:** the results of `interaction`, with a last axis of p; zero or arbitrary for padding.
     **Raises:** ValueError for an interaction that does not return floats.
     """
     one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
     numbers, of_pair = opened(interaction, one, one, row)
     # Not the derivatives: their programs are large already, and would gain little.
-    return _mapped(of_pair, by_components(of_pair), devices, numbers, samples, own, ends)
+    return _mapped(of_pair, by_components(of_pair), numbers, samples, own, ends)
 
 
 def _mapped(
     one: Callable[..., Any],
     apart: Callable[..., Any],
-    devices: int,
     numbers: Any,
     samples: Any,
     own: Any,
@@ -52,20 +49,19 @@ def _mapped(
     """The values one(numbers, a, b, c) of each pair, on no CPU by `apart`, with derivatives by all arguments."""
 
     def run(given, ends):
-        return _shared(one, apart, devices, *given, ends)
+        return _values(one, apart, *given, ends)
 
-    push, pull = partial(_push, one, devices), partial(_pull, one, devices)
-    return differentiable(run, push, pull, (numbers, samples, own), ends)
+    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples, own), ends)
 
 
-def _push(one, devices, at, along):
+def _push(one, at, along):
     """The forward derivative of the values."""
     moving, still, ends = at
     change = changing(one)
-    return _mapped(change, change, devices, *zip(moving, still, along, strict=True), ends)
+    return _mapped(change, change, *zip(moving, still, along, strict=True), ends)
 
 
-def _pull(one, devices, at, cotangent):
+def _pull(one, at, cotangent):
     """The transpose of `_push`: contributions of pairs to a particle are added up."""
     (numbers, samples, own), (constants, others, kept), ends = at
 
@@ -76,35 +72,27 @@ def _pull(one, devices, at, cotangent):
 
     rows = own, kept, cotangent
     given = (numbers, constants), (samples, others), rows
-    by_numbers, by_first, by_second, by_own = _mapped(cause, cause, devices, *given, ends)
-    by_samples = totals(ends, (by_first, by_second), devices)
+    by_numbers, by_first, by_second, by_own = _mapped(cause, cause, *given, ends)
+    by_samples = totals(ends, (by_first, by_second))
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples, by_own
 
 
-def _shared(
+def _values(
     one: Callable[..., Any],
     apart: Callable[..., Any],
-    devices: int,
     numbers: Any,
     samples: Any,
     own: Any,
     ends: tuple[Rows, Rows],
 ) -> Any:
-    """The values of `_mapped`: each device computes its own."""
+    """The values of `_mapped`."""
     first, second = (s.who for s in ends)
     of_one, of_apart = (jax.vmap(f, in_axes=(None, -1, -1, -1), out_axes=-1) for f in (one, apart))
-
-    def of(numbers, *given):
-        ways = {
-            "cpu": partial(_in_parts, partial(of_one, numbers)),
-            "default": partial(_together, partial(of_apart, numbers)),
-        }
-        return jax.lax.platform_dependent(*given, **ways)
-
-    a = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape[:-1], *first.shape), x.dtype), samples)
-    gives = shares(jax.eval_shape(of_one, numbers, a, a, own))
-    takes = EVERYWHERE, EVERYWHERE, *shares((own, first, second))
-    return by_share(of, devices, takes, gives)(numbers, samples, own, first, second)
+    ways = {
+        "cpu": partial(_in_parts, partial(of_one, numbers)),
+        "default": partial(_together, partial(of_apart, numbers)),
+    }
+    return jax.lax.platform_dependent(samples, own, first, second, **ways)
 
 
 def _together(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:

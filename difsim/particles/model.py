@@ -24,11 +24,11 @@ class AbstractParticles(eqx.Module):
     state_kinds: ClassVar[tuple[type, ...]] = (object,)  # classes of its state; `simulate` refuses any other
 
     @abstractmethod
-    def allocate(self, state: Any, skin: float, slack: float, devices: int = 1) -> Any:
+    def allocate(self, state: Any, skin: float, slack: float) -> Any:
         """The neighbour list for a state, on the host.
 
         **Arguments:** `state`; `skin`, the share by which the list extends beyond the model's reach; `slack`, its
-        capacity over the present need; `devices`, over how many its rows are shared out. **Returns:** the list.
+        capacity over the present need. **Returns:** the list.
         """
 
     def check_sizes(self, name: str, state: Any) -> None:

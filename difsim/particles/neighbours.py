@@ -17,7 +17,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import quantity
-from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.typing import Scalar, as_float
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
@@ -32,12 +31,10 @@ class Neighbours(eqx.Module):
     gradients, differences) need no mask. b is in the row of a if a is in that of b, unless `overflow` is set. The
     list is valid while no particle has moved further than half the skin.
 
-    Over several `devices` each has an equal share of the rows; the row of the last particle is repeated to fill them.
-
     **Arguments:** by `Neighbours.allocate`.
     """
 
-    index: Int[Array, "k _"]
+    index: Int[Array, "k n"]
     rigid: Bool[Array, " n"]  # of walls and tools: no neighbours of each other
     origin: Float[Array, "d n"]  # positions when the list was built
     longest: Int[Array, ""]  # largest number of neighbours of a particle
@@ -46,17 +43,14 @@ class Neighbours(eqx.Module):
     skin: Scalar = quantity("m", "distance by which the list sees further")
     corner: Float[Array, " d"] = quantity("m", "corner of the first cell")
     cells: tuple[int, ...] = eqx.field(static=True)
-    devices: int = eqx.field(static=True, default=1)
 
     @classmethod
-    def allocate(
-        cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None, devices: int = 1
-    ) -> "Neighbours":
+    def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
         """On the host: a list with a capacity of `slack` times the present neighbours of the particles.
 
         **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: an
         extra distance, so that the list stays valid for longer; `slack`; `rigid` [n]: particles that do not
-        interact with each other; `devices`, over how many the rows are shared out.
+        interact with each other.
         **Returns:** the list.
         **Raises:** ValueError for positions that are not finite, not [2 or 3, n], or too far apart, for cutoff ≤ 0,
         skin < 0 or slack < 1.
@@ -88,11 +82,15 @@ class Neighbours(eqx.Module):
             jnp.asarray(False),
             *(jnp.asarray(of_cells, x.dtype) for of_cells in (cutoff, skin, corner)),
             cells,
-            devices,
         )
         room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))
         sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))
         return eqx.filter_jit(Neighbours.made)(sized, x)
+
+    @property
+    def count(self) -> int:
+        """The number of particles."""
+        return self.origin.shape[1]
 
     def is_stale(self, position: Float[Array, "d n"]) -> Bool[Array, ""]:
         """True if a particle has moved further than half the skin: a new neighbour may then be missing."""
@@ -136,19 +134,11 @@ def _ranges(of: Neighbours, position: Float[Array, "d n"]):
     return order, ends
 
 
-def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "k _"], Int[Array, " _"]]:
-    """The row of each particle, and the number of its neighbours: each device looks for those of its own."""
-    n, room = position.shape[1], of.index.shape[0]
-    who = jnp.minimum(jnp.arange(rounded(n, of.devices), dtype=jnp.int32), n - 1)
-    like = jax.ShapeDtypeStruct((room, who.size), who.dtype), who
-    takes = EVERYWHERE, EVERYWHERE, shares(who)
-    return by_share(_rows_of, of.devices, takes, shares(like))(of, position, who)
-
-
-def _rows_of(of: Neighbours, position: Float[Array, "d n"], who: Int[Array, " m"]):
-    """The rows of these particles, and the number of their neighbours."""
+def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "k n"], Int[Array, " n"]]:
+    """The row of each particle, and the number of its neighbours."""
     order, ends = _ranges(of, position)
     room, reach, n = of.index.shape[0], of.cutoff + of.skin, position.shape[1]
+    who = jnp.arange(n, dtype=jnp.int32)
     position = position.T
     begin, end = jax.vmap(ends)(who)
     fullest = jnp.max(end - begin)

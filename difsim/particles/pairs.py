@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import quantity
-from difsim.particles.devices import EVERYWHERE, by_share, rounded, shares
 from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
 from difsim.typing import Scalar, require, require_last
@@ -17,8 +16,7 @@ class Pairs(eqx.Module):
     """Pairs of spheres whose gap is below `gap` + `skin`, each once, in the order of their first particle.
 
     The list is padded with pairs of particle 0 with itself, and valid as `Neighbours` is. For unequal radii its
-    length depends on the gaps, not on the largest radius. Over several devices each has a section of equal length,
-    padded at its end, with the pairs whose first particle is its own.
+    length depends on the gaps, not on the largest radius.
 
     The last m particles may be parts of bodies: parts of one body are no pair. They are compared with all others,
     so a few of them may be much larger than the rest.
@@ -35,13 +33,11 @@ class Pairs(eqx.Module):
     overflow: Bool[Array, ""]
 
     @classmethod
-    def allocate(
-        cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=(), devices: int = 1
-    ) -> "Pairs":
+    def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
         """On the host: a list with a capacity of `slack` times the present pairs, at least n.
 
-        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`,
-        `devices`: as `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles.
+        **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`: as
+        `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles.
         **Returns:** the list.
         **Raises:** ValueError as there, or for a `radius` that is not [n] and a `body` of all n.
         """
@@ -51,25 +47,24 @@ class Pairs(eqx.Module):
         require(body.size < np.size(radius), f"Pairs: {body.size} parts leave no particle alone")
         alone = position.shape[1] - body.size
         widest = 2 * float(np.max(radius[:alone])) + gap
-        near = Neighbours.allocate(position[:, :alone], widest, skin, slack, devices=devices)
+        near = Neighbours.allocate(position[:, :alone], widest, skin, slack)
         start = position[:, alone:]
         # Parts of bodies may have many pairs.
         groups = (alone, body.size) if body.size else (alone,)
 
         def ends(room):
-            return tuple(Rows.of(devices * room, groups, is_ordered, devices) for is_ordered in (True, False))
+            return tuple(Rows.of(room, groups, is_ordered) for is_ordered in (True, False))
 
         empty = cls(
             ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
         )
         # At least one per particle: separate particles meet later, and spare capacity costs little.
-        room = max(-(-position.shape[1] // devices), int(np.ceil(slack * int(_most(empty, position)))))
+        room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: s.ends, empty, ends(room))
-        made = first, second, _ = eqx.filter_jit(_sections)(sized, position)
+        made = first, second, _ = eqx.filter_jit(_found)(sized, position)
         real = np.asarray(first != second)
         roomy = tuple(
-            s.with_room(np.asarray(x)[real], slack, devices)
-            for s, x in zip(sized.ends, (first, second), strict=True)
+            s.with_room(np.asarray(x)[real], slack) for s, x in zip(sized.ends, (first, second), strict=True)
         )
         return eqx.filter_jit(Pairs._with)(eqx.tree_at(lambda s: s.ends, sized, roomy), *made)
 
@@ -82,11 +77,6 @@ class Pairs(eqx.Module):
     def second(self) -> Int[Array, " p"]:
         """The second particle of each pair."""
         return self.ends[1].who
-
-    @property
-    def devices(self) -> int:
-        """Over how many devices the pairs are shared out."""
-        return self.near.devices
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """True if a particle has moved further than half the skin, or rows are blank: pairs may be missing."""
@@ -106,13 +96,12 @@ class Pairs(eqx.Module):
         return position[:, :alone], position[:, alone:]
 
     def _filled(self, position: Float[Array, "3 n"]) -> "Pairs":
-        return self._with(*_sections(self, jax.lax.stop_gradient(position)))
+        return self._with(*_found(self, jax.lax.stop_gradient(position)))
 
-    def _with(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, " _"]) -> "Pairs":
-        """The list with these pairs, of which each device counted so many."""
-        room = self.first.shape[0] // self.devices
-        made = [s.made(x, first != second, self.devices) for s, x in zip(self.ends, (first, second), strict=True)]
-        full = jnp.any(count > room) | made[0][1] | made[1][1]
+    def _with(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, ""]) -> "Pairs":
+        """The list with these pairs, and whether there are more than it has room for."""
+        made = [s.made(x, first != second) for s, x in zip(self.ends, (first, second), strict=True)]
+        full = (count > self.first.shape[0]) | made[0][1] | made[1][1]
         ends, overflow = (made[0][0], made[1][0]), self.overflow | self.near.overflow | full
         return eqx.tree_at(lambda s: (s.ends, s.overflow), self, (ends, overflow))
 
@@ -122,55 +111,36 @@ class Pairs(eqx.Module):
         **Arguments:** `first`, `second` [q], the pairs of the other list. **Returns:** indices [p].
         """
         n, q = self.radius.shape[0], first.shape[0]
+        # The pairs of one first particle follow each other.
+        real = first != second
+        count = jnp.zeros(n, jnp.int32).at[first].add(real)
+        begin = jnp.full(n, q, jnp.int32).at[first].min(jnp.where(real, jnp.arange(q, dtype=jnp.int32), q))
+        begin, many = begin[self.first], count[self.first]
 
-        def of(mine, yours, first, second):
-            # The pairs of one first particle follow each other.
-            real = first != second
-            count = jnp.zeros(n, jnp.int32).at[first].add(real)
-            begin = jnp.full(n, q, jnp.int32).at[first].min(jnp.where(real, jnp.arange(q, dtype=jnp.int32), q))
-            begin, many = begin[mine], count[mine]
+        def look(rank, found):
+            place = begin + rank
+            same = (rank < many) & (second[place] == self.second)
+            return jnp.where(same, place, found)
 
-            def look(rank, found):
-                place = begin + rank
-                same = (rank < many) & (second[place] == yours)
-                return jnp.where(same, place, found)
-
-            found = jax.lax.fori_loop(0, jnp.max(count), look, jnp.full(mine.shape, -1, jnp.int32))
-            return jnp.where(mine != yours, found, -1)
-
-        pairs = self.first, self.second
-        takes = *shares(pairs), EVERYWHERE, EVERYWHERE
-        return by_share(of, self.devices, takes, shares(self.first))(*pairs, first, second)
+        found = jax.lax.fori_loop(0, jnp.max(count), look, jnp.full(self.first.shape, -1, jnp.int32))
+        return jnp.where(self.first != self.second, found, -1)
 
 
-def _sections(of: Pairs, position: Float[Array, "3 n"]):
-    """First and second particle of each pair, and the number of pairs of each device."""
-    n, m, room = position.shape[1], of.body.size, of.first.shape[0] // of.devices
-    # Beyond the end: rows of no particle.
-    alone, parts = (jnp.arange(rounded(k, of.devices), dtype=jnp.int32) for k in (n - m, m))
-    width = of.gap + of.near.skin
-
-    def section(radius, body, width, position, index, alone, parts):
-        parts = jnp.where(parts < m, n - m + parts, n)
-        own, other, kept = _candidates(radius, body, width, position, index, alone, parts)
-        place = jnp.where(kept, jnp.minimum(jnp.cumsum(kept) - 1, room), room)
-        first, second = (jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, other))
-        return first, second, jnp.sum(kept, dtype=jnp.int32)[None]
-
-    mine = of.near.index, alone, parts
-    takes = *(EVERYWHERE,) * 4, *shares(mine)
-    gives = shares((of.first, of.second, of.first))
-    return by_share(section, of.devices, takes, gives)(of.radius, of.body, width, position, *mine)
+def _found(of: Pairs, position: Float[Array, "3 n"]):
+    """First and second particle of each pair, and the number of pairs."""
+    room = of.first.shape[0]
+    own, other, kept = _candidates(of, position)
+    place = jnp.where(kept, jnp.minimum(jnp.cumsum(kept) - 1, room), room)
+    first, second = (jnp.zeros(room + 1, jnp.int32).at[place].set(who)[:room] for who in (own, other))
+    return first, second, jnp.sum(kept, dtype=jnp.int32)
 
 
-def _candidates(radius, body, width, position, index, alone, parts):
-    """Candidates for the first and second particle of a pair, in the order of the first, and a mask of pairs.
-
-    `index` has the neighbours of the particles `alone`; of these, and of `parts`, n and more are none.
-    """
-    n, m = position.shape[1], body.size
+def _candidates(of: Pairs, position: Float[Array, "3 n"]):
+    """Candidates for the first and second particle of a pair, in the order of the first, and a mask of pairs."""
+    n, m, radius, index, width = position.shape[1], of.body.size, of.radius, of.near.index, of.gap + of.near.skin
     everyone = jnp.arange(n, dtype=jnp.int32)
-    body = jnp.concatenate([jnp.full(n - m, -1, jnp.int32), body])
+    alone, parts = everyone[: n - m], everyone[n - m :]
+    body = jnp.concatenate([jnp.full(n - m, -1, jnp.int32), of.body])
 
     def meets(own, who):
         offset = position[:, who] - position[:, own]
@@ -180,10 +150,10 @@ def _candidates(radius, body, width, position, index, alone, parts):
     def slot(who):
         # i keeps j if i < j, or if j < i and both are odd or both even, which distributes the pairs evenly.
         mine = jnp.where((who + alone) % 2 == 1, alone < who, alone > who)
-        return (alone < n - m) & mine & meets(alone, who)
+        return mine & meets(alone, who)
 
     def part(own):
-        return (own < n) & ((everyone < own) & (body != body[own])) & meets(jnp.full(n, own), everyone)
+        return (everyone < own) & (body != body[own]) & meets(jnp.full(n, own), everyone)
 
     rows, wide = jax.lax.map(slot, index), jax.lax.map(part, parts)
     own = jnp.repeat(alone, index.shape[0]), jnp.repeat(parts, n)
@@ -192,6 +162,6 @@ def _candidates(radius, body, width, position, index, alone, parts):
 
 
 @eqx.filter_jit
-def _most(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
-    """The largest number of pairs of a device."""
-    return jnp.max(_sections(of, position)[2])
+def _count(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
+    """The number of pairs."""
+    return _found(of, position)[2]

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.particles.devices import EVERYWHERE, by_share, gathered, padded, shares
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK, by_parts
 from difsim.particles.transposed import changing, differentiable, opened
@@ -37,26 +36,25 @@ def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: 
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
     numbers, of_pair = opened(interaction, one, one)
-    return _sums(of_pair, neighbours.devices, numbers, samples, neighbours.index, neighbours.longest)
+    return _sums(of_pair, numbers, samples, neighbours.index, neighbours.longest)
 
 
-def _sums(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, samples: Any, index, longest) -> Any:
+def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
     """Sums of one(numbers, a, b), with their derivatives by the numbers and the samples."""
 
     def run(given, index, longest):
-        return _summed(one, devices, *given, index, longest)
+        return _summed(one, *given, index, longest)
 
-    push, pull = partial(_push, one, devices), partial(_pull, one, devices)
-    return differentiable(run, push, pull, (numbers, samples), index, longest)
+    return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples), index, longest)
 
 
-def _push(one, devices, at, along):
+def _push(one, at, along):
     """The forward derivative of the sums: sums of the derivatives of each neighbour's term."""
     moving, still, *row = at
-    return _sums(changing(one), devices, *zip(moving, still, along, strict=True), *row)
+    return _sums(changing(one), *zip(moving, still, along, strict=True), *row)
 
 
-def _pull(one, devices, at, cotangent):
+def _pull(one, at, cotangent):
     """The transpose of `_push`, Σ_b [∂f(a, b)/∂a]ᵀ s_a* + [∂f(b, a)/∂a]ᵀ s_b*; by the numbers only the first term."""
     (numbers, moving), (constants, still), *row = at
 
@@ -70,37 +68,24 @@ def _pull(one, devices, at, cotangent):
 
         return jax.vjp(does, numbers, x)[1]((sum_a, sum_b))
 
-    by_numbers, by_samples = _sums(cause, devices, (numbers, constants), (moving, still, cotangent), *row)
+    by_numbers, by_samples = _sums(cause, (numbers, constants), (moving, still, cotangent), *row)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples
 
 
-def _summed(one: Callable[[Any, Any, Any], Any], devices: int, numbers: Any, samples: Any, index, longest) -> Any:
-    """Σ_b one(numbers, a, b): each device sums the rows of its own particles."""
-    n = jax.tree.leaves(samples)[0].shape[-1]
-    each = jax.vmap(one, in_axes=(None, -1, -1), out_axes=-1)
-
-    def own(numbers, samples, index, longest):
-        whole = samples if devices == 1 else gathered(samples)
-        term = partial(each, numbers)
-        ways = {"cpu": partial(in_parts, term), "default": partial(together, term)}
-        return jax.lax.platform_dependent(samples, whole, index, longest, **ways)
-
-    samples = padded(samples, index.shape[1])
-    takes = EVERYWHERE, shares(samples), shares(index), EVERYWHERE
-    sums = by_share(own, devices, takes, shares(jax.eval_shape(each, numbers, samples, samples)))
-    return jax.tree.map(lambda x: x[..., :n], sums(numbers, samples, index, longest))
+def _summed(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
+    """Σ_b one(numbers, a, b)."""
+    each = partial(jax.vmap(one, in_axes=(None, -1, -1), out_axes=-1), numbers)
+    ways = {"cpu": partial(in_parts, each), "default": partial(together, each)}
+    return jax.lax.platform_dependent(samples, index, longest, **ways)
 
 
-def in_parts(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
-    """Σ_b each(a, b) of some `rows` with all `samples`, one neighbour at a time.
-
-    It takes them in parts that fit into a CPU's nearest cache.
-    """
-    like, n = jax.eval_shape(each, rows, rows), index.shape[1]
+def in_parts(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
+    """Σ_b each(a, b), one neighbour at a time, in parts that fit into a CPU's nearest cache."""
+    like, n = jax.eval_shape(each, samples, samples), index.shape[1]
     size = min(CHUNK, n)
 
     def part(begin):
-        own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), rows)
+        own = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size, -1), samples)
 
         def add(rank, total):
             who = jax.lax.dynamic_slice(index, (rank, begin), (1, size))[0]
@@ -115,8 +100,8 @@ def in_parts(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, lo
     return by_parts(part, like, size, -(-n // size))
 
 
-def together(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, longest) -> Any:
-    """Σ_b each(a, b) of some `rows` with all `samples`, `BLOCK` neighbours by one thread, `longest` unused."""
+def together(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
+    """Σ_b each(a, b), `BLOCK` neighbours by one thread, `longest` unused."""
     del longest  # the padding, a quarter of the list, is added as well: it is of particles with themselves
     k, n = index.shape
     blocks = -(-k // BLOCK)
@@ -124,7 +109,7 @@ def together(each: Callable[[Any, Any], Any], rows: Any, samples: Any, index, lo
     here = (jnp.arange(blocks * BLOCK) < k).reshape(blocks, BLOCK, 1)
     near = jax.tree.map(lambda x: x.at[..., index].get(mode="promise_in_bounds"), samples)
     of_block = jax.vmap(each, in_axes=(None, -2), out_axes=-2)
-    terms, tree = jax.tree.flatten(jax.vmap(of_block, in_axes=(None, -3), out_axes=-3)(rows, near))
+    terms, tree = jax.tree.flatten(jax.vmap(of_block, in_axes=(None, -3), out_axes=-3)(samples, near))
     parts = [jnp.where(here, part, 0) for x in terms for part in x.reshape(-1, *index.shape)]
     # All numbers at once, so that a pair is computed once.
     none = [jnp.zeros((), x.dtype) for x in parts]

@@ -22,7 +22,6 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     **Arguments:** `f`; `like`, its arguments. **Returns:** the arrays and the function.
     **Raises:** ValueError if `f` does not return floats.
     """
-    # Traced here and not by each device, where arrays carry the devices in their types, and numbers of the closure not.
     traced, gives = jax.make_jaxpr(f, return_shape=True)(*like)
     numbers, fixed = eqx.partition(traced.consts, eqx.is_array)
 

@@ -159,9 +159,9 @@ class Continuum(AbstractEstimating):
     def check_sizes(self, name, state):
         require_last(f"{name}: position of this Continuum", state.position, self.gravity.size, self.mass.size)
 
-    def allocate(self, state: ContinuumState, skin: float, slack: float, devices: int = 1) -> Neighbours:
+    def allocate(self, state: ContinuumState, skin: float, slack: float) -> Neighbours:
         reach = float(self.reach)
-        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid, devices)
+        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
 
     def fastest(self, state: ContinuumState) -> tuple[Scalar, Scalar]:
         squares = jnp.where(self.rigid, 0.0, jnp.sum(state.velocity**2, axis=0))

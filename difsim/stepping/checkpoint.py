@@ -34,24 +34,24 @@ class Store:
         """
         self._write(self._state(len(states) - 1), states[-1])
         whole = np.frombuffer(bytes.fromhex(digest(progress)), np.uint8)
-        self._write("run", (progress, _structure(progress), np.asarray(steps), whole))
+        self._write("run", (progress, _cells(progress), np.asarray(steps), whole))
 
     def read(self, outline: Callable[[], Progress], most: int, saved: Callable[[Progress], Any]) -> Any:
         """Read what an earlier run left.
 
         **Arguments:** `outline()`, a progress of the same structure; `most`, how many times there are at the most;
         `saved(progress)`, what is saved of a time.
-        **Returns:** what was saved at each time, the progress, on one device whatever its number says, and the steps
-        until each time; None where there is no earlier run.
+        **Returns:** what was saved at each time, the progress, and the steps until each time; None where
+        there is no earlier run.
         **Raises:** ValueError for a file that is damaged or missing, or is of another run.
         """
         if not (self.folder / "run").exists():
             return None
         like = outline()
-        given = like, _structure(like), np.zeros(1, int), np.zeros(32, np.uint8)
-        progress, (devices, grids), steps, whole = self._read("run", given)
+        given = like, _cells(like), np.zeros(1, int), np.zeros(32, np.uint8)
+        progress, grids, steps, whole = self._read("run", given)
         sound = 1 <= len(steps) <= most and all(0 < np.prod(grid, dtype=float) < 2**31 for grid in grids)
-        progress = _with_structure(progress, int(devices), grids) if sound else progress
+        progress = _with_cells(progress, grids) if sound else progress
         if not sound or bytes.fromhex(digest(progress)) != whole.tobytes():
             raise ValueError(f"{self.folder / 'run'} holds no progress of this run: {self.remedy}")
         newest = saved(progress)
@@ -79,17 +79,17 @@ def _is_list(x: Any) -> bool:
     return isinstance(x, Neighbours)
 
 
-def _structure(progress: Progress) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The parts of a progress that are no arrays: the number of its devices, and the cells of each list."""
+def _cells(progress: Progress) -> list[np.ndarray]:
+    """The numbers of cells of each list, which are no arrays of a progress."""
     lists = [x for x in jax.tree.leaves(progress, is_leaf=_is_list) if _is_list(x)]
-    return np.asarray(progress.devices), [np.asarray(near.cells) for near in lists]
+    return [np.asarray(near.cells) for near in lists]
 
 
-def _with_structure(progress: Progress, devices: int, grids: list[np.ndarray]) -> Progress:
-    """The progress with this number of devices, and with these numbers of cells in its lists."""
+def _with_cells(progress: Progress, grids: list[np.ndarray]) -> Progress:
+    """The progress with these numbers of cells in its lists."""
     cells = iter(grids)
 
     def with_cells(x):
-        return replace(x, cells=tuple(next(cells).tolist()), devices=devices) if _is_list(x) else x
+        return replace(x, cells=tuple(next(cells).tolist())) if _is_list(x) else x
 
-    return replace(jax.tree.map(with_cells, progress, is_leaf=_is_list), devices=devices)
+    return jax.tree.map(with_cells, progress, is_leaf=_is_list)

@@ -6,8 +6,6 @@ within it, and the root of the gap is found. Touch is then an implicit function 
 differentiated as such; the search is not.
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,20 +13,21 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
-from difsim.declarations import is_valid
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
 from difsim.status import Status
 from difsim.stepping.modes import STONES, allow_one_forward
-from difsim.stepping.solution import Solution, Stats
-from difsim.stepping.stops import MaxImpacts
-from difsim.typing import Scalar, Vec3, instants, is_known
+from difsim.stepping.outcome import Outcome
+from difsim.stepping.solution import Stats
+from difsim.stepping.table import Choice
+from difsim.stepping.validity import tangent_growth
+from difsim.typing import Scalar, Vec3
 
 _REACH = 0.02  # of the smaller radius: the shortest way of a step; a graze is missed if shallower than 5e-5 of it
 _STEPS = 1000  # of one flight
 _ROOT = 1e-13  # of the radius: the gap that is left at touch
-CONTACTS = MaxImpacts(4)  # where no rule is given
+WITHOUT_BALANCE = "what two stones lose in a contact is not counted"
 
 
 class Impacts(eqx.Module):
@@ -91,7 +90,7 @@ class Impacts(eqx.Module):
         return jnp.where(self.count > 0, safe.divide(pair[..., 1], pair[..., 0]), jnp.nan)
 
 
-def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None = None) -> Solution:
+def collide(pair: Pair, state: PairState, times: Float[Array, " T"], choice: Choice) -> Outcome:
     """Fly two bodies from `state` at `times[0]` to the last of the times, through their contacts.
 
     Derivatives by anything but the meshes are first ones in forward mode (`jax.jacfwd`, `jax.jvp`). It may be batched
@@ -99,45 +98,14 @@ def run_pair(pair: Pair, state: PairState, times: Any, until: MaxImpacts | None 
 
     The status is INSIDE where the bodies overlap at the start, NO_CONTACT where they miss each other, IMPACT_LIMIT
     where they touch again after the last contact that is allowed, STEP_LIMIT where a search or a contact needs too
-    many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's, INVALID_STATE for an attitude
-    that is no unit quaternion and INVALID_MODEL for a parameter that is out of range (inside `jit`, where neither
-    can be refused), NOT_FINITE.
+    many steps, STEP_TOO_LONG where a contact was over in fewer than 20 of its law's.
 
-    **Arguments:** `pair`; `state`; `times` [T] s, increasing; `until`, how many contacts there may be, 4 unless given.
-    **Returns:** the solution with its `impacts`, and with the `energy` [T] J of both: "kinetic" and "potential". Its
-    status is not raised here.
-    **Raises:** ValueError for times that do not increase, attitudes that are no unit quaternions,
-    and where it is known that the bodies overlap at the start.
+    **Arguments:** those of `simulate`; `choice`, with how many contacts there may be.
+    **Returns:** the outcome with its `impacts`, and with the `energy` [T] J of both: "kinetic" and "potential".
     """
-    times = instants(times, "simulate")
-    is_valid(state)
-    until = CONTACTS if until is None else until
-    # Not weakly typed, as numbers that a user writes are: each kind would be compiled again.
-    pair, state = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), (pair, state))
-    solution = _collide(pair, state, times, until.count)
-    if is_known(solution.status) and solution.status == Status.INSIDE:
-        raise ValueError(
-            f"simulate: the bodies overlap at the start, with their centres at {state.first.position} and "
-            f"{state.second.position} m: start them apart"
-        )
-    return solution
-
-
-class _Search(eqx.Module):
-    """A flight so far: time and state, those one step before, the gap, steps taken, and whether it `hit`."""
-
-    t: Scalar
-    state: PairState
-    t_before: Scalar
-    gap: Scalar
-    steps: Int[Array, ""]
-    hit: Array
-
-
-@eqx.filter_jit
-def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: int) -> Solution:
     # The search has no reverse derivative, and a touch is an implicit function to first order.
     pair, state, times = allow_one_forward((pair, state, times), STONES)
+    contacts = choice.rules.impacts.count
     flat, unravel = ravel_pytree(state)
     fixed_pair = jax.lax.stop_gradient(pair)
 
@@ -192,10 +160,8 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
     arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, episodes.state)
     during = jnp.any(jax.vmap(lambda time: (time >= touch) & (time < after) & happened)(times), axis=1)
     states = _sampled(pair, times, starts, arcs)
-    states = jnp.where(during[:, None], recorded, states)
-    status = jnp.where(jnp.all(jnp.isfinite(states)), status, int(Status.NOT_FINITE))
-    status = jnp.where(is_valid(state), status, int(Status.INVALID_STATE))
-    status = jnp.where(is_valid(pair), status, int(Status.INVALID_MODEL))
+    flat_states = jnp.where(during[:, None], recorded, states)
+    states = jax.vmap(unravel)(flat_states)
 
     before, episode = jax.tree.map(lambda x: x[0], (touched, episodes))
     ends = jax.tree.map(lambda *x: jnp.stack(x), before, last)
@@ -209,16 +175,30 @@ def _collide(pair: Pair, state: PairState, times: Float[Array, " T"], contacts: 
         kinetic_energy_cm=jax.vmap(pair.kinetic_energy_cm)(ends),
         normal_speed=_normal_speeds(before, episode),
     )
-    states = jax.vmap(unravel)(states)
-    return Solution(
+    return Outcome(
         times=times,
         states=states,
         last=jax.tree.map(lambda x: x[-1], states),
         status=status,
+        is_finite=jnp.all(jnp.isfinite(flat_states)),
         stats=Stats(jnp.sum(searched), contacts=impacts.count),
         energy=jax.vmap(pair.energy)(times, states),
+        energy_unit=jnp.full((), jnp.nan),
+        growth=tangent_growth((pair, state), flat_states),
+        without_balance=WITHOUT_BALANCE,
         impacts=impacts,
     )
+
+
+class _Search(eqx.Module):
+    """A flight so far: time and state, those one step before, the gap, steps taken, and whether it `hit`."""
+
+    t: Scalar
+    state: PairState
+    t_before: Scalar
+    gap: Scalar
+    steps: Int[Array, ""]
+    hit: Array
 
 
 def _search(

@@ -23,10 +23,10 @@ def energy_error(energy: dict[str, Float[Array, " T"]], unit: Scalar, dtype: jnp
     That is the largest sum of the parts' sizes at any of the times: kinetic, stored and lost energies, and the
     changes of potential ones, whose zero says nothing (in a body's field a hop's energy is a thousandth of its
     potential). It is at least `unit` J: a body at rest on its springs stores less than the tolerance resolves. 0 where
-    there is none at all, or where a model keeps no account.
+    there is none at all, NaN where a model keeps no account.
     """
     if not energy:
-        return jnp.zeros((), dtype)
+        return jnp.full((), jnp.nan, dtype)
     parts = {name: jax.lax.stop_gradient(part) for name, part in energy.items()}
     there = [jnp.abs(part - part[0] if name in RELATIVE else part) for name, part in parts.items()]
     total = sum(parts.values())

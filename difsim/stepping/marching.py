@@ -6,8 +6,6 @@ of an unknown number.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.checks import instance, numbers, state_of
-from difsim.declarations import is_valid, quantity
-from difsim.particles.devices import chosen, everywhere, placed, spread, tied, where
+from difsim.declarations import quantity
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
 from difsim.status import Status
@@ -37,7 +34,7 @@ class Progress(eqx.Module):
     further than the model's reach by the share `skin` of it, and was made with more room `lists` times; `status`, a
     `difsim.Status`, tells what ended the run, and `particle` which one did (-1: none, or all together); `trial` s,
     the step that error control tries next; `rest_time` s since when all particles are at rest (inf while they move,
-    or where nobody asked); `devices`, the number of those that the particles are shared out over.
+    or where nobody asked).
     """
 
     motion: Any
@@ -49,107 +46,84 @@ class Progress(eqx.Module):
     rest_time: Scalar
     lists: Int[Array, ""]
     skin: Scalar = quantity("", "share of the model's reach by which the list sees further")
-    devices: int = eqx.field(static=True, default=1)
 
-    def restarted(self, model: AbstractParticles, state: Any, time: Any = 0.0) -> "Progress":
-        """The beginning of another run of as many particles, with the room of this one's neighbour list. Under jit.
 
-        **Arguments:** `model`; `state` of it at `time` s.
-        **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
-        **Raises:** ValueError for a model or a state of other particles than this one's.
-        """
-        door = "Progress.restarted"
-        instance(f"{door}: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
-        state_of(f"{door}: this run's", model, self.motion.state)
-        state_of(door, model, state)
-        numbers(f"{door}: time", time, "")
-        near = tied(self.neighbours, self.devices).made(model.positions(state))
-        return begun(model, state, time, near, self.skin, self.lists, self.devices)
+class NeighbourList(eqx.Module):
+    """A neighbour list whose capacity was found on the host.
+
+    Runs make it again from their own state, with this capacity. `near`, the list; `skin`, by which share of the
+    model's reach it sees further.
+
+    **Arguments:** by `allocate`.
+    """
+
+    near: Any
+    skin: Scalar = quantity("", "share of the model's reach by which the list sees further", gt=0)
+
+
+def allocate(model: AbstractParticles, state: Any, skin: float = SKIN, slack: float = SLACK) -> NeighbourList:
+    """Find the capacity of a neighbour list. On the host.
+
+    `simulate` and `run` do this by themselves. Call it for a run inside `jit`, where no capacity can be found, or to
+    choose it, and give it to the solver: `Courant(neighbours=allocate(model, state))`.
+
+    **Arguments:** `model`; `state` of it; `skin`, by which share of the reach the list sees further, so that it lasts
+    for some steps; `slack`, how many times as much room it has as it needs for this state.
+    **Returns:** the list.
+    **Raises:** ValueError for what is no model of particles or no state of it, and for positions that are not finite
+    or too far apart.
+    """
+    instance("allocate: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
+    state_of("allocate", model, state)
+    for name, given in (("skin", skin), ("slack", slack)):
+        numbers(f"allocate: {name}", given, "")
+    near = model.allocate(place_state(state), skin, slack)
+    return NeighbourList(near, jnp.asarray(skin, state.position.dtype))
+
+
+def place_state(state: Any) -> Any:
+    """The state on a GPU, if there is one and a step of so many particles is sooner there."""
+    return put(state, is_wide(state))
+
+
+def is_wide(state: Any) -> bool:
+    """Whether a step of so many particles is sooner on a GPU."""
+    return max(state.position.shape) >= PARTICLES
 
 
 def initialise(
-    model: AbstractParticles,
-    state: Any,
-    time: float = 0.0,
-    skin: float = SKIN,
-    slack: float = SLACK,
-    devices: Sequence[jax.Device] | None = None,
+    model: AbstractParticles, state: Any, time: Any = 0.0, listed: NeighbourList | None = None
 ) -> Progress:
-    """The beginning of a run of particles. On the host: the neighbour list gets its capacity here.
+    """The beginning of a run, and with it all steps from there.
 
-    `simulate` does this by itself. Call it where a run is made inside `jit`, where no list can get more room, or to
-    choose the list's room.
-
-    **Arguments:** `model`; `state` of it at `time` s; `skin`, by which share of the reach the list sees further, so
-    that it lasts for some steps; `slack`, how many times as much room it has as it needs now; `devices` of this process
-    that share the particles out, such as `jax.local_devices()`, by default those where the state is.
-    **Returns:** the beginning, and with it all steps from there, on these devices.
-    **Raises:** ValueError as the list's `allocate`, for an attitude of a body that is no unit quaternion, and for
-    devices that are not of this process.
+    **Arguments:** `model`; `state` of it at `time` s; `listed`, a list of as many particles, which must be
+    given under jit.
+    **Returns:** the beginning; its status is OVERFLOW after the first step where the list has not enough room.
     """
-    instance("initialise: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
-    state_of("initialise", model, state)
-    is_valid(state)
-    for name, given in (("time", time), ("skin", skin), ("slack", slack)):
-        numbers(f"initialise: {name}", given, "")
-    state = wide_state(state) if devices is None else placed(state, chosen("initialise: devices", devices))
-    count = len(where(state))
-    near = model.allocate(state, skin, slack, count)
-    return _in_place(begun(model, state, time, near, skin, devices=count))
+    listed = allocate(model, state) if listed is None else listed
+    return _begin(model, place_state(state), jnp.asarray(time, state.position.dtype), listed)
 
 
-def wide_state(state: Any) -> Any:
-    """The state on a GPU, if there is one and a step of so many particles is sooner there. On the host."""
-    return put(state, max(state.position.shape) >= PARTICLES)
-
-
-def begun(
-    model: AbstractParticles,
-    state: Any,
-    time: Any,
-    neighbours: Any,
-    skin: Any,
-    lists: Any = 0,
-    devices: int = 1,
-) -> Progress:
-    """`initialise` with a list that is there."""
-    motion = eqx.filter_jit(model.begin)(jnp.asarray(time, state.position.dtype), state, neighbours)
+@eqx.filter_jit
+def _begin(model: AbstractParticles, state: Any, time: Scalar, listed: NeighbourList) -> Progress:
+    near = listed.near.made(model.positions(state))
+    motion = model.begin(time, state, near)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
-    lists = jnp.asarray(lists, jnp.int32)
-    skin = jnp.asarray(skin, motion.time.dtype)
-    return Progress(motion, neighbours, zero, zero, zero - 1, never, never, lists, skin, devices)
+    skin = listed.skin.astype(motion.time.dtype)
+    return Progress(motion, near, zero, zero, zero - 1, never, never, zero, skin)
 
 
 def with_room(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with a larger list in place of one that ran out of room. On the host."""
     lists = progress.lists + 1
-    slack = MORE_ROOM ** (1 + int(lists))
+    near = model.allocate(progress.motion.state, float(progress.skin), MORE_ROOM ** (1 + int(lists)))
+    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
     zero = jnp.asarray(0, jnp.int32)
     return eqx.tree_at(
-        lambda p: (p.status, p.particle, p.lists),
-        _listed_anew(model, progress, slack),
-        (zero, zero - 1, lists),
+        lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
+        progress,
+        (motion, near, zero, zero - 1, lists),
     )
-
-
-def moved(model: AbstractParticles, progress: Progress, devices: tuple[jax.Device, ...]) -> Progress:
-    """`progress` on other devices; if these are more or less, with a list that is made for them. On the host."""
-    progress = placed(progress, devices)
-    if progress.devices == len(devices):
-        return progress
-    progress = replace(progress, devices=len(devices))
-    return _listed_anew(model, progress, SLACK * MORE_ROOM ** int(progress.lists))
-
-
-def _listed_anew(model: AbstractParticles, progress: Progress, slack: float) -> Progress:
-    near = model.allocate(progress.motion.state, float(progress.skin), slack, progress.devices)
-    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
-    return _in_place(eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near)))
-
-
-def _in_place(progress: Progress) -> Progress:
-    """`progress` with all arrays whole on each device, as a program takes and returns them. On the host."""
-    return placed(progress, where(progress)) if progress.devices > 1 else progress
 
 
 class AbstractRule(eqx.Module):
@@ -238,12 +212,7 @@ def accepted(
     return eqx.tree_at(
         lambda p: (p.motion, p.steps, p.status, p.particle),
         progress,
-        (
-            spread(motion, progress.devices),
-            progress.steps + sound,
-            status.astype(jnp.int32),
-            particle.astype(jnp.int32),
-        ),
+        (motion, progress.steps + sound, status.astype(jnp.int32), particle.astype(jnp.int32)),
     )
 
 
@@ -322,11 +291,10 @@ def advance(
         failed = end.status != Status.OK
         return chosen_by(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
 
-    begin = spread(_watched(model, progress, at_rest), progress.devices)
+    begin = _watched(model, progress, at_rest)
     run = begin, last.astype(begin.steps.dtype), begin.status, begin.particle
     end, _, status, particle = jax.lax.while_loop(lambda run: goes_on(*run[:2]), some, run)
-    end = eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
-    return everywhere(end, progress.devices)
+    return eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
 
 
 def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:

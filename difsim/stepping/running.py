@@ -1,298 +1,240 @@
-"""`simulate` of many particles.
+"""Long runs of particles, on the host: neighbour lists grow, states are saved as they come, a folder keeps the run."""
 
-Without a derivative a run is made on the host, from time to time: a neighbour list that runs out of room gets more,
-and a run can be watched, and resumed from a folder. Derivatives, and all runs inside `jit`, have lists of fixed room.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from difsim.checks import host_numbers, instance, require_function, traceable
+from difsim.checks import instance, require_function, state_of, traceable
 from difsim.declarations import is_valid
-from difsim.particles.devices import chosen, everywhere, spread, tied, where
 from difsim.particles.model import AbstractParticles
-from difsim.particles.neighbours import SLACK
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.stepping.checkpoint import Store
-from difsim.stepping.derivatives import AbstractDerivative, Reverse, Unrolled
 from difsim.stepping.error_control import rule_of
 from difsim.stepping.marching import (
-    SKIN,
+    NeighbourList,
     Progress,
     advance,
-    begun,
-    checkpointed_steps,
-    fixed_steps,
+    allocate,
     has_rested,
     initialise,
-    moved,
+    is_wide,
     sound_step,
-    wide_state,
     with_room,
     with_updated_neighbours,
 )
-from difsim.stepping.modes import NONE, REVERSE, allow_one_reverse, refuse_derivatives
-from difsim.stepping.solution import Solution, Stats
-from difsim.stepping.solvers import AbstractSolver, Courant, FixedSteps
-from difsim.stepping.stops import AtRest, AtSample
-from difsim.typing import Scalar, as_float, is_known, require
+from difsim.stepping.outcome import conclude, raise_failed
+from difsim.stepping.particles import check_list, energy_of, last_step, outcome_of
+from difsim.stepping.solution import Solution
+from difsim.stepping.solvers import AbstractSolver, Courant
+from difsim.stepping.stops import AtRest
+from difsim.stepping.table import Choice, choose
+from difsim.stepping.trust import Ignore
+from difsim.typing import Scalar, came, instants, is_known
+from difsim.wide import devices_of, put_on
 
-SAVE = "simulate: save"  # the argument, in messages
-CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
+SAVE, UNTIL = "run: save", "run: until"  # the arguments, in messages
 
 
-def run_particles(
+def run(
     model: AbstractParticles,
     state: Any,
     times: Any,
-    solver: AbstractSolver,
-    derivative: AbstractDerivative | None,
-    until: AtRest | AtSample | None,
-    save: Callable[[Any], Any] | None,
-    checkpoint: Path | None,
-    watch: Callable[[float], None] | None,
-    devices: Sequence[jax.Device] | None,
+    *,
+    solver: AbstractSolver | None = None,
+    until: AtRest | Callable[[Any], bool] | None = None,
+    save: Callable[[Any], Any] | None = None,
+    checkpoint: Path | None = None,
+    watch: Callable[[float], None] | None = None,
+    throw: bool = True,
 ) -> Solution:
-    """Run particles from `state` at `times[0]` through the later `times`.
+    """Run particles from `state` at `times[0]` through the later `times`, outside of `jit` and without derivatives.
 
-    **Arguments:** `model`; `state`, or a `Progress`, which goes on from its own time with its list; `times` [T], s,
-    rising; `solver`, `Courant`, `FixedSteps` or `Adaptive`; `derivative`: `Unrolled()` of `FixedSteps`, `Reverse()` of
-    any solver, or None: values only, with neighbour lists that get more room when they run out of it (inside `jit`:
-    with lists of fixed room); `until`, an `AtRest`, or an `AtSample` (values only); `save(state)`, what is saved at
-    each of the times, such as `lambda s: s.clumps` of a long run; `checkpoint`, a folder that keeps the run after each
-    of the times: a run that finds its own there goes on from it, to the same bits (its files are plain arrays, see
-    `difsim.saving`); `watch(time)`, called at each of the times, for a progress bar; `devices` of this process that
-    share the particles out, by default those where the state is.
-    **Returns:** the solution, whose times after an early end are left out, or inside `jit` are the end's. Its status
-    is not raised here.
-    **Raises:** ValueError for times that are not finite and rising, or begin before the `Progress` does, for a
-    checkpoint that is damaged, of another run or of another `save`, for a state inside `jit` that is no `Progress`,
-    for devices inside `jit`, or not of this process, and for a derivative that was not asked for.
+    A neighbour list that runs out of room gets more, and the run goes on.
+
+    **Arguments:**
+
+    - `model`: particles, such as `Grains` or `Continuum`.
+    - `state`: the model's own, at `times[0]`.
+    - `times`: [T] s, increasing.
+    - `solver`: `Courant()` (the default), `FixedSteps(n)` or `Adaptive(rtol)`; its `neighbours` are what the run begins
+      with.
+    - `until`: `AtRest()`, or a function of what was saved, which ends the run at the first time where it is true.
+    - `save`: a function of a state to what is saved of it at each of the times, such as `lambda s: s.clumps` of a long
+      run; all of it by default.
+    - `checkpoint`: a folder that keeps the run after each of the times. A run that finds its own there goes on from it,
+      to the same bits; its files are plain arrays (`difsim.saving`).
+    - `watch`: a function of the time, called at each of them, for a progress bar.
+    - `throw`: raise `RuntimeError` when the status is not OK.
+
+    **Returns:** a `Solution` with what was saved at the times that were reached.
+
+    **Raises:** `ValueError` for what `simulate` refuses, for traced numbers, and for a checkpoint that is damaged, of
+    another run or of another `save`; `RuntimeError` as above.
     """
-    for name, given in ((SAVE, save), ("simulate: watch", watch)):
-        if given is not None:
-            require_function(name, given)
-    if checkpoint is not None:
-        instance("simulate: checkpoint", checkpoint, str | Path, "the path of a folder")
-    on_host = all(map(is_known, jax.tree.leaves((model, state, times))))
-    times = _rising(times, isinstance(state, Progress) and not isinstance(solver, FixedSteps))
-    if not on_host and not isinstance(state, Progress):
-        raise ValueError(
-            "simulate: a neighbour list gets its room outside of `jit`: call initialise(model, state) there, and give "
-            "the Progress that it returns, or its restarted(model, state), as the state"
-        )
-    if devices is not None and not on_host:
-        raise ValueError(
-            "simulate: devices are chosen outside of `jit`: give them to initialise(model, state, ...)"
-        )
-    if devices is not None:
-        devices = chosen("simulate: devices", devices)
-    if on_host:
-        is_valid((model, solver, until))  # raises, for what was put into one that was right
-    if on_host and derivative is None:
-        return _on_host(model, state, times, solver, until, save, checkpoint, watch, devices)
-    if checkpoint is not None or watch is not None or isinstance(until, AtSample):
-        raise ValueError(
-            "simulate: checkpoint, watch and AtSample are of runs outside of `jit`, without a derivative"
-        )
-    progress = _beginning(model, state, times[0], devices)
-    _check_beginning(progress, times, solver)
-    times = jnp.asarray(times, progress.motion.time.dtype)
-    return _in_jit(model, tied(progress, progress.devices), times, solver, derivative, until, save)
-
-
-def _beginning(
-    model: AbstractParticles, state: Any, time: Any, devices: tuple[jax.Device, ...] | None
-) -> Progress:
-    if not isinstance(state, Progress):
-        return initialise(model, state, time, devices=devices)
-    return state if devices is None else moved(model, state, devices)
-
-
-def _rising(times: Any, one_is_enough: bool) -> Any:
-    """The times, which must be finite and rise if they are known."""
-    if not is_known(times):
-        return as_float(times)
-    times = host_numbers("simulate: times", times, is_finite=False)
-    rising = times.ndim == 1 and times.size > 1 - one_is_enough and (np.diff(times) > 0).all()
-    if not (rising and np.isfinite(times).all()):
-        raise ValueError(
-            f"simulate: times {times} s must be two or more, finite and rising from the state's time on"
-        )
-    return times
-
-
-def _check_beginning(progress: Progress, times: Any, solver: AbstractSolver) -> None:
-    """Refuse times that begin before the run does, and equal steps from a time that is not that of the run."""
-    now, first = progress.motion.time, float(times[0]) if is_known(times) else times[0]
-    # Runs go forwards: the state now would pass for that of a time gone by. A run ends within a rounding.
-    gone = now * (1 - 1e-9) > first
-    require(~gone, f"simulate: times {times} s begin before {now} s, where the run is by now")
-    if isinstance(solver, FixedSteps):
-        rounding = 4 * jnp.finfo(now.dtype).eps + 1e-9
-        there = jnp.abs(now - first) <= rounding * jnp.abs(jnp.asarray(first))
-        require(
-            there, f"simulate: FixedSteps divides times {times} s, which must begin at {now} s, as the run does"
-        )
-
-
-def _on_host(
-    model: AbstractParticles,
-    state: Any,
-    times: Float[np.ndarray, " T"],
-    solver: AbstractSolver,
-    until: AtRest | AtSample | None,
-    save: Callable[[Any], Any] | None,
-    checkpoint: Path | None,
-    watch: Callable[[float], None] | None,
-    devices: tuple[jax.Device, ...] | None,
-) -> Solution:
-    def saved(progress):
-        state = progress.motion.state
-        return jax.tree.map(np.asarray, state if save is None else traceable(SAVE, save)(state))
-
-    at_rest = until if isinstance(until, AtRest) else None
+    course = _Course.of("run", model, state, times, solver, until, save)
+    state_of("run", model, state)
+    is_valid(state)
+    if watch is not None:
+        require_function("run: watch", watch)
+    listed = course.choice.solver.neighbours
+    if listed is not None:
+        check_list("run", model, state, listed)
     store, found = None, None
     if checkpoint is not None:
-        store = Store(checkpoint, digest((model, state, times, solver, at_rest)))
-        found = store.read(lambda: _outline(model, state), len(times), saved)
-        if found is not None:
-            states, progress, steps = found
-            begun_on = where(state if isinstance(state, Progress) else wide_state(state))
-            found = states, moved(model, progress, devices or begun_on), steps
-    if found is None:
-        first = _beginning(model, state, float(times[0]), devices)
-        _check_beginning(first, times, solver)
-        found = [], first, []
-    states, progress, steps = found
-    earlier = int(state.steps) if isinstance(state, Progress) else 0
-    status = Status.OK
-    for i in range(len(states), len(times)):
-        if has_rested(progress, at_rest) or (isinstance(until, AtSample) and states and until.holds(states[-1])):
-            break
-        progress, status = _onward(model, progress, times[max(i - 1, 0) : i + 1], solver, at_rest, earlier)
-        # A run that comes to rest between two times has no state at the later one.
-        if status != Status.OK or progress.motion.time < float(times[i]):
-            break
-        states.append(saved(progress))
-        steps.append(int(progress.steps))
+        instance("run: checkpoint", checkpoint, str | Path, "the path of a folder")
+        store = Store(
+            checkpoint, digest((model, state, course.times, course.choice.solver, course.choice.rules.rest))
+        )
+        found = store.read(lambda: _outline(model, state, listed), len(course.times), course.look)
+    looks, progress, steps = found or ([], initialise(model, state, course.times[0], listed), [])
+    progress = put_on(progress, devices_of(state, is_wide(state))[:1])
+
+    def keep(looks, progress, steps):
         if store is not None:
-            store.write(states, progress, steps)
+            store.write(looks, progress, steps)
         if watch is not None:
-            watch(float(times[i]))
-    if at_rest is not None and status == Status.OK and not has_rested(progress, at_rest):
-        status = Status.UNSETTLED
-    stacked = jax.tree.map(_stacked, *states) if states else None
-    return _solution(progress, at_rest, status, times[: len(states)], stacked, np.asarray(steps, int))
+            watch(float(course.times[len(looks) - 1]))
+
+    return course.go(looks, progress, steps, keep, throw)
+
+
+def resume(
+    model: AbstractParticles,
+    progress: Progress,
+    times: Any,
+    *,
+    solver: AbstractSolver | None = None,
+    until: AtRest | Callable[[Any], bool] | None = None,
+    save: Callable[[Any], Any] | None = None,
+    throw: bool = True,
+) -> Solution:
+    """Go on with a run of particles, to the same bits as if it had not been interrupted.
+
+    **Arguments:** `model`, in which numbers may have changed, such as gravity; `progress`, of an earlier solution;
+    `times` [T] s, of which the first is that of the progress; the others as of `run`.
+    **Returns:** a `Solution`, which begins with the state of the progress.
+    **Raises:** as `run`, and `ValueError` for times that do not begin where the run is.
+    """
+    instance("resume: progress", progress, Progress, "the progress of a solution")
+    course = _Course.of("resume", model, progress, times, solver, until, save)
+    state_of("resume: progress", model, progress.motion.state)
+    now, first = float(progress.motion.time), float(course.times[0])
+    # A run ends within a rounding of its last time.
+    if abs(now - first) > (4 * jnp.finfo(progress.motion.time.dtype).eps + 1e-9) * abs(first):
+        raise ValueError(f"resume: times {course.times} s must begin at {now} s, where the run is")
+    return course.go([], progress, [], lambda *_: None, throw)
+
+
+class _Course(NamedTuple):
+    """The task of a run: `model` through `times` s by the `choice`, with `until` and `save` of `run`."""
+
+    model: AbstractParticles
+    times: Float[np.ndarray, " T"]
+    choice: Choice
+    until: AtRest | Callable[[Any], bool] | None
+    save: Callable[[Any], Any] | None
+
+    @classmethod
+    def of(cls, name: str, model: Any, start: Any, times: Any, solver: Any, until: Any, save: Any) -> "_Course":
+        """The course of the function `name`. **Raises:** ValueError for what cannot be run."""
+        instance(f"{name}: model", model, AbstractParticles, "a model of particles; `simulate` runs all others")
+        if until is not None and not isinstance(until, AtRest):
+            require_function(UNTIL, until)
+        if save is not None:
+            require_function(SAVE, save)
+        choice = choose(model, solver, None, until if isinstance(until, AtRest) else None)
+        if not all(map(is_known, jax.tree.leaves((model, start, times, choice)))):
+            raise ValueError(
+                f"{name}: it runs outside of `jit` and of derivatives: give `simulate` what is traced"
+            )
+        is_valid((model, choice))  # raises, for what was put into one that was right
+        return cls(model, np.asarray(instants(times, name)), choice, until, save)
+
+    def look(self, progress: Progress) -> Any:
+        """Make what is kept of a time: what was saved, and the energy."""
+        state = progress.motion.state
+        saved = state if self.save is None else traceable(SAVE, self.save)(state)
+        return jax.tree.map(np.asarray, (saved, _energy_of(self.model, progress)))
+
+    def is_found(self, saved: Any) -> bool:
+        """Whether what was saved ends the run. **Raises:** ValueError unless `until` gives one truth."""
+        if self.until is None or isinstance(self.until, AtRest):
+            return False
+        found = traceable(UNTIL, self.until)(saved)
+        if not isinstance(found, bool | np.bool_ | jax.Array | np.ndarray) or np.shape(found) != ():
+            raise ValueError(f"{UNTIL} returned {came(found)}: return one truth, such as `(x > 0).all()`")
+        return bool(found)
+
+    def go(
+        self, looks: list[Any], progress: Progress, steps: list[int], keep: Callable[..., None], throw: bool
+    ) -> Solution:
+        """Go on to the end, and call `keep(looks, progress, steps)` at each time."""
+        model, times, solver, rest = self.model, self.times, self.choice.solver, self.choice.rules.rest
+        begun, earlier, status = progress, int(progress.steps) - (steps[-1] - steps[0] if steps else 0), Status.OK
+        for i in range(len(looks), len(times)):
+            if has_rested(progress, rest) or (looks and self.is_found(looks[-1][0])):
+                break
+            if i:
+                progress, status = _onward(model, progress, times[i - 1 : i + 1], solver, rest, earlier)
+                # A run that comes to rest between two times has no state at the later one.
+                if status != Status.OK or progress.motion.time < float(times[i]):
+                    break
+            looks.append(self.look(progress))
+            steps.append(int(progress.steps))
+            keep(looks, progress, steps)
+        if rest is not None and status == Status.OK and not has_rested(progress, rest):
+            status = Status.UNSETTLED
+        states, energy = jax.tree.map(_stack, *looks)
+        outcome = outcome_of(progress, rest, status, (), times[: len(looks)], np.asarray(steps, int), energy)
+        state, times = begun.motion.state, jnp.asarray(times)
+        solution, _ = _conclude(model, state, times, self.choice, Ignore(), outcome)
+        solution = replace(solution, states=states, times=outcome.times)
+        if throw:
+            raise_failed(model, solution)
+        return solution
+
+
+_conclude = eqx.filter_jit(conclude)
+_energy_of = eqx.filter_jit(energy_of)
+
+
+def _outline(model: AbstractParticles, state: Any, listed: NeighbourList | None) -> Progress:
+    """The structure of a run's progress, with its dtypes and shapes; nothing is computed but a list."""
+    listed = allocate(model, state) if listed is None else listed
+    return eqx.filter_eval_shape(initialise, model, state, 0.0, listed)
 
 
 def _onward(
     model: AbstractParticles,
     progress: Progress,
-    span: Float[np.ndarray, " _"],
+    span: Float[np.ndarray, "2"],
     solver: AbstractSolver,
-    until: AtRest | None,
+    rest: AtRest | None,
     earlier: int,
 ) -> tuple[Progress, Status]:
     """Go on to the end of `span` s, with a larger neighbour list wherever the one there ran out of room.
 
     `earlier` steps were made before this run.
     """
-    time = float(span[-1])
-    rule = rule_of(solver, time - float(span[0]), progress.motion.time.dtype)
-    last = earlier + _most_steps(solver, int(progress.steps) - earlier)
+    begin, end = map(float, span)
+    rule = rule_of(solver, end - begin, progress.motion.time.dtype)
+    last = earlier + last_step(solver, int(progress.steps) - earlier)
     while True:
-        progress = advance(model, progress, jnp.asarray(time), rule, jnp.asarray(last), until)
+        progress = advance(model, progress, jnp.asarray(end), rule, jnp.asarray(last), rest)
         if progress.status == Status.OVERFLOW:
             progress = with_room(model, progress)
             continue
-        cut = progress.status == Status.OK and progress.motion.time < time and not has_rested(progress, until)
-        return progress, Status.STEP_LIMIT if cut else Status(int(progress.status))
-
-
-def _most_steps(solver: AbstractSolver, made: Any) -> Any:
-    """The number of the last step that a run may make, which has `made` so many: equal steps have their own end."""
-    return made + 2 * solver.steps + 1 if isinstance(solver, FixedSteps) else solver.max_steps
-
-
-@eqx.filter_jit
-def _in_jit(
-    model: AbstractParticles,
-    progress: Progress,
-    times: Float[Array, " T"],
-    solver: AbstractSolver,
-    derivative: AbstractDerivative | None,
-    until: AtRest | None,
-    save: Callable[[Any], Any] | None,
-) -> Solution:
-    if derivative is None:
-        model, progress, times, solver = refuse_derivatives((model, progress, times, solver), NONE)
-    elif isinstance(derivative, Reverse):
-        model, progress, times, solver = allow_one_reverse((model, progress, times, solver), REVERSE)
-    earlier, devices = progress.steps, progress.devices
-    progress = spread(progress, devices)
-    static = eqx.filter(progress, eqx.is_array, inverse=True)
-
-    def interval(values, ends):
-        progress = eqx.combine(values, static)
-        begin, end = ends
-        rule = rule_of(solver, end - begin, times.dtype)
-        last = earlier + _most_steps(solver, progress.steps - earlier)
-        match derivative:
-            case None:
-                progress = advance(model, progress, end, rule, last, until)
-            case Unrolled():
-                progress = fixed_steps(model, progress, rule.dt, solver.steps)
-            case Reverse():
-                kept = derivative.checkpoints or CHECKPOINTS
-                progress = checkpointed_steps(model, progress, end, rule, last, until, kept)
-        return eqx.filter(progress, eqx.is_array), seen(progress)
-
-    def seen(progress):
-        state = progress.motion.state
-        return state if save is None else traceable(SAVE, save)(state), progress.motion.time, progress.steps
-
-    # With equal steps the run is at the first of the times already.
-    begins = jnp.append(progress.motion.time, times[:-1])
-    spans = (times[:-1], times[1:]) if isinstance(solver, FixedSteps) else (begins, times)
-    values, first = eqx.filter(progress, eqx.is_array), seen(progress)
-    several = spans[1].shape[0] > 1 and isinstance(derivative, Reverse)
-    values, out = jax.lax.scan(jax.checkpoint(interval) if several else interval, values, spans)
-    if isinstance(solver, FixedSteps):
-        out = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), first, out)
-    progress = eqx.combine(values, static)
-    states, reached, steps = out
-    status = progress.status
-    if derivative is None or isinstance(derivative, Reverse):
-        rested = jnp.asarray(has_rested(progress, until))
-        cut = (progress.motion.time < times[-1]) & ~rested
-        late = int(Status.OK) if until is None else jnp.where(rested, int(Status.OK), int(Status.UNSETTLED))
-        late = jnp.where(cut, int(Status.STEP_LIMIT), late)
-        status = jnp.where(status == Status.OK, late, status)
-    status = jnp.where(is_valid((model, solver, until)), status, int(Status.INVALID_MODEL))
-    return everywhere(_solution(progress, until, status, reached, states, steps), devices)
-
-
-def _solution(
-    progress: Progress, until: AtRest | None, status: Any, times: Any, states: Any, steps: Any
-) -> Solution:
-    rested = None if until is None else jnp.where(jnp.isfinite(progress.rest_time), progress.rest_time, jnp.nan)
-    return Solution(
-        times=times,
-        states=states,
-        last=progress.motion.state,
-        status=jnp.asarray(status, jnp.int32),
-        stats=Stats(jnp.asarray(steps), rest_time=rested, particle=progress.particle, lists=progress.lists),
-        progress=progress,
-    )
+        status = Status(int(progress.status))
+        is_cut = status == Status.OK and progress.motion.time < end and not has_rested(progress, rest)
+        return progress, Status.STEP_LIMIT if is_cut else status
 
 
 def next_step(
@@ -311,27 +253,7 @@ def next_step(
     return sound_step(rule, model, with_updated_neighbours(model, progress), left)
 
 
-def failure(solution: Solution) -> str:
-    """The reason why a run of particles stopped, in words.
-
-    **Arguments:** `solution`, of a run that failed, with known values.
-    **Returns:** the status, when it happened, at which particle, and the remedy.
-    """
-    status, progress = Status(int(solution.status)), solution.progress
-    where = f" at particle {int(progress.particle)}" if progress.particle >= 0 else ""
-    when = f"at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}"
-    return f"{status.name}: {when}: {status.message}: {status.remedy}"
-
-
-def _outline(model: AbstractParticles, state: Any) -> Progress:
-    """The structure of a run's progress, with its dtypes and shapes; nothing is computed but a list."""
-    if isinstance(state, Progress):
-        return state
-    near = model.allocate(state, SKIN, SLACK)
-    return eqx.filter_eval_shape(lambda s, n: begun(model, s, 0.0, n, SKIN), state, near)
-
-
-def _stacked(*of_each_time: np.ndarray) -> np.ndarray:
+def _stack(*of_each_time: np.ndarray) -> np.ndarray:
     """The arrays stacked along a leading axis of time.
 
     What belongs to lists is longer where a list was given more room.

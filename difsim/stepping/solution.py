@@ -17,8 +17,8 @@ class Stats(eqx.Module):
     `steps` accepted; `steps_per_contact`, their mean number between touch and lift-off (inf without contact);
     `contacts` begun. `rest_time` s since when the body is at rest (NaN where it is not, or where nobody asked);
     `contact_time` s of the first step in contact and `contact_state` there (NaN where there was none; None where
-    the rule `AtRest` was not given). Of particles: `particle`, which one ended the run (-1: none), and `lists`, how
-    often a neighbour list ran out of room.
+    the rule `AtRest` was not given). Of particles: `steps` until each of the times; `particle`, which one ended the
+    run (-1: none); `lists`, how often a neighbour list ran out of room; no contacts.
     """
 
     steps: Int[Array, "*T"]
@@ -34,15 +34,13 @@ class Stats(eqx.Module):
 class Solution(eqx.Module):
     """A motion and what is known about it.
 
-    `times` [T] s of the states; those after an early end are the end's (of particles outside `jit` and without a
-    derivative they are left out). `states`, the model's state with a leading axis of T, or what `save` made of it.
-    `last`, the state at the end. `status`, a `difsim.Status`. `energy` [T] J, its parts by name, and `integrals` [T],
-    what was integrated beside the state: the sum of the energies and of what `AbstractModel.power` took away is
-    constant. `energy_error`, the largest drift of that sum, as a share of the energy that is there; particles, which do
-    not count what they dissipate, have neither, and two stones no error. `stats`, what the run took. `validity`, how
-    far its forward derivatives can be trusted, where their tangents are rows of the solve: NaN in reverse mode and with
-    `Unrolled()`, whose solution is there before the tangents are, and None for particles and two stones. `impacts`,
-    where and how two stones met. `progress`, from which a later run of particles goes on bit for bit (None otherwise).
+    `times` [T] s of the states; those after an early end are the end's (`run` leaves them out). `states`, the model's
+    state with a leading axis of T, or what the `save` of `run` made of it. `last`, the state at the end. `status`, a
+    `difsim.Status`. `energy` [T] J, its parts by name, with what has left the motion: their sum is constant.
+    `energy_error`, the largest drift of that sum, as a share of the energy that is there. `integrals` [T], what was
+    integrated beside the state. `stats`, what the run took. `validity`, how far its forward derivatives can be trusted.
+    `impacts`, where and how two stones met. `progress`, from which `resume` goes on with particles, bit for bit.
+    `unknown`, the figures that this solution does not have (NaN, None or empty there), each with the reason in words.
     """
 
     times: Float[Any, "T"]
@@ -50,12 +48,13 @@ class Solution(eqx.Module):
     last: Any
     status: Int[Array, ""]
     stats: Stats
-    energy: dict[str, Any] = eqx.field(default_factory=dict)
-    integrals: dict[str, Any] = eqx.field(default_factory=dict)
-    energy_error: Scalar | None = None
-    validity: Validity | None = None
+    energy: dict[str, Any]
+    integrals: dict[str, Any]
+    energy_error: Scalar
+    validity: Validity
     impacts: Any = None
     progress: Any = None
+    unknown: tuple[str, ...] = eqx.field(static=True, default=())
 
     @property
     def ok(self) -> Array:
@@ -70,3 +69,15 @@ class Solution(eqx.Module):
     def at(self, index: int) -> Any:
         """The state at `times[index]`."""
         return jax.tree.map(lambda x: x[index], self.states)
+
+
+def failure(solution: Solution) -> str:
+    """The reason why a run of particles stopped, in words.
+
+    **Arguments:** `solution`, of a run that failed, with known values.
+    **Returns:** the status, when it happened, at which particle, and the remedy.
+    """
+    status, progress = Status(int(solution.status)), solution.progress
+    where = f" at particle {int(progress.particle)}" if progress.particle >= 0 else ""
+    when = f"at {float(progress.motion.time):.6g} s, step {int(progress.steps)}{where}"
+    return f"{status.name}: {when}: {status.message}: {status.remedy}"

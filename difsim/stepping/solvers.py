@@ -3,16 +3,23 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.declarations import count, quantity, rule
+from difsim.declarations import count, part, quantity, rule
+from difsim.stepping.marching import NeighbourList
 from difsim.stepping.precision import Tolerance, finest_tolerance, tolerance
 from difsim.typing import Scalar
 
 NO_CHECK = "give 0 for no check"
+LISTED = "neighbour list of particles by `allocate`, whose capacity the run has"
 RESOLVE = "fewest steps in a contact before the status is UNDER_RESOLVED"
 
 
 class AbstractSolver(eqx.Module):
-    """A rule for the length of steps."""
+    """A rule for the length of steps.
+
+    `neighbours`, of particles: a neighbour list by `allocate`, whose capacity the run has.
+    """
+
+    neighbours: eqx.AbstractVar[NeighbourList | None]
 
     def within(self, dtype: jnp.dtype) -> "AbstractSolver":
         """The same solver with tolerances that the precision can hold; one without tolerances is what it was."""
@@ -40,6 +47,7 @@ class Adaptive(AbstractSolver):
     order: int = count("order, 5 or 8: 8 pays for flights of hours and below some 1e-9", default=5)
     max_steps: int = count("largest number of steps between two impacts", default=20_000)
     resolve: Tolerance = tolerance(RESOLVE, 10.0, ge=0, usual=(0, 100), hint=NO_CHECK)
+    neighbours: NeighbourList | None = part(LISTED, default=None)
 
     @rule("order = {order} must be 5 or 8")
     def _has_known_order(self):
@@ -56,6 +64,7 @@ class FixedSteps(AbstractSolver):
     tag = "fixed-steps"
     steps: int = count("number of steps in each interval")
     resolve: Tolerance = tolerance(RESOLVE, 10.0, ge=0, usual=(0, 100), hint=NO_CHECK)
+    neighbours: NeighbourList | None = part(LISTED, default=None)
 
 
 class Courant(AbstractSolver):
@@ -66,3 +75,4 @@ class Courant(AbstractSolver):
         "", "share of the model's `stable_time_step`", gt=0, le=1, usual=(0.05, 1), slip="percent", default=0.5
     )
     max_steps: int = count("largest number of steps of a run", default=10_000_000)
+    neighbours: NeighbourList | None = part(LISTED, default=None)

@@ -1,20 +1,13 @@
 """Rules that end a motion before the last of the wanted times."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import equinox as eqx
-import jax
-import numpy as np
 from jaxtyping import Array, Bool
 
 from difsim import safe
 from difsim.body import RigidState
-from difsim.checks import require_function, traceable
 from difsim.declarations import count, part, quantity
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, came
+from difsim.typing import Scalar
 
 
 class AbstractStop(eqx.Module):
@@ -61,25 +54,6 @@ class Outside(AbstractStop):
     """Ends a motion where the centre of mass leaves `region`, with the status LEFT."""
 
     region: AbstractSDF = part("solid, such as the part of the surface that a model holds")
-
-
-class AtSample(AbstractStop):
-    """Ends a run of particles at the first of the wanted times where `condition(saved)` is true.
-
-    **Arguments:** `condition`, of what `save` made of the state.
-    """
-
-    condition: Callable[[Any], bool] = eqx.field(
-        static=True, converter=partial(require_function, "AtSample: condition")
-    )
-
-    def holds(self, saved: Any) -> bool:
-        """Whether the condition is true of what was saved. **Raises:** ValueError unless it gives one truth."""
-        name = "AtSample: condition"
-        found = traceable(name, self.condition)(saved)
-        if not isinstance(found, bool | np.bool_ | jax.Array | np.ndarray) or np.shape(found) != ():
-            raise ValueError(f"{name} returned {came(found)}: return one truth, such as `(x > 0).all()`")
-        return bool(found)
 
 
 class MaxImpacts(AbstractStop):

@@ -15,72 +15,59 @@ import jax.numpy as jnp
 from difsim.dynamics import AbstractImpactModel, AbstractModel, Pair
 from difsim.particles.model import AbstractParticles
 from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Unrolled
+from difsim.stepping.integrals import Integrands
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
-from difsim.stepping.stops import AbstractStop, AtContact, AtRest, AtSample, MaxImpacts, Outside
+from difsim.stepping.stops import AbstractStop, AtContact, AtRest, MaxImpacts, Outside
 from difsim.typing import came
 
-Values = type(
-    None
-)  # of a derivative: values on the host, with neighbour lists that get more room; of a solver: none
+Values = type(None)  # no derivative; of a pair of stones no solver but its own
 
 
 class Row(NamedTuple):
-    """A row of the table: one way to run models of a class.
+    """A row of the table: one way to run the models of a class.
 
-    It has the class of its `solver`, and the `default` one that serves if none is given, made where it is needed: an
-    array that a module makes as it is imported has the precision of that moment; `derivatives`, the first of which is
-    taken if none is given (`Values`: there is none); and `stops`, of which any may be given, each at most once. Two
-    stones have a solver of their own, None."""
+    The first of `derivatives` is taken if none is given; any of `stops` may be given, each at most once. `default`
+    makes the solver where none is given and this is the first row that fits: an array that a module makes as it is
+    imported has the precision of that moment.
+    """
 
     model: type
     name: str
     solver: type[AbstractSolver | None]
-    default: Callable[[], AbstractSolver | None]
     derivatives: tuple[type[AbstractDerivative | None], ...]
     stops: tuple[type[AbstractStop], ...]
+    default: Callable[[], AbstractSolver | None] = Values
 
 
-# The first row that fits the model has its default solver. Impacts are located to a tolerance at which steps of order
-# 8 pay. Rest of hard contact is a phase of the model, which costs nothing: it needs no rule.
+# Impacts are located to a tolerance at which steps of order 8 pay. Rest of hard contact is a phase of the model, which
+# costs nothing: it needs no rule.
+_eighth = partial(Adaptive, 1e-10, 1e-10, order=8)
 ROWS = (
     Row(
         AbstractImpactModel,
         "a model with impacts",
         Adaptive,
-        partial(Adaptive, 1e-10, 1e-10, order=8, max_steps=1_000_000),
         (Forward, Reverse),
         (MaxImpacts,),
+        partial(_eighth, max_steps=1_000_000),
     ),
-    Row(
-        AbstractImpactModel,
-        "a model with impacts",
-        Adaptive,
-        partial(Adaptive, 1e-10, 1e-10, order=8),
-        (Forward, Reverse),
-        (AtContact,),
-    ),
+    Row(AbstractImpactModel, "a model with impacts", Adaptive, (Forward, Reverse), (AtContact,), _eighth),
     Row(
         AbstractModel,
         "a model without impacts",
         Adaptive,
-        Adaptive,
         (Forward, Reverse),
         (AtContact, AtRest, Outside),
+        Adaptive,
     ),
-    Row(AbstractModel, "a model without impacts", FixedSteps, partial(FixedSteps, 1), (Unrolled,), ()),
-    *(
-        Row(AbstractParticles, "particles", solver, default, derivatives, stops)
-        for solver, default in (
-            (Courant, Courant),
-            (FixedSteps, partial(FixedSteps, 1)),
-            (Adaptive, partial(Adaptive, 1e-6, max_steps=10_000_000)),
-        )
-        for derivatives, stops in (((Values, Reverse), (AtRest,)), ((Values,), (AtSample,)))
-    ),
-    Row(AbstractParticles, "particles", FixedSteps, partial(FixedSteps, 1), (Unrolled,), ()),
-    Row(Pair, "a pair of stones", Values, Values, (Forward,), (MaxImpacts,)),
+    Row(AbstractModel, "a model without impacts", FixedSteps, (Unrolled,), ()),
+    Row(AbstractParticles, "particles", Courant, (Values, Reverse), (AtRest,), Courant),
+    Row(AbstractParticles, "particles", FixedSteps, (Values, Reverse), (AtRest,)),
+    Row(AbstractParticles, "particles", Adaptive, (Values, Reverse), (AtRest,)),
+    Row(AbstractParticles, "particles", FixedSteps, (Unrolled,), ()),
+    Row(Pair, "a pair of stones", Values, (Forward,), (MaxImpacts,)),
 )
-IMPACTS = MaxImpacts(64)  # where a model with impacts is given no rule
+IMPACTS, CONTACTS = MaxImpacts(64), MaxImpacts(4)  # where a model with impacts and a pair are given no rule
 
 
 class Rules(eqx.Module):
@@ -90,24 +77,30 @@ class Rules(eqx.Module):
     rest: AtRest | None = None
     outside: Outside | None = None
     impacts: MaxImpacts | None = None
-    sample: AtSample | None = None
 
 
 class Choice(eqx.Module):
-    """A valid combination."""
+    """A valid combination, and the `integrals` beside it."""
 
     solver: AbstractSolver | None
     derivative: AbstractDerivative | None
     rules: Rules
+    integrals: Integrands | None = eqx.field(static=True, default=None)
 
     def within(self, dtype: jnp.dtype) -> "Choice":
         """The same with numbers of this precision, and tolerances that it can hold."""
         both = self.solver.within(dtype), self.derivative
         solver, derivative = jax.tree.map(lambda x: jnp.asarray(x, dtype), both)
-        return Choice(solver, derivative, self.rules)
+        return Choice(solver, derivative, self.rules, self.integrals)
 
 
-def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDerivative | None, until: Any) -> Choice:
+def choose(
+    model: Any,
+    solver: AbstractSolver | None,
+    derivative: AbstractDerivative | None,
+    until: Any,
+    integrals: Integrands | None = None,
+) -> Choice:
     """The combination that was asked for, with what was left open.
 
     **Arguments:** those of `simulate`.
@@ -124,12 +117,20 @@ def choose(model: Any, solver: AbstractSolver | None, derivative: AbstractDeriva
     for row in rows:
         fits = isinstance(solver, row.solver) and set(kinds) <= set(row.stops)
         if fits and (derivative is None or isinstance(derivative, row.derivatives)):
-            return Choice(solver, derivative or row.derivatives[0](), _rules(row, stops))
+            _check_extras(model, solver, integrals)
+            return Choice(solver, derivative or row.derivatives[0](), _rules(row, stops), integrals)
     asked = [type(x).__name__ for x in (given, derivative, *stops) if x is not None]
     raise ValueError(
         f"simulate: {type(model).__name__} is {rows[0].name} and does not run with {' and '.join(asked)}; "
         f"give what runs: {'; '.join(_in_words(row) for row in rows)}"
     )
+
+
+def _check_extras(model: Any, solver: AbstractSolver | None, integrals: Integrands | None) -> None:
+    if not isinstance(model, AbstractParticles) and getattr(solver, "neighbours", None) is not None:
+        raise ValueError(f"simulate: neighbours are of particles, and {type(model).__name__} has none")
+    if integrals is not None and not isinstance(model, AbstractModel):
+        raise ValueError("simulate: integrals are of models that are ordinary differential equations")
 
 
 def _rows_of(model: Any) -> list[Row]:
@@ -144,9 +145,9 @@ def _rows_of(model: Any) -> list[Row]:
 
 
 def _rules(row: Row, stops: tuple[AbstractStop, ...]) -> Rules:
-    if row.model is AbstractImpactModel and row.stops == (MaxImpacts,) and not stops:
-        stops = (IMPACTS,)
-    field = {AtContact: "contact", AtRest: "rest", Outside: "outside", MaxImpacts: "impacts", AtSample: "sample"}
+    if row.stops == (MaxImpacts,) and not stops:
+        stops = (CONTACTS,) if row.model is Pair else (IMPACTS,)
+    field = {AtContact: "contact", AtRest: "rest", Outside: "outside", MaxImpacts: "impacts"}
     return Rules(**{field[type(stop)]: stop for stop in stops})
 
 

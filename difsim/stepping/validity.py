@@ -1,11 +1,10 @@
-"""The validity of derivatives: growth of the tangents, and the refusals of `simulate(gradient=...)`.
+"""The validity of derivatives: growth of the tangents, and the refusal of discontinuous laws.
 
 A tangent that a contact magnifies by a tells of a change a times smaller only; after n contacts aⁿ. The error of
 the trajectory grows alike, and the derivative's own relative error like the product of both.
 """
 
 import inspect
-import warnings
 from typing import Any
 
 import equinox as eqx
@@ -15,6 +14,7 @@ from jaxtyping import Array, Int
 
 from difsim import safe
 from difsim.stepping.tangents import together
+from difsim.stepping.trust import AbstractTrust, Ignore
 from difsim.stepping.variational import relative_size
 from difsim.typing import Scalar
 
@@ -26,12 +26,12 @@ class Validity(eqx.Module):
 
     `growth` A: the largest change of the state, relative to max(1, size) as the solver's error is, for a small
     change of what it was differentiated by, relative to its size, over all tangents and saved times; NaN where no
-    derivative was taken, or in reverse mode. `contacts` n
-    until the last time; `tolerance` ε of the solve, relative.
+    derivative was taken, or in reverse mode. `contacts` n until the last time, NaN where they are not counted;
+    `tolerance` ε of the solve, relative, NaN where the solver has none.
     """
 
     growth: Scalar
-    contacts: Int[Array, ""]
+    contacts: Int[Array, ""] | Scalar
     tolerance: Scalar
 
     @property
@@ -78,12 +78,6 @@ class Validity(eqx.Module):
         return self.growth > self.limit
 
 
-def check_policy(gradient: str) -> None:
-    """Raise `ValueError` for a word that `simulate(gradient=...)` does not know."""
-    if gradient not in ("refuse", "warn", "ignore"):
-        raise ValueError(f"simulate: gradient = {gradient!r} must be 'refuse', 'warn' or 'ignore'")
-
-
 def discontinuous_laws(model: Any) -> list[str]:
     """Names of the force laws in `model` that are discontinuous, or do not say that they are not.
 
@@ -103,16 +97,16 @@ def _is_force_law(x: Any) -> bool:
     )
 
 
-def watch_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, Any]:
-    """`model` and `state` as they are; a derivative through a discontinuous law raises `ValueError`, or warns.
+def watch_discontinuous(model: Any, state: Any, trust: AbstractTrust) -> tuple[Any, Any]:
+    """`model` and `state` as they are; a derivative through a discontinuous law is met as `trust` says.
 
     The law is known before any number is: so this happens when the derivative is traced, inside `jit` too, in
     either mode. Values pass.
 
-    **Arguments:** `model`; `state`; `gradient`, "refuse", "warn" or "ignore". **Returns:** both.
+    **Arguments:** `model`; `state`; `trust`. **Returns:** both.
     """
     laws = discontinuous_laws(model)
-    if not laws or gradient == "ignore":
+    if not laws or isinstance(trust, Ignore):
         return model, state
     message = (
         f"simulate: the force of {', '.join(laws)} jumps at touch, or rises there with an infinite slope, and a "
@@ -127,9 +121,7 @@ def watch_discontinuous(model: Any, state: Any, gradient: str) -> tuple[Any, Any
 
     @same.defjvp
     def same_jvp(primals, tangents):
-        if gradient == "refuse":
-            raise ValueError(f"{message}, or take the wrong derivative with gradient='ignore'")
-        warnings.warn(message, stacklevel=2)
+        trust.meet(message)
         return primals[0], tangents[0]
 
     arrays, rest = eqx.partition((model, state), eqx.is_inexact_array)

@@ -97,11 +97,11 @@ print(f"gravity at the site: {float(jnp.linalg.norm(field.acceleration(site))):.
 # %% [markdown]
 # ## 3. One release
 #
-# `until=AtRest(...)` ends the run when the hopper is at rest. `gradient="ignore"` says that we do not want a
+# `until=AtRest(...)` ends the run when the hopper is at rest. `trust=Ignore()` says that we do not want a
 # derivative: after several bounces it would mean nothing (see [gradients](../gradients.md)).
 
 # %%
-from difsim import Adaptive, AtRest, Status, simulate
+from difsim import Adaptive, AtRest, Ignore, Status, simulate
 
 REST = AtRest(speed=1e-4, spin=1e-3, hold=20.0)  # below 0.1 mm/s and 1e-3 rad/s for 20 s
 SOLVER = Adaptive(1e-7, 1e-7, max_steps=30_000)  # relative and absolute tolerance
@@ -112,7 +112,7 @@ def release(case, times):
     body = RigidState(
         site + jnp.array([0.0, 0.0, 5.0]) @ axes, case["velocity"] @ axes, (1.0, 0.0, 0.0, 0.0), case["spin"]
     )
-    return simulate(model, model.start(body), times, solver=SOLVER, until=REST, throw=False, gradient="ignore")
+    return simulate(model, model.start(body), times, solver=SOLVER, until=REST, throw=False, trust=Ignore())
 
 
 middle = {

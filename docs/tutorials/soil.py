@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import Courant, FixedSteps, Unrolled, allocate, run, simulate
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 
 spacing = 0.005  # m
@@ -49,15 +49,15 @@ def sand(friction_deg):
 
 
 model = sand(20.0)
-run = simulate(model, model.at_rest(position), [0.0, 0.1, 0.2])
+collapse = run(model, model.at_rest(position), [0.0, 0.1, 0.2])
 figure, panels = plt.subplots(1, 3, figsize=(8, 2), sharey=True)
-for panel, time, where in zip(panels, run.times, run.states.position, strict=True):
+for panel, time, where in zip(panels, collapse.times, collapse.states.position, strict=True):
     panel.plot(*(100 * where[:, : block.sum()]), ".", markersize=2)
     panel.set_title(f"{float(time):.1f} s", fontsize=9)
     panel.set_aspect("equal")
     panel.set_xlabel("cm")
 plt.show()
-print(f"the front is at {float(run.states.position[-1, 0, : block.sum()].max()):.3f} m")
+print(f"the front is at {float(collapse.states.position[-1, 0, : block.sum()].max()):.3f} m")
 
 # %% [markdown]
 # ## 2. A derivative of the collapse
@@ -68,12 +68,13 @@ print(f"the front is at {float(run.states.position[-1, 0, : block.sum()].max()):
 # degree.
 
 # %%
-steps = FixedSteps(800)
-begin = initialise(model, model.at_rest(position), slack=2.0)
+state = model.at_rest(position)
+# Inside `jit` a neighbour list cannot grow: its capacity is found before.
+steps = FixedSteps(800, neighbours=allocate(model, state, slack=2.0))
 
 
 def spread(friction_deg):
-    end = simulate(sand(friction_deg), begin, [0.0, 0.1], solver=steps, derivative=Unrolled(), throw=False)
+    end = simulate(sand(friction_deg), state, [0.0, 0.1], solver=steps, derivative=Unrolled(), throw=False)
     return jnp.sqrt(jnp.mean(end.last.position[0, : block.sum()] ** 2)), end.status
 
 
@@ -120,9 +121,10 @@ def bed(friction):
 
 thrown = RigidState((0.0, 0.0, 0.05), (0.2, 0.0, -0.5), (1.0, 0.0, 0.0, 0.0), (0.0, 10.0, 0.0))
 grains = bed(0.5)
+start = grains.at_rest(places, (thrown,))
 # A neighbour list that overflows is enlarged, and everything compiles again: `slack` gives it more room at once.
-start = initialise(grains, grains.at_rest(places, (thrown,)), slack=3.0)
-fall = simulate(grains, start, np.linspace(0.0, 0.1, 21))
+near = allocate(grains, start, slack=3.0)
+fall = run(grains, start, np.linspace(0.0, 0.1, 21), solver=Courant(neighbours=near))
 plt.figure(figsize=(6, 3))
 plt.plot(fall.times, 100 * fall.states.clumps[0].position[:, 2])
 plt.xlabel("time, s")
@@ -132,7 +134,7 @@ plt.show()
 # %% [markdown]
 # ## 4. A derivative through grains, and its limit
 #
-# The same call gives the derivative of the stone's speed with respect to the friction of the grains. Over some hundreds
+# `simulate` gives the derivative of the stone's speed with respect to the friction of the grains. Over some hundreds
 # of steps it agrees with finite differences. Later, runs that begin almost alike diverge. The derivative of a single
 # run then grows without bound and means nothing: use the gradient of a mean over many runs ([through
 # grains](../gradients.md#through-grains)).
@@ -140,8 +142,9 @@ plt.show()
 
 # %%
 def speed(friction, end, count):
-    run = simulate(bed(friction), start, [0.0, end], solver=FixedSteps(count), derivative=Unrolled(), throw=False)
-    return run.last.clumps[0].velocity[2], run.status
+    way = {"solver": FixedSteps(count, neighbours=near), "derivative": Unrolled()}
+    thrown = simulate(bed(friction), start, [0.0, end], **way, throw=False)
+    return thrown.last.clumps[0].velocity[2], thrown.status
 
 
 short = jax.jit(lambda friction: jax.jvp(lambda f: speed(f, 0.03, 300), (friction,), (1.0,), has_aux=True))

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim import AtSample, Courant, Solution, initialise, simulate
+import difsim
+from difsim import Courant, Solution, allocate
 from experiments.agilkia import grains_pictures, report, words
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
@@ -94,15 +95,15 @@ def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
     """
     times = np.arange(0.0, horizon + FRAME, FRAME)
     with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
-        return simulate(
+        return difsim.run(
             scene.grains,
-            initialise(scene.grains, scene.state, skin=SKIN),
+            scene.state,
             times,
-            solver=Courant(COURANT),
+            solver=Courant(COURANT, neighbours=allocate(scene.grains, scene.state, skin=SKIN)),
             checkpoint=checkpoint,
             watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
             save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
-            until=AtSample(lambda look: left(scene, look)),
+            until=lambda look: left(scene, look),
         )
 
 

@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Forward, MaxImpacts, Reverse, Unrolled, initialise, simulate
+from difsim import FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Unrolled, allocate, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton
 from difsim.dynamics import AbstractModel, Flight, FlightState, HardBody, HardState
 from difsim.gravity import AbstractField, Gridded, Polyhedron, Uniform
 from difsim.session import OLDER_EMITTER
 from difsim.shape import Plane, Sphere, comet_67p
+from difsim.stepping.marching import initialise
 from experiments.agilkia.chain import OUTPUTS, at_landing, landed
 from experiments.agilkia.descent import AGILKIA
 from experiments.agilkia.files import DATA, read_lander, read_observations
@@ -147,7 +148,7 @@ def _of_case(case: Case, **rule: Any) -> Workload:
 
     def run(p, **way):
         model, state = case.build(p)
-        return case.watch(simulate(model, state, span, **rule, **way, throw=False, gradient="ignore").last)
+        return case.watch(simulate(model, state, span, **rule, **way, throw=False, trust=Ignore()).last)
 
     def bare(p):
         return case.watch(_solved(*case.build(p), case.time))
@@ -262,24 +263,25 @@ def _stones() -> Workload:
 
 def _grains() -> Workload:
     model, position = bed(1000)
-    begun = initialise(model, model.at_rest(position))
-    return _particles(lambda p: eqx.tree_at(lambda m: m.law.friction, model, p[0]), begun, DT, 0.5)
+    of = lambda p: eqx.tree_at(lambda m: m.law.friction, model, p[0])  # noqa: E731
+    return _particles(of, model, model.at_rest(position), DT, 0.5)
 
 
 def _soil() -> Workload:
     cliff = Cliff.of(12)
     model = cliff.model(soil())
-    begun = initialise(model, cliff.state(model))
-    dt = 0.4 * float(model.stable_time_step(begun.motion))
-    return _particles(lambda p: eqx.tree_at(lambda m: m.material.friction, model, p[0]), begun, dt, 0.4)
+    state = cliff.state(model)
+    dt = 0.4 * float(model.stable_time_step(initialise(model, state).motion))
+    return _particles(lambda p: eqx.tree_at(lambda m: m.material.friction, model, p[0]), model, state, dt, 0.4)
 
 
-def _particles(model: Callable, begun: Any, dt: float, friction: float) -> Workload:
+def _particles(of: Callable, model: Any, state: Any, dt: float, friction: float) -> Workload:
     """Twenty steps; one unrolled program has both derivatives."""
+    near = allocate(model, state)
 
     def run(p):
-        way = {"solver": FixedSteps(20), "derivative": Unrolled()}
-        end = simulate(model(p), begun, [0.0, 20 * dt], **way, throw=False)
+        way = {"solver": FixedSteps(20, neighbours=near), "derivative": Unrolled()}
+        end = simulate(of(p), state, [0.0, 20 * dt], **way, throw=False)
         return jnp.mean(end.last.position)
 
     return Workload(run, jnp.array([friction]), run)

@@ -22,12 +22,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, allocate, run, simulate
 from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
+from difsim.dem.state import GrainsState
 from difsim.shape import Plane
-from difsim.stepping.marching import Progress
-from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, in_float32_but, row
+from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
 MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5
@@ -35,7 +35,6 @@ PITCH, WIDE = 2.2 * RADIUS, 20  # of the lattice, m, and how many spheres wide t
 DT, STEPS = 2e-5, 5000  # s: a tenth of a second, in which the bed falls together
 SHORT = 500  # steps, for what is only compared with itself
 COUNT, OTHERS = 10_000, (1_000, 100_000)
-SHARED = 30_000  # over several devices
 SKIN = 0.06  # of a diameter: what suits all three best here
 WIDER = 0.2  # for short runs, where spheres are apart at first: else there would be no pairs to make
 
@@ -63,8 +62,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     for count in OTHERS:
         cost, _ = _settled(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
-    yield from _over_devices(SHARED, seeds)
-    yield from _derivatives(model, initialise(model, end), seeds)
+    yield from _derivatives(model, end, seeds)
 
 
 def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
@@ -91,25 +89,12 @@ def _settled(
     """CPU seconds of a particle-step, and the state at the end."""
 
     def go():
-        begin = initialise(model, model.at_rest(position), skin=skin)
-        return simulate(model, begin, [0.0, DT * steps], solver=FixedSteps(steps), save=lambda _: ()).last
+        state = model.at_rest(position)
+        solver = FixedSteps(steps, neighbours=allocate(model, state, skin=skin))
+        return run(model, state, [0.0, DT * steps], solver=solver, save=lambda _: ()).last
 
     end, cpu = cpu_seconds(go, runs)
     return cpu / steps / position.shape[1], end
-
-
-def _over_devices(count: int, seeds: int) -> Iterator[dict[str, Any]]:
-    """A bed of `count` spheres on all devices, against one."""
-    model, position = bed(count)
-    state, steps, begun = model.at_rest(position), SHORT // 5, {}
-
-    def go(devices):
-        if len(devices) not in begun:
-            begun[len(devices)] = initialise(model, state, skin=WIDER, devices=devices)
-        times = [0.0, DT * steps]
-        return simulate(model, begun[len(devices)], times, solver=FixedSteps(steps), save=lambda _: ()).last
-
-    yield from by_devices(f"bed of {count} spheres, a particle-step", go, steps * count, seeds)
 
 
 def _given() -> dict[str, float]:
@@ -180,13 +165,14 @@ def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] 
     return json.loads(result.read_text())
 
 
-def _derivatives(model: Grains, run: Progress, seeds: int) -> Iterator[dict[str, Any]]:
+def _derivatives(model: Grains, state: GrainsState, seeds: int) -> Iterator[dict[str, Any]]:
     """Cost over the same steps without, of derivatives of the mean height by friction."""
+    near = allocate(model, state)
 
     def height(friction):
         of = eqx.tree_at(lambda m: m.law.friction, model, friction)
-        unrolled = {"solver": FixedSteps(100), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, run, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
+        unrolled = {"solver": FixedSteps(100, neighbours=near), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, state, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
 
     friction = model.law.friction
     ways = {

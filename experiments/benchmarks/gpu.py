@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, gravity, initialise, simulate
+from difsim import FixedSteps, Unrolled, gravity, simulate
 from difsim.dem.near import Near
 from difsim.mesh import TriMesh
 from difsim.particles.neighbours import Neighbours
-from difsim.stepping.marching import EqualSteps, Progress, advance
+from difsim.stepping.marching import EqualSteps, NeighbourList, Progress, advance, initialise
 from difsim.wide import accelerators
 from experiments.benchmarks import compile, dem, sph
 from experiments.benchmarks.gpu_program import BANDWIDTH, Loop, read
@@ -149,7 +149,7 @@ def _grains(convert: Callable = lambda case: case, count: int = GRAINS) -> Progr
 
 def _begin(model: Any, state: Any) -> Progress:
     """On the CPU: where the program runs is the benchmark's choice."""
-    return initialise(model, state, devices=jax.local_devices(backend="cpu")[:1])
+    return initialise(model, jax.device_put(state, jax.local_devices(backend="cpu")[0]))
 
 
 def _soil(convert: Callable = lambda case: case, rows: int = ROWS) -> Program:
@@ -189,8 +189,10 @@ def _by_friction(model: Callable, begun: Progress, dt: float, friction: float) -
     arrays, static = eqx.partition(begun, eqx.is_array)
 
     def run(friction, arrays):
-        way = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
-        end = simulate(model(friction), eqx.combine(arrays, static), [0.0, STEPS * dt], **way, throw=False)
+        begun = eqx.combine(arrays, static)
+        solver = FixedSteps(STEPS, neighbours=NeighbourList(begun.neighbours, begun.skin))
+        way, times = {"solver": solver, "derivative": Unrolled()}, jnp.array([0.0, STEPS * dt])
+        end = simulate(model(friction), begun.motion.state, times, **way, throw=False)
         return jnp.mean(end.last.position)
 
     return Program(jax.grad(run), (jnp.asarray(friction), arrays))

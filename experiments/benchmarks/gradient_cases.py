@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim import Adaptive, Reverse, Solution, simulate
+from difsim import Adaptive, Ignore, Reverse, Solution, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AbstractNormalForce,
@@ -95,7 +95,7 @@ def end(build: Callable, watch: Callable, way: Way, p: Array, time: Array) -> tu
     """What is watched at the end, and the solution. Derivatives through anything are let through."""
     model, state = build(p)
     times = jnp.stack([jnp.zeros_like(time), time])
-    solution = simulate(model, state, times, **way, throw=False, gradient="ignore")
+    solution = simulate(model, state, times, **way, throw=False, trust=Ignore())
     return watch(solution.last), solution
 
 

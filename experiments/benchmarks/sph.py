@@ -17,11 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
-from difsim.stepping.marching import Progress
-from experiments.benchmarks.timing import by_devices, cpu_seconds, in_float32, in_float32_but, row
+from difsim.stepping.marching import Progress, initialise
+from difsim.stepping.running import resume
+from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"
@@ -53,7 +54,6 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     )
     for size in LARGER:
         yield from _of_size(size, cpu)
-    yield from _over_devices(LARGER[0], seeds)
     yield from _derivatives(model, run, dt, seeds)
     yield from _single(model, run, end, dt, cpu, seeds)
 
@@ -79,7 +79,7 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
 def _after(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
     """That many steps of `dt` s from 0 s on."""
     times = [0.0, steps * dt]
-    return simulate(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
+    return resume(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
 
 
 def _against_peer(
@@ -147,29 +147,16 @@ def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     yield row(f"peak memory of the process, {count} particles", peak, "MB")
 
 
-def _over_devices(size: int, seeds: int) -> Iterator[dict[str, Any]]:
-    """A cliff of `size` rows on all devices, against one."""
-    cliff = Cliff.of(size)
-    model = cliff.model(soil())
-    state, begun = cliff.state(model), {}
-
-    def go(devices):
-        if len(devices) not in begun:
-            begun[len(devices)] = initialise(model, state, devices=devices)
-        run = begun[len(devices)]
-        return _after(model, run, 0.4 * float(model.stable_time_step(run.motion)), SHORT)
-
-    count = state.density.size
-    yield from by_devices(f"cliff of {count} particles, a particle-step", go, SHORT * count, min(seeds, 3))
-
-
 def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list[dict[str, Any]]:
     """Cost over the same steps without, and memory, of derivatives of where the heap's centre is, by friction."""
 
+    state = run.motion.state
+    near = allocate(model, state)
+
     def centre(friction):
         of = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        unrolled = {"solver": FixedSteps(STEPS), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, run, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
+        unrolled = {"solver": FixedSteps(STEPS, neighbours=near), "derivative": Unrolled()}
+        return jnp.mean(simulate(of, state, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
 
     ways = {
         "value": centre,

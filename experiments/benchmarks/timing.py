@@ -1,7 +1,7 @@
 """CPU time of a call, and the rows that a benchmark gives."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -30,27 +30,6 @@ def row(work: str, ours: float, unit: str, peer: float = np.nan) -> dict[str, An
     """A row, with the ratio peer/ours where there is a peer: a time's is how many times faster ours is."""
     ratio = peer / ours if ours else np.nan
     return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ratio), "unit": unit}
-
-
-def by_devices(
-    work: str, call: Callable[[list[jax.Device]], Any], units: int, runs: int
-) -> Iterator[dict[str, Any]]:
-    """A row of the wall time of all devices of this process over that of one, taken in turn; none where it has one.
-
-    **Arguments:** `work`, in words; `call(devices)` runs it; `units` of work in a call; `runs`, of which the medians
-    are taken after a first. **Returns:** the row, whose peer is one device.
-    """
-    every = jax.local_devices()
-    if len(every) == 1:
-        return
-    walls = {1: [], len(every): []}
-    for _ in range(1 + runs):
-        for count, taken in walls.items():
-            started = time.perf_counter()
-            jax.block_until_ready(eqx.filter(call(every[:count]), eqx.is_array))
-            taken.append(time.perf_counter() - started)
-    one, all_of_them = (1e6 * float(np.median(taken[1:])) / units for taken in walls.values())
-    yield row(f"{work}, wall, {len(every)} devices against one", all_of_them, "us", one)
 
 
 def in_float32(tree: Any) -> Any:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
 
-from difsim import simulate
+from difsim import run
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
 from experiments.cliff import words
@@ -47,7 +47,7 @@ def stand(out: Path, rows: int) -> Found:
             model = cliff.model(soil(cohesion=cohesion), corrections=chosen)
             mark = f"{cohesion:g} Pa, {name}"
             kept = out / f"{cohesion:g}_{len(chosen)}.checkpoint"
-            ended = simulate(model, cliff.state(model), np.linspace(0.0, END, 9), checkpoint=kept, throw=False)
+            ended = run(model, cliff.state(model), np.linspace(0.0, END, 9), checkpoint=kept, throw=False)
             states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
             found[mark] = {"reached_s": float(ended.times[-1])} | judge(states, spacing)
             mean, _ = jax.vmap(split, in_axes=-1)(jnp.asarray(states.stress[-1]))

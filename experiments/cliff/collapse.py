@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim import Adaptive, Courant, simulate
+from difsim import Adaptive, Courant, run
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.sph.material import second_invariant, split
@@ -44,7 +44,7 @@ def collapse(
     times = TIMES[end >= TIMES]
     kept = folder / f"rows{rows}.checkpoint"
     with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit=" frames") as bar:
-        ended = simulate(
+        ended = run(
             model,
             cliff.state(model),
             times,

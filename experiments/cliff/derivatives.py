@@ -35,15 +35,13 @@ class Watched(eqx.Module):
         model = cliff.model(soil(jnp.radians(friction), cohesion, young))
         model = eqx.tree_at(lambda m: m.viscosity.alpha, model, alpha)
 
-        def part(progress, _):
-            progress = self.fall.after(model, progress, self.fall.steps // PARTS)
-            state = progress.motion.state
+        def watch(state):
             kinetic = 0.5 * jnp.mean(jnp.sum(state.velocity[:, : cliff.grains] ** 2, axis=0))
             centre = jnp.mean(state.position[:, : cliff.grains], axis=1)
-            return progress, jnp.concatenate([centre, kinetic[None], self.fall.heights(progress, STATIONS)])
+            return jnp.concatenate([centre, kinetic[None], self.fall.heights(state, STATIONS)])
 
-        ended, seen = jax.lax.scan(part, self.fall.begun(model), length=self.parts)
-        return seen, ended.status
+        ended = self.fall.run(model, self.fall.steps // PARTS, self.parts)
+        return jax.lax.map(watch, jax.tree.map(lambda x: x[1:], ended.states)), ended.status
 
 
 def compare(rows: int, quick: bool) -> Found:

@@ -16,9 +16,10 @@ import xarray as xr
 from jaxtyping import Array, Float
 from tqdm import tqdm
 
-from difsim import FixedSteps, Status, Unrolled, initialise, simulate
+from difsim import FixedSteps, Solution, Status, Unrolled, allocate, simulate
 from difsim.sph import Continuum
-from difsim.stepping.marching import Progress
+from difsim.sph.continuum import ContinuumState
+from difsim.stepping.marching import NeighbourList
 from experiments.cliff import surface, words
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
@@ -49,7 +50,7 @@ STOPS = Stops(misfit=1e-4, step=1e-5, gradient=1e-3, iterations=15)
 class Fall(eqx.Module):
     """A collapse by constant steps, as a function of the soil that can be differentiated."""
 
-    begin: Progress  # for its neighbour list, whose size is set on the host
+    near: NeighbourList
     cliff: Cliff = eqx.field(static=True)
     steps: int = eqx.field(static=True)
     dt: float = eqx.field(static=True)
@@ -57,29 +58,24 @@ class Fall(eqx.Module):
     def __init__(self, rows: int, end: float = END):
         self.cliff = Cliff.of(rows)
         model = self.cliff.model(soil())
-        self.begin = initialise(model, self.cliff.state(model))
+        self.near = allocate(model, self.cliff.state(model))
         self.dt = 1.0 / (STEPS_PER_ROW * rows)
         self.steps = round(end / self.dt)
 
-    def __call__(self, soil_of: Mapping[str, Array]) -> Progress:
-        """Where `soil_of` friction deg, cohesion Pa and young Pa ends."""
+    def __call__(self, soil_of: Mapping[str, Array]) -> Solution:
+        """The collapse of `soil_of` friction deg, cohesion Pa and young Pa."""
         material = soil(jnp.radians(soil_of["friction"]), soil_of["cohesion"], soil_of["young"])
-        model = self.cliff.model(material)
-        return self.after(model, self.begun(model), self.steps)
+        return self.run(self.cliff.model(material), self.steps, 1)
 
-    def begun(self, model: Continuum) -> Progress:
-        """The beginning with another `model` of the same particles."""
-        return self.begin.restarted(model, self.cliff.state(model))
+    def run(self, model: Continuum, steps: int, parts: int) -> Solution:
+        """The collapse of any `model` of these particles, after each of `parts` of so many steps."""
+        times = steps * self.dt * jnp.arange(parts + 1)
+        unrolled = {"solver": FixedSteps(steps, neighbours=self.near), "derivative": Unrolled()}
+        return simulate(model, self.cliff.state(model), times, **unrolled, throw=False)
 
-    def after(self, model: Continuum, progress: Progress, steps: int) -> Progress:
-        """The progress that many steps later; with any derivatives."""
-        times = progress.motion.time + jnp.array([0.0, steps * self.dt])
-        unrolled = {"solver": FixedSteps(steps), "derivative": Unrolled()}
-        return simulate(model, progress, times, **unrolled, save=lambda _: (), throw=False).progress
-
-    def heights(self, progress: Progress, x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
+    def heights(self, state: ContinuumState, x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
         """The surface at `x` m."""
-        grains = progress.motion.state.position[:, : self.cliff.grains]
+        grains = state.position[:, : self.cliff.grains]
         kernel = self.cliff.model(soil()).kernel
         return surface.heights(kernel, float(self.cliff.pitch.prod()), grains, jnp.asarray(x), 1.2 * HEIGHT)
 
@@ -109,7 +105,7 @@ def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Pr
     def surface_of(values):
         ended = fall({**known, **dict(zip(free, values, strict=True))})
         failed = jnp.where(ended.status == Status.OK, 0.0, jnp.nan)
-        return fall.heights(ended, STATIONS) + failed
+        return fall.heights(ended.last, STATIONS) + failed
 
     smooth = slopes(surface_of, np.array([WIDTHS[name] for name in free]))
 
@@ -126,12 +122,12 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
     from the checkpoint in `out`, which has each fit that was finished.
     """
     seen = measured().surface if measured().whole else ()
-    made_of = fall.begin, fall.steps, fall.dt, STATIONS, STOPS, GUESS, TRUTH, SEED, seen
+    made_of = fall.near, fall.steps, fall.dt, STATIONS, STOPS, GUESS, TRUTH, SEED, seen
     kept = Checkpoint(out / "fits.checkpoint", made_of)
     rows = round(HEIGHT / fall.cliff.pitch[1])
     one, three = problem(fall, ("friction",), USUAL), problem(fall, tuple(UNKNOWNS), {})
     noise = RESOLUTION * np.random.default_rng(SEED).standard_normal(STATIONS.size)
-    simulate = eqx.filter_jit(lambda values: fall.heights(fall(values), STATIONS))
+    simulate = eqx.filter_jit(lambda values: fall.heights(fall(values).last, STATIONS))
     plain = {"friction": TRUTH["friction"]}
     cases = {"exact": (one, plain, 0.0), "synthetic": (one, plain, noise), "three": (three, TRUTH, noise)}
     if measured().whole:

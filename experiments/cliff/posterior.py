@@ -53,9 +53,9 @@ def collapses(fall: Fall, count: int, out: Path) -> tuple[Float[np.ndarray, "n 3
 
     def heap(soil: Mapping[str, Array]) -> dict[str, Array]:
         ended = fall(soil)
-        return {"height": jnp.where(ended.status == Status.OK, fall.heights(ended, STATIONS), jnp.nan)}
+        return {"height": jnp.where(ended.status == Status.OK, fall.heights(ended.last, STATIONS), jnp.nan)}
 
-    kept = Checkpoint(out / "collapses.checkpoint", (fall.begin, fall.steps, fall.dt, STATIONS))
+    kept = Checkpoint(out / "collapses.checkpoint", (fall.near, fall.steps, fall.dt, STATIONS))
     found = sweep(heap, dict(zip(UNKNOWNS, soils.T, strict=True)), chunk=8, checkpoint=kept, progress=True)
     return soils, found["height"].values
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import simulate
+from difsim import run
 from experiments.cliff import surface, words
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
@@ -40,7 +40,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     for friction in tqdm(FRICTIONS, desc=f"{cliff.grains} particles, frictions"):
         model = cliff.model(soil(jnp.radians(friction)))
         kept = out / f"{friction:g}.checkpoint"
-        ended = simulate(model, cliff.state(model), np.linspace(0.0, END, 5), checkpoint=kept)
+        ended = run(model, cliff.state(model), np.linspace(0.0, END, 5), checkpoint=kept)
         grains = jnp.asarray(ended.states.position[-1, :, : cliff.grains])
         area = float(cliff.pitch.prod())
         heights.append(surface.heights(model.kernel, area, grains, jnp.asarray(STATIONS), 1.2 * HEIGHT))

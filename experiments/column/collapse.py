@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from difsim import Courant, initialise, simulate
+from difsim import Courant, allocate, run
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
 from experiments.geometry import spheres
@@ -37,17 +37,17 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
     with tqdm(total=FRAMES, desc=name, unit=" frames") as bar:
-        begin, watch = initialise(grains, state, slack=ROOM), lambda _: bar.update()
-        run = simulate(grains, begin, times, solver=Courant(COURANT), checkpoint=kept, watch=watch)
+        solver, watch = Courant(COURANT, neighbours=allocate(grains, state, slack=ROOM)), lambda _: bar.update()
+        ended = run(grains, state, times, solver=solver, checkpoint=kept, watch=watch)
     radius = np.asarray(grains.radius)
-    before, after = (Heap.of(run.states.position[i], radius) for i in (0, -1))
-    last = jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
-    energy = {k: float(v) for k, v in grains.energy(run.times[-1], last).items()}
-    fall = float(grains.mass @ (run.states.position[0, 2] - run.states.position[-1, 2])) * GRAVITY
+    before, after = (Heap.of(ended.states.position[i], radius) for i in (0, -1))
+    last = jax.tree.map(lambda x: jnp.asarray(x[-1]), ended.states)
+    energy = {k: float(v) for k, v in grains.energy(ended.times[-1], last).items()}
+    fall = float(grains.mass @ (ended.states.position[0, 2] - ended.states.position[-1, 2])) * GRAVITY
     marks = {"units": "m"} | spheres("radius")
     result = xr.Dataset(
         {
-            "position": (("time", "axis", "grain"), run.states.position.astype(np.float32), marks),
+            "position": (("time", "axis", "grain"), ended.states.position.astype(np.float32), marks),
             "radius": ("grain", radius, {"units": "m"}),
             "before": ("r", before.height, {"units": "m"}),
             "height": ("r", after.height, {"units": "m"}),
@@ -70,7 +70,7 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
             "run_out": (after.front - column.radius) / column.radius,
             "top_over_radius": after.top / column.radius,
             "kinetic_left": (energy["kinetic"] + energy["rotation"]) / fall,
-            "steps": int(run.stats.steps[-1]),
+            "steps": int(ended.stats.steps[-1]),
         },
     )
     jax.clear_caches()  # the programs are of this number of grains: those of eight columns take 4 GB

@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim import allocate
 from difsim.beds.specification import Bed
 from difsim.contact import Regolith
-from difsim.stepping.marching import Progress
+from difsim.stepping.marching import NeighbourList
 from difsim.typing import Scalar
-from experiments.foot.grains import LONGEST, above, throw
+from experiments.foot.grains import LONGEST, SKIN, above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
 from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
@@ -94,26 +95,27 @@ class Range:
 
     def __init__(self, until: float):
         self.until = until
-        self.beds: dict[tuple, tuple[Bed, Progress]] = {}
+        self.beds: dict[tuple, tuple[Bed, NeighbourList]] = {}
 
     def __call__(self, one: Throw) -> dict[str, np.ndarray]:
         """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
         the `unrest` m/s of its grains before; how many `steps`."""
-        bed, like = self._bed(one)
+        bed, near = self._bed(one)
         soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
         deepest = bed.figures.height - LEFT_OUT * one.diameter
-        path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, like)
+        path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, near)
         return {name: path[name].values for name in ("time", "penetration", "speed")} | {
             "thickness": bed.figures.height,
             "unrest": unrest,
             "steps": path.attrs["steps"],
         }
 
-    def _bed(self, one: Throw) -> tuple[Bed, Progress]:
+    def _bed(self, one: Throw) -> tuple[Bed, NeighbourList]:
         if one.grains not in self.beds:
             bed = poured(*one.grains)
             soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
-            self.beds[one.grains] = bed, above(soil, one.speed, one.load, slack=ROOM)[1]
+            near = allocate(*above(soil, one.speed, one.load), skin=SKIN, slack=ROOM)
+            self.beds[one.grains] = bed, near
         return self.beds[one.grains]
 
 

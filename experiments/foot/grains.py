@@ -7,7 +7,6 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,18 +14,19 @@ import xarray as xr
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Courant, initialise, simulate
-from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes, coarse_grained
+from difsim import Courant, allocate
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds.sizes import coarse_grained
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.mesh import cylinder
-from difsim.particles.neighbours import SLACK
 from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
-from difsim.stepping.marching import Progress
+from difsim.stepping.marching import NeighbourList, initialise
+from difsim.stepping.running import resume
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.thrown import BAR, FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
@@ -91,21 +91,22 @@ def throw(
     place: tuple[float, float] = (0.0, 0.0),
     until: float = 0.0,
     deepest: float = np.inf,
-    like: Progress | None = None,
+    near: NeighbourList | None = None,
 ) -> xr.Dataset:
     """Penetration m below the mean surface, speed m/s downwards and pressure Pa against time s, until it stands.
 
     The sole begins where it touches the highest grain below it. **Arguments:** `speed` m/s; `load` kg/m²; `place`
-    m, from the drum's axis; `until` m/s or `deepest` m, where it is left before it stands; `like`: the beginning
-    of another throw into this bed, whose list has room enough: nothing is compiled anew.
+    m, from the drum's axis; `until` m/s or `deepest` m, where it is left before it stands; `near`, the list of
+    another throw into this bed, which has room enough: nothing is compiled again.
     **Raises:** RuntimeError for a run that fails.
     """
-    model, begin = above(bed, speed, load, place, like)
-
-    progress, rows = begin, []
+    model, state = above(bed, speed, load, place)
+    near = allocate(model, state, skin=SKIN) if near is None else near
+    progress, rows = initialise(model, state, listed=near), []
     with tqdm(total=speed, desc=f"{speed:g} m/s, {bed.grains.radius.size} grains", bar_format=BAR) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
-            run = simulate(model, progress, [time], solver=Courant(COURANT), save=lambda state: state.clumps[0])
+            times = [float(progress.motion.time), time]
+            run = resume(model, progress, times, solver=Courant(COURANT), save=lambda state: state.clumps[0])
             progress, disc = run.progress, run.at(-1)
             depth, down = bed.figures.height + 0.5 * THICKNESS - disc.position[2], -disc.velocity[2]
             before = rows[-1][2] if rows else speed
@@ -117,14 +118,9 @@ def throw(
 
 
 def above(
-    bed: Bed,
-    speed: float,
-    load: float,
-    place: tuple[float, float] = (0.0, 0.0),
-    like: Progress | None = None,
-    slack: float = SLACK,
-) -> tuple[Grains, Progress]:
-    """The bed and the sole, and where a `throw` begins; `slack` as that of `initialise`."""
+    bed: Bed, speed: float, load: float, place: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Grains, GrainsState]:
+    """The bed and the sole, and the state in which a `throw` begins."""
     disc, at = footpad(load), np.asarray(bed.state.position)
     radius = np.asarray(bed.grains.radius)
     below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
@@ -133,15 +129,7 @@ def above(
         (*place, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     )
     model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,), clump_laws=(None,))
-    state = model.joined(bed.state, (begin,))
-    if like is None:
-        return model, initialise(model, state, skin=SKIN, slack=slack)
-    return model, _again(model, state, like)
-
-
-@eqx.filter_jit
-def _again(model: Grains, state: GrainsState, like: Progress) -> Progress:
-    return like.restarted(model, state)
+    return model, model.joined(bed.state, (begin,))
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

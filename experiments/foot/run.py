@@ -10,9 +10,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Courant, initialise, simulate
+from difsim import Courant
 from difsim.declarations import Quantity
-from difsim.stepping.running import failure
+from difsim.stepping.marching import initialise
+from difsim.stepping.running import resume
+from difsim.stepping.solution import failure
 from experiments.foot import calibrate, grains, thrown, words
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
@@ -158,7 +160,8 @@ def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
     progress, forces = initialise(model, foot.state(model)), []
     for t in tqdm(times, desc=f"{speed:g} m/s, {foot.position.shape[1]} particles"):
-        run = simulate(model, progress, [t], solver=Courant(COURANT), save=lambda _: (), throw=False)
+        now = float(progress.motion.time)
+        run = resume(model, progress, [now, t], solver=Courant(COURANT), save=lambda _: (), throw=False)
         if not run.ok:
             raise ValueError(failure(run))
         progress = run.progress

@@ -11,10 +11,10 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from difsim import Courant, Status, initialise
+from difsim import Courant, Status
 from difsim.contact import Regolith
 from difsim.sph import Continuum
-from difsim.stepping.marching import Progress
+from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Adaptive, AtRest, Solution, Status, simulate
+from difsim import Adaptive, AtRest, Ignore, Solution, Status, simulate
 from difsim.body import RigidState
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
@@ -75,7 +75,7 @@ def throw(quick: bool) -> Found:
 def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:
     solver = Adaptive(TOLERANCE, TOLERANCE, max_steps=100_000)
     until = AtRest(*still)
-    return simulate(model, state, jnp.asarray(times), solver=solver, until=until, throw=False, gradient="ignore")
+    return simulate(model, state, jnp.asarray(times), solver=solver, until=until, throw=False, trust=Ignore())
 
 
 def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Adaptive, Outside, Status, simulate
+from difsim import Adaptive, Ignore, Outside, Status, simulate
 from difsim.session import CACHE
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures, words
@@ -164,7 +164,7 @@ def member(place: World):
             solver=Adaptive(TOLERANCE, TOLERANCE, max_steps=STEPS),
             until=(at_rest(), Outside(place.surface.box)),
             throw=False,
-            gradient="ignore",
+            trust=Ignore(),
         )
         settled = end.status == Status.OK
         rest = jnp.where(settled, place.local(end.last.body.position), jnp.nan)

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim import FixedSteps, Unrolled, initialise, simulate
+from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
-from difsim.stepping.marching import Progress
+from difsim.stepping.marching import NeighbourList
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25
@@ -40,14 +40,16 @@ class Drop(eqx.Module):
     """
 
     grains: Grains
-    begin: Progress  # for its list, whose size is set on the host
+    state: GrainsState
+    near: NeighbourList
     steps: int = eqx.field(static=True)
     parts: int = eqx.field(static=True)
 
     def __init__(self, bed: Bed, time: float, parts: int):
         self.grains = replace(bed.grains, clumps=(ball(),), clump_laws=(None,))
         middle = _above(bed.state.position, bed.grains.radius, jnp.zeros(2))
-        self.begin = initialise(self.grains, self.grains.joined(bed.state, (_falling(middle, 0.0),)))
+        self.state = self.grains.joined(bed.state, (_falling(middle, 0.0),))
+        self.near = allocate(self.grains, self.state)
         self.steps, self.parts = round(time / DT / parts), parts
 
     @property
@@ -66,18 +68,14 @@ class Drop(eqx.Module):
             self.grains,
             (friction, modulus, restitution),
         )
-        state = _of_modulus(self.begin.motion.state, factors[2])
+        state = _of_modulus(self.state, factors[2])
         above = _above(state.position, grains.radius, place)
         state = eqx.tree_at(lambda s: s.clumps, state, (_falling(above, speed),))
 
-        def seen(state):
-            (now,) = state.clumps
-            return jnp.stack([now.velocity[2], now.position[2] - above[2]])
-
-        begun, times = self.begin.restarted(grains, state), jnp.append(0.0, self.times)
-        unrolled = {"solver": FixedSteps(self.steps), "derivative": Unrolled()}
-        run = simulate(grains, begun, times, **unrolled, save=seen, throw=False)
-        return run.states[1:], run.status
+        unrolled = {"solver": FixedSteps(self.steps, neighbours=self.near), "derivative": Unrolled()}
+        run = simulate(grains, state, jnp.append(0.0, self.times), **unrolled, throw=False)
+        (path,) = run.states.clumps
+        return jnp.stack([path.velocity[1:, 2], path.position[1:, 2] - above[2]], axis=1), run.status
 
 
 def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:

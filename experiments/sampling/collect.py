@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from difsim import Courant, Solution, simulate
-from difsim.stepping.running import failure
+import difsim
+from difsim import Courant, Solution
+from difsim.stepping.solution import failure
 from experiments.geometry import spheres
 from experiments.sampling.scene import BED, Case, Scene
 from experiments.variables import described
@@ -42,7 +43,7 @@ def collect(
     """Run a case through `times` s; what was found is in cm², s and m/s, up to where the run came."""
     model = scene.model(case, softening)
     solver = Courant(COURANT)
-    run = simulate(
+    run = difsim.run(
         model, scene.state(model), times, solver=solver, checkpoint=checkpoint, watch=watch, throw=False
     )
     soil = scene.bed.shape[1]

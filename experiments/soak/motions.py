@@ -10,11 +10,12 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim import Adaptive, FixedSteps, Forward, Reverse, Unrolled, simulate
+from difsim import Adaptive, FixedSteps, Forward, Ignore, Reverse, Unrolled, simulate
 from difsim.dynamics import AbstractModel
 from difsim.stepping.energy import allowed_error
 from difsim.stepping.integrals import Integrands
 from difsim.stepping.stops import AbstractStop
+from difsim.stepping.trust import Refuse
 from experiments.soak.kinds import (
     REVERSE,
     UNROLLED,
@@ -63,7 +64,7 @@ class Motion(Kind):
             **self._way(tolerance, mode),
             integrals=self.integrals,
             throw=False,
-            gradient="ignore" if mode == UNROLLED else "refuse",
+            trust=Ignore() if mode == UNROLLED else Refuse(),
         )
         origin, unit = prepared
         watched = jax.tree.map(lambda x, o, u: (x - o) / u, solution.last, origin, unit)

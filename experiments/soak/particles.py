@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim import FixedSteps, Reverse, Unrolled, safe, simulate
+from difsim import FixedSteps, Reverse, Unrolled, allocate, safe, simulate
 from difsim.contact import LinearCohesion
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.particles.model import AbstractParticles
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
-from difsim.stepping.marching import begun
+from difsim.stepping.marching import initialise
 from experiments.soak.draws import magnitude
 from experiments.soak.kinds import REVERSE, Kind, Numbers, Told, all_finite, drift_of
 from experiments.soak.motions import SAVED, until_time
@@ -50,10 +50,10 @@ class Particles(Kind):
     def end(self, numbers, prepared, tolerance, mode):
         near, step, length, speed = prepared
         model, state = self.build(numbers)
-        progress = begun(model, state, 0.0, near, SKIN)
         times = until_time(step * STEPS * (SAVED - 1))
         way = Reverse() if mode == REVERSE else Unrolled()
-        solution = simulate(model, progress, times, solver=FixedSteps(STEPS), derivative=way, throw=False)
+        solver = FixedSteps(STEPS, neighbours=near)
+        solution = simulate(model, state, times, solver=solver, derivative=way, throw=False)
         last, none, gain = solution.last, jnp.zeros_like(length), jnp.zeros_like(length)
         if self.total is not None:
             energy = self.total(model, solution.states)
@@ -77,7 +77,7 @@ class Particles(Kind):
 def room(kind):
     """The neighbour list of the first scene, with room for any other."""
     model, state = kind.build(jax.tree.map(jnp.asarray, kind.numbers(0, 0)))
-    return model.allocate(state, SKIN, SLACK)
+    return allocate(model, state, SKIN, SLACK)
 
 
 @eqx.filter_jit
@@ -85,9 +85,8 @@ def _begin(kind, numbers, near):
     """The list of this scene, the time of a step, and the units."""
     model, state = kind.build(numbers)
     if isinstance(model, Grains):
-        near = eqx.tree_at(lambda n: n.pairs.radius, near, model.radius)
-    near = near.made(state.position)
-    motion = begun(model, state, 0.0, near, SKIN).motion
+        near = eqx.tree_at(lambda n: n.near.pairs.radius, near, model.radius)
+    motion = initialise(model, state, listed=near).motion
     return near, PART * model.stable_time_step(motion), *map(jnp.asarray, kind.units(numbers))
 
 

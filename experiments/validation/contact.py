@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Adaptive, MaxImpacts, simulate
+from difsim import Adaptive, Ignore, MaxImpacts, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import (
     AbstractNormalForce,
@@ -83,7 +83,7 @@ def _impact(law, mass, end):
     """Penetration and rate at 2001 times of an impact at 1 m/s, until `end`."""
     times = jnp.linspace(0.0, 1.0, 2001) * end
     solver = Adaptive(1e-11, 1e-11, order=8, max_steps=100_000)
-    run = simulate(Normal(law, mass), Impact(-1e-9, 1.0), times, solver=solver, throw=False, gradient="ignore")
+    run = simulate(Normal(law, mass), Impact(-1e-9, 1.0), times, solver=solver, throw=False, trust=Ignore())
     return times, run.states
 
 
