@@ -170,7 +170,7 @@ FUNCTIONS = {
     "simulate: no times": (lambda: simulate(flight(), at(), None), "times"),
     "simulate: times back": (lambda: simulate(flight(), at(), [1.0, 0.0]), "times"),
     "simulate: NaN times": (lambda: simulate(flight(), at(), [0.0, np.nan]), "times"),
-    "simulate: times of particles": (lambda: simulate(grains(), still(), ["a", "b"]), "times"),
+    "simulate: times of particles": (lambda: simulate(grains(), still(), ["now", "then"]), "times"),
     "simulate: a text for a solver": (lambda: simulate(flight(), at(), TIMES, solver="Tsit5"), "Adaptive"),
     "simulate: a class for a solver": (lambda: simulate(flight(), at(), TIMES, solver=FixedSteps), "Adaptive"),
     "simulate: a text for a derivative": (

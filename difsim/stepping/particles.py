@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from difsim.particles.model import AbstractParticles
 from difsim.status import Status
-from difsim.stepping.derivatives import Reverse, Unrolled
+from difsim.stepping.derivatives import Reverse, Unrolled, without_derivative
 from difsim.stepping.error_control import rule_of
 from difsim.stepping.marching import (
     NeighbourList,
@@ -61,7 +61,7 @@ def check_list(name: str, model: AbstractParticles, state: Any, near: NeighbourL
     count = jax.eval_shape(model.positions, state).shape[-1]
     if near.near.count != count:
         raise ValueError(
-            f"{name}: neighbours: a list of {near.near.count} particles for {count}: allocate it for this model"
+            f"{name}: neighbours: a list of {near.near.count} particles for {count}: give that of this model"
         )
 
 
@@ -111,9 +111,9 @@ def look_at(model: AbstractParticles, progress: Progress) -> tuple[Any, Any, Any
 
 
 def energy_of(model: AbstractParticles, progress: Progress) -> dict[str, Array]:
-    """The parts of the energy now, J by name."""
-    del model, progress
-    return {}
+    """The parts of the energy now, J by name. They have no derivatives, which would go through all contacts again."""
+    model, motion = without_derivative((model, progress.motion))
+    return model.energy(motion.time, motion.state)
 
 
 def last_step(solver: AbstractSolver, made: Any) -> Any:
