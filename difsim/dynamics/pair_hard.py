@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
+from difsim.conditional import compute_if
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.moreau import simultaneous
 from difsim.declarations import part, quantity
@@ -47,7 +48,7 @@ class HardPair(AbstractPairLaw):
                 response, normals, velocities, touching.astype(float), self.law.restitution, self.law.friction
             )
 
-        impulses = jax.lax.cond(jnp.sum(touching) > 1, several, alone)
+        impulses = compute_if(jnp.sum(touching) > 1, several, alone())
         after = state
         push = jnp.sum(normals * impulses, axis=1)
 

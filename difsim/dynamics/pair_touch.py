@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
 from difsim.body import RigidState, Stone
+from difsim.conditional import compute_if
 from difsim.typing import Scalar, Vec3
 
 POINTS, EDGES = 32, 12  # the number of nearest points and edges of each stone that a contact follows
@@ -156,9 +157,9 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
         def crossings():
             return _least(_crossings(*_both(pair, state), *_smallest(bounds, EDGES)).gap)
 
-        return jnp.minimum(points, jax.lax.cond(edges > resolution, lambda: edges, crossings))
+        return jnp.minimum(points, compute_if(edges <= resolution, crossings, edges))
 
-    return jax.lax.cond(apart > resolution, lambda: apart, surfaces)
+    return compute_if(apart <= resolution, surfaces, apart)
 
 
 def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:

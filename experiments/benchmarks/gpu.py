@@ -100,7 +100,7 @@ def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: i
 def _of_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
     turns = f", {loop.turns} turns" if loop.turns else ""
     yield row(f"{name}: kernels{turns}", loop.kernels.total(), "kernels")
-    yield row(f"{name}: conditions that wait for the host", loop.conditionals + len(loop.inner), "waits")
+    yield row(f"{name}: conditions that wait for the host", len(loop.inner), "waits")
     yield row(f"{name}: read and written, at most", loop.moved / 1e6, "MB")
 
 
@@ -165,7 +165,7 @@ def _heap(convert: Callable = lambda case: case, rows: int = ROWS) -> tuple[Any,
 
 
 def _steps(model: Any, begun: Progress, dt: float) -> Program:
-    """Steps of particles: a loop that makes lists of neighbours, and in it one that makes steps."""
+    """Steps of particles: a loop that may make lists of neighbours, and after that turns a loop of steps."""
     arrays, static = eqx.partition((model, begun), eqx.is_array)
 
     def run(arrays):
@@ -173,7 +173,7 @@ def _steps(model: Any, begun: Progress, dt: float) -> Program:
         end = advance(model, begun, jnp.full_like(begun.motion.time, jnp.inf), EqualSteps(dt), jnp.asarray(STEPS))
         return eqx.filter(end, eqx.is_array)
 
-    return Program(run, (arrays,), (1, 1), STEPS, _pairs(begun.neighbours))
+    return Program(run, (arrays,), (1, 2), STEPS, _pairs(begun.neighbours))
 
 
 def _pairs(near: Near | Neighbours) -> int:

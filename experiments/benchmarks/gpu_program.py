@@ -44,14 +44,14 @@ class Instruction:
 class Loop:
     """A loop, or the program itself, whose `path` is ().
 
-    `turns` if they are known; of one turn, without loops inside: `kernels` by operation, `conditionals` that wait for
-    the host, `moved` bytes, which the kernels read and write, and calls of a `library` by name; `inner` loops.
+    `turns` if they are known; of one turn, without loops inside: `kernels` by operation, `moved` bytes, which the
+    kernels read and write, and calls of a `library` by name; `inner` loops, at whose conditions the card waits for the
+    host. A condition without a loop is one of a single turn: the longest of its branches.
     """
 
     path: tuple[int, ...]
     turns: int | None
     kernels: Counter = field(default_factory=Counter)
-    conditionals: int = 0
     moved: int = 0
     library: Counter = field(default_factory=Counter)
     inner: list["Loop"] = field(default_factory=list)
@@ -65,8 +65,7 @@ class Loop:
     @property
     def launches(self) -> int:
         """Kernels of a turn, and looks at a condition, with the turns of inner loops that are known (others: one)."""
-        once = self.kernels.total() + self.conditionals
-        return once + sum((loop.turns or 1) * (loop.launches + 1) for loop in self.inner)
+        return self.kernels.total() + sum((loop.turns or 1) * (loop.launches + 1) for loop in self.inner)
 
     @property
     def seconds(self) -> float:
@@ -116,6 +115,14 @@ def _bytes(kind: str, dimensions: str) -> int:
     return each
 
 
+def _branches(computations: dict[str, list[Instruction]], condition: Instruction, loop: Loop) -> Iterator[Loop]:
+    for key in ("branch_computations", "true_computation", "false_computation"):
+        for name in condition.named(key):
+            branch = Loop((*loop.path, len(loop.inner) + 1), 1)
+            _collect(computations, name, branch)
+            yield branch
+
+
 def _collect(computations: dict[str, list[Instruction]], name: str, loop: Loop) -> None:
     """Add the instructions of a computation to a loop."""
     sizes = {each.name: each.size for each in computations[name]}
@@ -126,7 +133,7 @@ def _collect(computations: dict[str, list[Instruction]], name: str, loop: Loop) 
             loop.inner.append(inner)
             _collect(computations, each.named("body")[0], inner)
         elif each.operation == "conditional":
-            loop.conditionals += 1
+            loop.inner.append(max(_branches(computations, each, loop), key=lambda branch: branch.seconds))
         elif each.operation == "call":
             _collect(computations, each.named("to_apply")[0], loop)
         elif each.operation not in FREE and not each.operation.endswith("-done"):
