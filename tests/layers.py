@@ -7,7 +7,14 @@ from pathlib import Path
 # From the bottom up. A part may import from the rows above its own in this list, never from its own row.
 LAYERS = [
     ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session"),
-    ("difsim.declarations", "difsim.checks", "difsim.safe", "difsim.runge_kutta", "difsim.wide", "difsim.conditional"),
+    (
+        "difsim.declarations",
+        "difsim.checks",
+        "difsim.safe",
+        "difsim.runge_kutta",
+        "difsim.wide",
+        "difsim.conditional",
+    ),
     ("difsim.rotation", "difsim.surface_frame", "difsim.mesh", "difsim.spline", "difsim.spice"),
     ("difsim.shape", "difsim.gravity", "difsim.camera", "difsim.particles"),
     ("difsim.contact",),

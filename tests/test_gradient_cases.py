@@ -1,4 +1,4 @@
-"""The cases of `difsim benchmark gradients`, with the errors that it promises."""
+"""The works of `difsim benchmark gradients`, with the errors that it promises."""
 
 import json
 import sys
@@ -6,85 +6,71 @@ import sys
 import pytest
 
 from experiments.benchmarks import gradients
-from experiments.benchmarks.gradient_cases import (
-    CLIPPED,
-    JUMPING,
-    KINKED,
-    error,
-    hard_bounces,
-    hard_oblique,
-    hard_pair,
-    oblique_impact,
-    reference,
-    sliding_to_rolling,
-    soft_bounces,
-    soft_pair,
-    tumbling_cube,
-)
-from tests.ways import impacts
+from experiments.benchmarks.gradients import error, reference
+
+WORKS = {work.name: work for work in gradients.suite()}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [hard_pair(), hard_oblique()], ids=lambda case: case.name)
-def test_hard_impacts_meet_their_closed_forms(case):
-    found, solution = error(case, impacts(1), reference(case))
-    assert found < 1e-8 and solution.ok and solution.validity.contacts == 1
-
-
-def check_convergence(case, errors):
-    """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9, which is what
-    differences of values resolve); the solution at the default."""
-    exact = reference(case)
-    loose, solution = error(case, gradients.forward(1e-8), exact)
-    strict, _ = error(case, gradients.forward(1e-10), exact)
+def check_convergence(work, errors):
+    """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9); the solution at
+    the default."""
+    exact = reference(work)
+    loose, solution = error(work, gradients.forward(1e-8), exact)
+    strict, _ = error(work, gradients.forward(1e-10), exact)
     assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
     assert solution.ok and not solution.validity.is_past
     return solution
 
 
 def test_one_soft_bounce():
-    """1e-4 at the default, 1e-6 at 1e-10, against sixth-order differences of values.
+    """1e-4 at the default, 1e-6 at 1e-10.
 
     The force is clipped as the ball leaves, so its tangents jump by some 1e7 /s²: a least step of 1e-9 s would
     leave them wrong by 2e-3.
     """
-    check_convergence(soft_bounces(1, CLIPPED, "clipped force"), (1e-4, 1e-6))
+    check_convergence(WORKS["clipped force, 1 bounces"], (1e-4, 1e-6))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bounces", [2, 3, 4, 6, 8, 10])
 def test_hard_bounces(bounces):
-    case = hard_bounces(bounces)
-    assert error(case, impacts(bounces), reference(case))[0] < 1e-8
+    work = WORKS[f"hard ball, {bounces} bounces"]
+    assert error(work, work.ways["impacts"], reference(work))[0] < 1e-8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case",
-    [soft_bounces(1), soft_bounces(4), soft_bounces(10), soft_pair(), oblique_impact(), sliding_to_rolling()],
-    ids=lambda case: case.name,
+    "name",
+    [
+        "smoothed, 1 bounces",
+        "smoothed, 4 bounces",
+        "smoothed, 10 bounces",
+        "soft pair of balls",
+        "oblique impact",
+        "sliding to rolling",
+    ],
 )
-def test_single_point_contacts(case):
-    check_convergence(case, (1e-4, 1e-6))
+def test_single_point_contacts(name):
+    check_convergence(WORKS[name], (1e-4, 1e-6))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("contacts, most", [(1, 1e-4), (4, 1e-2)])
 def test_a_tumbling_cube(contacts, most):
     """Its corners let go one by one, each with a kink: the error falls with the tolerance all the same."""
-    case = tumbling_cube(contacts)
-    assert check_convergence(case, (most, most)).validity.contacts == contacts
+    work = WORKS[f"cube, {contacts} contacts"]
+    assert check_convergence(work, (most, most)).validity.contacts == contacts
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, build", [("kink", KINKED), ("jump", JUMPING)])
-def test_plain_derivatives_stay_wrong(name, build):
+@pytest.mark.parametrize("name", ["kink", "jump"])
+def test_plain_derivatives_stay_wrong(name):
     """Through a kink or a jump the plain derivative does not fall with the tolerance as the value does."""
-    case = soft_bounces(1, build, name)
-    exact = reference(case)
-    found = [error(case, gradients.forward(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
+    work = WORKS[f"{name} at touch, 1 bounces"]
+    exact = reference(work)
+    found = [error(work, gradients.forward(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
     assert found[1] > 1e-5
-    if build is JUMPING:
+    if name == "jump":
         assert min(found) > 0.1
 
 

@@ -23,8 +23,8 @@ from difsim.saving.arrays import read_table, write_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.foot import calibration
-from experiments.soak.checks import Verdict
-from experiments.soak.hard import KINDS
+from experiments.scenes.catalogue import SCENES
+from experiments.scenes.judge import Findings
 from experiments.soak.run import read_failure, record
 from inversion import Series
 
@@ -106,7 +106,7 @@ def in_metres(path: Path):
     return load(path, "m")
 
 
-FAILURE = json.dumps(record(KINDS[0], 0, 0, Verdict("OK"))).encode()
+FAILURE = json.dumps(record(SCENES[0], 0, 0, Findings("OK"))).encode()
 TRACKS = b"time_s,camera,body,marker,u_px,v_px\n" + b"".join(
     b"%s,A,%s,1,500.0,400.0\n" % (time, body) for time in (b"0.0", b"1.1") for body in (b"a", b"b")
 )

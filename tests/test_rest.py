@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from difsim import Adaptive, AtRest, Outside, Status, simulate
+from difsim import Adaptive, AtRest, Ignore, Outside, Status, simulate
 from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.dynamics import PointState
@@ -16,7 +16,7 @@ from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping
 REGION = Sphere((0.0, 0.0, 0.0), 100.0)  # of no consequence but in the last test; all solves share one compilation
 HEIGHT, E = 0.5, 0.6
 # At 1e-8 the steps across a force that jumps err by more than a contact lasts in the time of settling.
-TIGHT = {"solver": Adaptive(1e-10, 1e-10, max_steps=100_000), "gradient": "ignore"}
+TIGHT = {"solver": Adaptive(1e-10, 1e-10, max_steps=100_000), "trust": Ignore()}
 
 
 def impact(v, g, ω, ζ):

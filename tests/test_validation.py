@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.cobbles import paper as cobbles_paper
-from experiments.validation import derivatives, pages, papers
+from experiments.validation import pages, papers, scenes
 from experiments.validation.cases import Case, Convergence
 from experiments.validation.run import Validation, judge
 
@@ -26,7 +26,7 @@ def test_a_convergence_finds_its_order_and_uncertainty():
 
 @pytest.mark.slow
 def test_the_derivatives_of_the_list_are_met():
-    assert judge(derivatives.cases())["failed"] == []
+    assert judge(scenes.derivatives())["failed"] == []
 
 
 def test_the_page_shows_what_the_summary_says(tmp_path):

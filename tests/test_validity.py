@@ -27,7 +27,8 @@ from difsim.shape import Plane
 from difsim.stepping.trust import Warn
 from difsim.stepping.validity import Validity, discontinuous_laws
 from difsim.typing import Scalar
-from experiments.benchmarks.gradient_cases import G, LineState, Pair
+from experiments.scenes.closed import EARTH
+from experiments.scenes.line import Line, LineState
 from tests.helpers import approx
 from tests.ways import equal, forward, impacts, reverse
 
@@ -37,7 +38,7 @@ LAX = forward(1e-5, 1e-5)
 
 def fall(stiffness, regularisation, method, **options):
     law = NormalForce(Hooke(stiffness), CompressionDamping(40.0), regularisation)
-    model = Pair(law, gravity=G, held=True)
+    model = Line(law, gravity=EARTH, is_held=True)
     return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
 
 
@@ -94,7 +95,7 @@ class OwnSmoothLaw(OwnLaw):
 
 
 def bounced(law, **options):
-    model, start = Pair(law, gravity=G, held=True), LineState((0.0, 0.2), (0.0, 0.0))
+    model, start = Line(law, gravity=EARTH, is_held=True), LineState((0.0, 0.2), (0.0, 0.0))
     return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
 
 
@@ -175,7 +176,7 @@ def test_the_horizon_follows_from_growth():
 
 def test_a_transition_tells_the_growth_by_the_start():
     """The tangents of the whole start: free fall for 0.3 s changes no number by more than itself."""
-    model = Pair(NormalForce(Hooke(2e4), CompressionDamping(40.0), Smoothing(1e-3)), gravity=G, held=True)
+    model = Line(NormalForce(Hooke(2e4), CompressionDamping(40.0), Smoothing(1e-3)), gravity=EARTH, is_held=True)
     start, times = LineState((0.0, 5.0), (0.0, 0.0)), jnp.array([0.0, 0.3])
     found = transition(model, start, times, solver=LAX["solver"]).solution.validity
     assert found.growth == approx(1.0) and found.contacts == 0

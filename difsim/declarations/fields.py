@@ -123,7 +123,7 @@ def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
         if get_origin(annotation) is tuple and isinstance(given, list):
             given = tuple(given)
         if not _is_a(annotation, given):
-            raise ValueError(f"{name}: got {came(given)}: give {_in_words(annotation)}")
+            raise ValueError(f"{name}: got {came(given)}: give {_in_words(annotation)}, the {meaning}")
         return given
 
     return eqx.field(converter=Declared(convert, meaning), **_default(default))

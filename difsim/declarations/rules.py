@@ -1,6 +1,6 @@
 """Relations between the numbers of a Module, and whether all numbers of a model are possible."""
 
-import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +12,8 @@ from jaxtyping import Array, Bool
 
 from difsim.declarations.fields import quantities
 from difsim.typing import is_known
+
+_NAMES = re.compile(r"{(\w+)")  # of fields and properties in a message
 
 
 class Rule:
@@ -28,7 +30,7 @@ class Rule:
         """The condition. **Raises:** ValueError if it is known and false anywhere."""
         condition = self.condition(module)
         if is_known(condition) and not np.all(condition):
-            values = {field.name: getattr(module, field.name) for field in dataclasses.fields(module)}
+            values = {name: getattr(module, name) for name in _NAMES.findall(self.message)}
             raise ValueError(f"{type(module).__name__}: {self.message.format_map(values)}")
         return condition
 

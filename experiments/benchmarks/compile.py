@@ -19,14 +19,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
-from difsim import FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Unrolled, allocate, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.contact import Ball, Newton
-from difsim.dynamics import AbstractModel, Flight, FlightState, HardBody, HardState
-from difsim.gravity import AbstractField, Gridded, Polyhedron, Uniform
+from difsim import FixedSteps, Forward, Ignore, Reverse, Unrolled, allocate, simulate
+from difsim.dynamics import AbstractModel, Flight, FlightState
+from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.session import OLDER_EMITTER
-from difsim.shape import Plane, Sphere, comet_67p
+from difsim.shape import Sphere, comet_67p
 from difsim.stepping.marching import initialise
 from experiments.agilkia.chain import OUTPUTS, at_landing, landed
 from experiments.agilkia.descent import AGILKIA
@@ -36,7 +35,6 @@ from experiments.agilkia.solve import with_solver
 from experiments.agilkia.worlds import analogue
 from experiments.benchmarks.cobbles import _ends
 from experiments.benchmarks.dem import DT, bed
-from experiments.benchmarks.gradient_cases import Case, hard_bounces, sliding_to_rolling, tumbling_cube
 from experiments.benchmarks.timing import row
 from experiments.cliff.scene import Cliff, soil
 from experiments.cobbles import paper
@@ -47,6 +45,7 @@ from experiments.cobbles.montecarlo import times, world
 from experiments.cobbles.nominal import released
 from experiments.cobbles.paper_estimation import BOX
 from experiments.cobbles.stones import cobble, stone
+from experiments.scenes.catalogue import find
 
 UNITS = {
     "trace": "s CPU",
@@ -142,18 +141,27 @@ def _cpu(call: Callable) -> tuple[Any, float]:
     return found, time.process_time() - started
 
 
-def _of_case(case: Case, **rule: Any) -> Workload:
-    """A bounce, or another motion with contact, to a `rule`; the bare solve has its field and one event."""
-    span = jnp.asarray([0.0, case.time])
+def _of_scene(name: str, *by: str) -> Workload:
+    """A scene by some of its numbers; the bare solve has its field and one event."""
+    scene = find(name)
+    middle = jax.tree.map(jnp.asarray, scene.middle)
+    at = jnp.stack([middle[name] for name in by])
+    until = {} if scene.engine.until is None else {"until": scene.engine.until}
+
+    def build(p):
+        return scene.build(middle | dict(zip(by, p, strict=True)))
+
+    def observe(state):
+        return ravel_pytree(scene.observe(state))[0]
 
     def run(p, **way):
-        model, state = case.build(p)
-        return case.watch(simulate(model, state, span, **rule, **way, throw=False, trust=Ignore()).last)
+        return observe(simulate(*build(p), **until, **way, throw=False, trust=Ignore()).last)
 
     def bare(p):
-        return case.watch(_solved(*case.build(p), case.time))
+        model, state, times = build(p)
+        return observe(_solved(model, state, times[-1]))
 
-    return Workload(run, jnp.asarray(case.at), lambda p: run(p, derivative=Reverse()), bare)
+    return Workload(run, at, lambda p: run(p, derivative=Reverse()), bare)
 
 
 def _solved(model: AbstractModel, state: Any, end: float) -> Any:
@@ -174,19 +182,6 @@ def _solved(model: AbstractModel, state: Any, end: float) -> Any:
         throw=False,
     )
     return jax.tree.map(lambda x: x[-1], solution.ys)
-
-
-def _hard_ball() -> Workload:
-    """A rigid ball that is thrown over a slope, by restitution and friction: it bounces, slides and rolls."""
-    slope = Plane((0.0, 0.0, 0.0), (0.1, 0.0, 0.995))
-    thrown = RigidState((0.0, 0.0, 0.5), (1.0, 0.2, 0.0), (1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0))
-
-    def build(p):
-        body = RigidBody(2.0, np.diag([8e-3, 8e-3, 9e-3]))
-        return HardBody(body, Ball(0.1), Newton(p[0], p[1]), slope, Uniform((0.0, 0.0, -1.0))), HardState(thrown)
-
-    case = Case("hard ball", build, lambda end: end.body.position, (0.3, 0.4), 5.0)
-    return _of_case(case, until=MaxImpacts(20))
 
 
 def _flight(field: AbstractField) -> Workload:
@@ -288,10 +283,10 @@ def _particles(of: Callable, model: Any, state: Any, dt: float, friction: float)
 
 
 WORKLOADS = {
-    "bounce of a point": lambda: _of_case(hard_bounces(1)),
-    "hard ball that bounces and rolls": _hard_ball,
-    "ball that slides and rolls": lambda: _of_case(sliding_to_rolling()),
-    "hopper": lambda: _of_case(tumbling_cube(1)),
+    "bounce of a point": lambda: _of_scene("hard ball, bounces", "height", "restitution"),
+    "hard ball that bounces and rolls": lambda: _of_scene("hard ball on a slope", "restitution", "friction"),
+    "ball that slides and rolls": lambda: _of_scene("ball, slides and rolls", "friction", "along"),
+    "hopper": lambda: _of_scene("cube of paper 003", "restitution", "friction", "height"),
     "touchdown": _touchdown,
     "flight in a polyhedron": _polyhedron,
     "flight in a fast field": _fast_field,

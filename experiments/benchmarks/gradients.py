@@ -9,53 +9,42 @@ import json
 import math
 import os
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
 from tqdm import tqdm
 
-from difsim import Adaptive, FixedSteps, Forward, MaxImpacts, Reverse, Status
+from difsim import Adaptive, FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Solution, Status
 from experiments.benchmarks import gradient_touchdown
-from experiments.benchmarks.gradient_cases import (
-    CLIPPED,
-    JUMPING,
-    KINKED,
-    MAX_STEPS,
-    PROPORTIONAL,
-    Case,
-    Way,
-    end,
-    error,
-    hard_bounces,
-    hard_oblique,
-    hard_pair,
-    jacobian,
-    oblique_impact,
-    reference,
-    sliding_to_rolling,
-    slow_cube,
-    soft_bounces,
-    soft_pair,
-    tumbling_cube,
-)
 from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.scenes import closed, cubes, line
+from experiments.scenes.closed import time_of_bounces
+from experiments.scenes.engines import Options
+from experiments.scenes.scene import Numbers, Prepared, Scene, end, expected, prepare
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
 TOLERANCES = (1e-6, 1e-8, 1e-10)
 REPEATS = 5
+MAX_STEPS = 100_000  # of all adaptive steps: a static number, and each other one would compile the case again
+STRICTEST = {"solver": Adaptive(1e-12, 1e-14, max_steps=MAX_STEPS), "derivative": Forward()}
 
 
-def forward(tolerance: float, weight: float = 1.0) -> Way:
-    """Forward derivatives at a tolerance."""
+def forward(tolerance: float, weight: float = 1.0) -> Options:
+    """Return the options of forward derivatives at a tolerance."""
     solver = Adaptive(tolerance, 0.1 * tolerance, max_steps=MAX_STEPS)
     return {"solver": solver, "derivative": Forward(weight)}
 
 
-def reverse(tolerance: float) -> Way:
-    """Reverse derivatives at a tolerance."""
+def reverse(tolerance: float) -> Options:
+    """Return the options of reverse derivatives at a tolerance."""
     return {"solver": Adaptive(tolerance, 0.1 * tolerance, max_steps=16_384), "derivative": Reverse()}
 
 
@@ -67,54 +56,148 @@ EQUAL = {f"equal steps, {n}": {"solver": FixedSteps(n)} for n in (4000, 40_000)}
 EVERY = CONTROLLED | PLAIN | REVERSE | EQUAL
 
 
-def suite() -> list[tuple[Case, dict[str, Way]]]:
-    """Every case with the ways to run it."""
+@dataclass(frozen=True)
+class Work:
+    """A Jacobian to be found: of what a `scene` observes, by the numbers `by`, with other numbers than its middle.
+
+    The reference is the closed form, or forward derivatives at 1e-12: the judge compares those with differences.
+    """
+
+    name: str
+    scene: Scene
+    by: tuple[str, ...]
+    ways: dict[str, Options]
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The numbers of the scene."""
+        chosen = {name: jnp.asarray(value, float) for name, value in self.chosen.items()}
+        return jax.tree.map(jnp.asarray, self.scene.middle) | chosen
+
+
+def suite() -> list[Work]:
+    """Return every scene with the ways to run it."""
     bounces = (1, 2, 3, 4, 6, 8, 10)
     return [
         # One number of impacts for all: another one compiles again.
-        *((hard_bounces(n), {"impacts": {"until": MaxImpacts(bounces[-1])}}) for n in bounces),
-        (hard_oblique(), {"impacts": {"until": MaxImpacts(1)}}),
-        (hard_pair(), {"impacts": {"until": MaxImpacts(1)}}),
-        (soft_bounces(1), EVERY),
-        *((soft_bounces(n), CONTROLLED) for n in bounces[1:]),
-        *((soft_bounces(n, CLIPPED, "clipped force"), CONTROLLED) for n in (1, 10)),
-        (soft_bounces(1, PROPORTIONAL, "damper with the force, sharp"), CONTROLLED | PLAIN),
-        (soft_bounces(1, KINKED, "kink at touch"), EVERY),
-        (soft_bounces(1, JUMPING, "jump at touch"), EVERY),
-        (soft_pair(), CONTROLLED | PLAIN),
-        (oblique_impact(), CONTROLLED | PLAIN),
-        (sliding_to_rolling(), CONTROLLED | PLAIN),
-        *((tumbling_cube(n), CONTROLLED) for n in (1, 4, 6, 10)),
-        *((slow_cube(n), CONTROLLED) for n in (1, 4, 8)),
+        *(
+            bounce(n, closed.BOUNCING, "hard ball", {"impacts": {"until": MaxImpacts(bounces[-1])}})
+            for n in bounces
+        ),
+        Work(
+            "hard oblique impact",
+            closed.GRAZING,
+            ("along", "restitution", "friction"),
+            {"impacts": {"until": MaxImpacts(1)}},
+            {"along": 4.0},
+        ),
+        Work(
+            "hard pair of balls",
+            closed.COLLIDING,
+            ("place", "velocity"),
+            {"impacts": {"until": MaxImpacts(1)}},
+            closed.COLLIDING.cases[0],
+        ),
+        bounce(1, SMOOTHED, "smoothed", EVERY),
+        *(bounce(n, SMOOTHED, "smoothed", CONTROLLED) for n in bounces[1:]),
+        *(bounce(n, CLIPPED, "clipped force", CONTROLLED) for n in (1, 10)),
+        bounce(
+            1, line.falling("proportional", line.proportional), "damper with the force, sharp", CONTROLLED | PLAIN
+        ),
+        bounce(1, KINKED, "kink at touch", EVERY),
+        bounce(1, JUMPING, "jump at touch", EVERY),
+        Work("soft pair of balls", line.COLLIDING, ("place", "velocity"), CONTROLLED | PLAIN),
+        Work("oblique impact", cubes.OBLIQUE, ("friction", "along"), CONTROLLED | PLAIN),
+        Work("sliding to rolling", cubes.ROLLING, ("friction", "along"), CONTROLLED | PLAIN),
+        *(tumble(n, cubes.TUMBLING, "cube", cubes.TIMES[n]) for n in cubes.TIMES),
+        *(tumble(n, cubes.SLOW, "cube in 6e-05 m/s²", cubes.SLOW_TIMES[n]) for n in cubes.SLOW_TIMES),
     ]
 
 
-def rows(points: int, _: Path) -> list[dict[str, Any]]:
-    """The suite, the single bounce in other engines, and the touchdown at `points` random points of its prior."""
-    with ThreadPoolExecutor() as beside:
-        peers = beside.submit(peer_rows)  # a process of its own: costs are CPU time, so it may run beside
+SMOOTHED, CLIPPED = (line.falling(law.__name__, law) for law in (line.smoothed, line.clipped))
+KINKED, JUMPING = (line.falling(law.__name__, law) for law in (line.kinked, line.jumping))
+
+
+def bounce(n: int, scene: Scene, name: str, ways: dict[str, Options]) -> Work:
+    """Return a ball after n bounces, by height and restitution."""
+    chosen = {"height": closed.FALL_FROM, "restitution": 0.8, "time": time_of_bounces(n)}
+    return Work(f"{name}, {n} bounces", scene, ("height", "restitution"), ways, chosen)
+
+
+def tumble(n: int, scene: Scene, name: str, time: float) -> Work:
+    """Return the cube after n contacts, by restitution, friction and height."""
+    return Work(f"{name}, {n} contacts", scene, ("restitution", "friction", "height"), CONTROLLED, {"time": time})
+
+
+@eqx.filter_jit
+def value(scene: Scene, numbers: Numbers, prepared: Prepared, options: Options) -> tuple[Array, Solution]:
+    """Return what is observed, or the closed forms' quantities, and the solution."""
+    watched, exact, solution = end(scene, numbers, prepared, options | {"trust": Ignore()})
+    return (exact if scene.exact else watched), solution
+
+
+@eqx.filter_jit
+def jacobian(
+    scene: Scene, numbers: Numbers, by: tuple[str, ...], prepared: Prepared, options: Options
+) -> tuple[Array, Solution]:
+    """Return the derivative of `value` by some numbers [m, p], and the solution: in reverse mode if that is the way."""
+    differentiate = jax.jacrev if isinstance(options.get("derivative"), Reverse) else jax.jacfwd
+
+    def at(chosen):
+        return value(scene, numbers | chosen, prepared, options)
+
+    found, solution = differentiate(at, has_aux=True)({name: numbers[name] for name in by})
+    return as_matrix(found), solution
+
+
+def as_matrix(found: dict[str, Array]) -> Array:
+    """Return the columns of all numbers side by side."""
+    return jnp.concatenate([x.reshape(len(x), -1) for x in found.values()], axis=1)
+
+
+def reference(work: Work) -> np.ndarray:
+    """Return the Jacobian that a way's is compared with."""
+    numbers, prepared = work.numbers, prepare(work.scene, work.numbers)
+    if not work.scene.exact:
+        return np.asarray(jacobian(work.scene, numbers, work.by, prepared, STRICTEST)[0])
+    exact = jax.jacfwd(lambda chosen: expected(work.scene, numbers | chosen) / prepared.exact)
+    return np.asarray(as_matrix(exact({name: numbers[name] for name in work.by})))
+
+
+def error(work: Work, options: Options, exact: np.ndarray) -> tuple[float, Solution]:
+    """Return the worst entry of the Jacobian's error over the largest entry, and the solution."""
+    prepared = prepare(work.scene, work.numbers)
+    found, solution = jacobian(work.scene, work.numbers, work.by, prepared, options)
+    return float(np.abs(found - exact).max() / np.abs(exact).max()), solution
+
+
+def rows(points: int, folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of all works, of other engines and of the touchdown."""
+    with ThreadPoolExecutor() as executor:
+        peers = executor.submit(peer_rows)  # a process of its own: costs are CPU time, so it may run meanwhile
         found, last = [], None
-        for case, ways in (cases := tqdm(suite())):
-            cases.set_description(case.name)
-            if case.build is not last:  # a hundred programs of adaptive loops would take some GB
+        for work in (works := tqdm(suite())):
+            works.set_description(work.name)
+            if work.scene is not last:  # a hundred programs of adaptive loops would take some GB
                 jax.clear_caches()
-            last = case.build
-            found += case_rows(case, ways)
+            last = work.scene
+            found += work_rows(work)
         touchdown = gradient_touchdown.rows(points)
         return found + peers.result() + touchdown
 
 
-def case_rows(case: Case, ways: dict[str, Way]) -> list[dict[str, Any]]:
-    """Error of each way, and its cost over a run without derivatives."""
-    exact = reference(case)
-    p, time_ = jnp.asarray(case.at), jnp.asarray(case.time)
+def work_rows(work: Work) -> list[dict[str, Any]]:
+    """Return the error of each way, and its cost over a run without derivatives."""
+    exact, numbers = reference(work), work.numbers
+    prepared = prepare(work.scene, numbers)
     found = []
-    for name, way in ways.items():
-        worst, solution = error(case, way, exact)
-        slope = cpu_seconds(lambda way=way: jacobian(case.build, case.watch, way, p, time_), REPEATS)[1]
-        plain = cpu_seconds(lambda way=way: end(case.build, case.watch, way, p, time_), REPEATS)[1]
-        found.append(row(f"{case.name}, {name}{_notes(solution)}", worst, "relative"))
-        found.append(row(f"{case.name}, {name}: cost of {len(p)}", slope / plain, "forward"))
+    for name, options in work.ways.items():
+        worst, solution = error(work, options, exact)
+        slope = cpu_seconds(lambda o=options: jacobian(work.scene, numbers, work.by, prepared, o), REPEATS)[1]
+        plain = cpu_seconds(lambda o=options: value(work.scene, numbers, prepared, o), REPEATS)[1]
+        found.append(row(f"{work.name}, {name}{_notes(solution)}", worst, "relative"))
+        found.append(row(f"{work.name}, {name}: cost of {exact.shape[1]}", slope / plain, "forward"))
     return found
 
 

@@ -14,7 +14,7 @@ import optax
 import xarray as xr
 from jaxtyping import Array, Float, Int
 
-from difsim import FixedSteps, Status, Unrolled, simulate
+from difsim import FixedSteps, Ignore, Status, Unrolled, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, NormalForce, PowerLaw, RegularisedCoulomb, SurfaceContact
 from difsim.declarations import quantity
@@ -80,7 +80,7 @@ def track(coefficients: Float[Array, "m n"], y: Scalar) -> tuple[Float[Array, "T
     model = Hopper(body, contact, surface, Uniform((0.0, 0.0, -HERE)))
     at = jnp.stack([jnp.asarray(BEGIN), y, surface.height(jnp.stack([jnp.asarray(BEGIN), y])) + RADIUS])
     state = model.start(RigidState(at, (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, SPEED / RADIUS, 0.0)))
-    options = {"solver": FixedSteps(STEPS), "derivative": Unrolled(), "throw": False, "gradient": "ignore"}
+    options = {"solver": FixedSteps(STEPS), "derivative": Unrolled(), "throw": False, "trust": Ignore()}
     run = simulate(model, state, TIMES, **options)
     return run.states.body.position, run.status
 

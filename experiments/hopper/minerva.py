@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.spatial import ConvexHull
 
-from difsim import Adaptive, Outside, Solution, Status, rotation, simulate
+from difsim import Adaptive, Ignore, Outside, Solution, Status, rotation, simulate
 from difsim.dynamics import Hopper
 from difsim.session import CACHE
 from experiments.geometry import line, relief, surface
@@ -19,7 +19,7 @@ from experiments.variables import described
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
 LONGEST, SEED = 2e4, 1
-VALUES = {"solver": Adaptive(1e-7, 1e-7, max_steps=100_000), "gradient": "ignore"}
+VALUES = {"solver": Adaptive(1e-7, 1e-7, max_steps=100_000), "trust": Ignore()}
 
 
 def release(quick: bool, shape: str = "analogue") -> Found:

@@ -21,18 +21,16 @@ from difsim.saving.texts import read_text
 from experiments.harness import SEED, Found, Study
 from experiments.memory import forget_programs, maps_are_many
 from experiments.records import commit, write_json
-from experiments.soak import flights, hard, landings, particles, soft, stones, words
-from experiments.soak.checks import Verdict, judge
-from experiments.soak.kinds import Kind
+from experiments.scenes.catalogue import SCENES
+from experiments.scenes.judge import Findings, judge
+from experiments.scenes.scene import Scene
+from experiments.soak import words
 from inversion import Checkpoint
 
-GROUPS = hard.KINDS, soft.KINDS, landings.KINDS, flights.KINDS, stones.KINDS, particles.KINDS
-# One of each sort in turn: what a short search leaves out are variants.
-KINDS: tuple[Kind, ...] = tuple(kind for turn in itertools.zip_longest(*GROUPS) for kind in turn if kind)
 QUICK = ("two hard balls", "flight over a plane")
-EVERY = 4  # the part of the scenes whose derivatives are compared with differences
-CHUNK = EVERY  # scenes of a kind, kept together: so few that a search of an hour comes to all kinds
-ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse")
+EVERY = 4  # the part of the draws whose derivatives are compared with differences
+CHUNK = EVERY  # draws of a scene, kept together: so few that a search of an hour comes to all scenes
+ERRORS = ("energy", "gain", "momentum", "tighter", "derivative", "reverse", "exact", "slope")
 RAISED = "an exception"
 NAMES = (*(status.name for status in Status), RAISED)  # of what a scene can end with
 CHECKS = (*ERRORS, "status", "finite", "determinism", "error")
@@ -49,7 +47,7 @@ class Soak(Study):
     """The duration of the search; an interrupted search goes on where it was."""
     seed: int = 0
     model: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")] = ()
-    """Kinds of scenes, by parts of their names (all). The report lists them."""
+    """Scenes, by parts of their names (all). The report lists them."""
     repeat: Path | None = None
     """A file of a failure: runs that scene alone, and says what is wrong."""
     results: Path = Path("results/soak/search")
@@ -63,33 +61,33 @@ class Soak(Study):
 Soak.ranges = {"hours": Quantity("h", "duration", ge=0, usual=(0, 200), slip="minutes"), "seed": SEED}
 
 
-def chosen(names: Sequence[str]) -> list[Kind]:
-    """The kinds whose names contain one of these. **Raises:** ValueError for a name that no kind has."""
+def choose(names: Sequence[str]) -> list[Scene]:
+    """Return the scenes whose names contain one of these. **Raises:** ValueError for a name that no scene has."""
     for name in names:
-        if not any(name in kind.name for kind in KINDS):
-            raise ValueError(f"--model {name}: there is none; these are {[kind.name for kind in KINDS]}")
-    return [kind for kind in KINDS if not names or any(name in kind.name for name in names)]
+        if not any(name in scene.name for scene in SCENES):
+            raise ValueError(f"--model {name}: there is none; these are {[scene.name for scene in SCENES]}")
+    return [scene for scene in SCENES if not names or any(name in scene.name for name in names)]
 
 
 def search(options: Soak, out: Path) -> Found:
-    """Scenes of each kind in turn, in chunks, until the hours are over."""
-    kinds = chosen(QUICK if options.quick and not options.model else options.model)
+    """Draw from each scene in turn, in chunks, until the hours are over."""
+    scenes = choose(QUICK if options.quick and not options.model else options.model)
     # Another commit starts afresh: a table is of one state of the library.
     checkpoint = Checkpoint(out / "soak.checkpoint", {"seed": options.seed, "commit": commit(), "chunk": CHUNK})
     deadline = time.monotonic() + (60.0 if options.quick else 3600 * options.hours)
-    pieces: dict[str, list[dict[str, np.ndarray]]] = {kind.name: [] for kind in kinds}
+    pieces: dict[str, list[dict[str, np.ndarray]]] = {scene.name: [] for scene in scenes}
     with tqdm(unit=" scenes") as bar:
-        for part, kind in ((part, kind) for part in itertools.count() for kind in kinds):
-            key = f"{slug(kind.name)}-{part}"
+        for part, scene in ((part, scene) for part in itertools.count() for scene in scenes):
+            key = f"{slug(scene.name)}-{part}"
             if time.monotonic() > deadline and key not in checkpoint:
                 break
-            if maps_are_many():  # after some 25 kinds; a search of a night compiles them all several times
+            if maps_are_many():  # after some 25 scenes; a search of a night compiles them all several times
                 forget_programs()
-            bar.set_description(kind.name)
+            bar.set_description(scene.name)
             piece = checkpoint.get_or(
-                key, lambda kind=kind, part=part: chunk(kind, options.seed, part, out / "failures")
+                key, lambda scene=scene, part=part: judge_chunk(scene, options.seed, part, out / "failures")
             )
-            pieces[kind.name].append(piece)
+            pieces[scene.name].append(piece)
             bar.update(CHUNK)
     table = [row(name, found) for name, found in pieces.items()]
     summary = {
@@ -102,43 +100,42 @@ def search(options: Soak, out: Path) -> Found:
     return Found(summary, text=text, report=words.search)
 
 
-def chunk(kind: Kind, seed: int, part: int, failures: Path) -> dict[str, np.ndarray]:
-    """The findings of the scenes of one chunk; those that fail are written into a folder."""
-    verdicts = []
+def judge_chunk(scene: Scene, seed: int, part: int, failures: Path) -> dict[str, np.ndarray]:
+    """Return the findings of the draws of one chunk; those that fail are written into a folder."""
+    every = []
     for index in range(part * CHUNK, (part + 1) * CHUNK):
-        verdict = verdict_of(kind, kind.numbers(seed, index), index)
-        verdicts.append(verdict)
-        if verdict.faults:
+        findings = find_faults(scene, scene.draw(seed, index), index)
+        every.append(findings)
+        if findings.faults:
             failures.mkdir(parents=True, exist_ok=True)
-            path = failures / f"{slug(kind.name)}-{seed}-{index}.json"
-            write_json(path, record(kind, seed, index, verdict))
+            path = failures / f"{slug(scene.name)}-{seed}-{index}.json"
+            write_json(path, record(scene, seed, index, findings))
     return {
-        "status": np.array([NAMES.index(verdict.status) for verdict in verdicts]),
-        "unsure": np.array([verdict.unsure for verdict in verdicts]),
-        "errors": np.array([[verdict.errors.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
-        "shares": np.array([[verdict.shares.get(name, np.nan) for name in ERRORS] for verdict in verdicts]),
-        "faults": np.array([[name in verdict.faults for name in CHECKS] for verdict in verdicts]),
+        "status": np.array([NAMES.index(each.status) for each in every]),
+        "unsure": np.array([each.unsure for each in every]),
+        "errors": np.array([[each.errors.get(name, np.nan) for name in ERRORS] for each in every]),
+        "shares": np.array([[each.shares.get(name, np.nan) for name in ERRORS] for each in every]),
+        "faults": np.array([[name in each.faults for name in CHECKS] for each in every]),
     }
 
 
-def verdict_of(kind: Kind, numbers: dict[str, np.ndarray], index: int) -> Verdict:
-    """The verdict; an exception is one, too, since every number of a scene is a valid one."""
+def find_faults(scene: Scene, numbers: dict[str, np.ndarray], index: int) -> Findings:
+    """Return the findings; an exception is a fault, too, since every number of a scene is a valid one."""
     try:
-        return judge(kind, numbers, index, index % EVERY == 0)
+        return judge(scene, numbers, index, index % EVERY == 0)
     except Exception as error:
-        return Verdict(RAISED, {"error": f"{type(error).__name__}: {error}"})
+        return Findings(RAISED, {"error": f"{type(error).__name__}: {error}"})
 
 
-def record(kind: Kind, seed: int, index: int, verdict: Verdict) -> dict[str, Any]:
-    """The record that repeats a scene."""
-    numbers = {name: value.tolist() for name, value in kind.numbers(seed, index).items()}
-    return {"model": kind.name, "seed": seed, "index": index, "commit": commit(), "numbers": numbers} | asdict(
-        verdict
-    )
+def record(scene: Scene, seed: int, index: int, findings: Findings) -> dict[str, Any]:
+    """Return the record that repeats a draw."""
+    numbers = {name: value.tolist() for name, value in scene.draw(seed, index).items()}
+    about = {"model": scene.name, "seed": seed, "index": index, "commit": commit(), "numbers": numbers}
+    return about | asdict(findings)
 
 
 def row(name: str, pieces: list[dict[str, np.ndarray]]) -> dict[str, Any]:
-    """The row of a kind: how many scenes, how they ended, and the worst of each error."""
+    """Return the row of a scene: how many draws, how they ended, and the worst of each error."""
     if not pieces:
         return {"model": name, "scenes": 0, "OK": 0, "failures": 0}
     status, unsure, errors, shares, faults = (
@@ -174,19 +171,19 @@ def slug(name: str) -> str:
 
 def repeat(options: Soak, out: Path) -> Found:
     """Run the scene of a file of a failure."""
-    kind, numbers, index = read_failure(options.repeat)
-    verdict = judge(kind, numbers, index, whole=True)
-    lines = [f"{kind.name}, scene {index}: {verdict.status}"]
-    lines += [f"{check}: {fault}" for check, fault in verdict.faults.items()] or ["nothing is wrong with it"]
+    scene, numbers, index = read_failure(options.repeat)
+    findings = judge(scene, numbers, index)
+    lines = [f"{scene.name}, scene {index}: {findings.status}"]
+    lines += [f"{check}: {fault}" for check, fault in findings.faults.items()] or ["nothing is wrong with it"]
     lines += [
-        f"{check}: {error:.3g}, {verdict.shares[check]:.3g} of what is allowed"
-        for check, error in verdict.errors.items()
+        f"{check}: {error:.3g}, {findings.shares[check]:.3g} of what is allowed"
+        for check, error in findings.errors.items()
     ]
     return Found(text="\n".join(lines))
 
 
-def read_failure(path: Path | None) -> tuple[Kind, dict[str, np.ndarray], int]:
-    """The kind, the numbers and the index of a failure. **Raises:** ValueError for another file."""
+def read_failure(path: Path | None) -> tuple[Scene, dict[str, np.ndarray], int]:
+    """Return the scene, the numbers and the index of a failure. **Raises:** ValueError for another file."""
     if path is None:
         raise ValueError("--stage repeat: give the file of a failure, --repeat FILE")
     try:
@@ -195,10 +192,10 @@ def read_failure(path: Path | None) -> tuple[Kind, dict[str, np.ndarray], int]:
         name, index = str(found["model"]), int(found["index"])
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} is no file of a failure that `difsim soak` wrote: {error}") from error
-    kinds = [kind for kind in KINDS if kind.name == name]
-    if not kinds or numbers.keys() != kinds[0].numbers(0, 0).keys():
+    scenes = [scene for scene in SCENES if scene.name == name]
+    if not scenes or numbers.keys() != scenes[0].draws.keys():
         raise ValueError(f"{path} is of another version: there is no {name!r} with the numbers {[*numbers]}")
-    return kinds[0], numbers, index
+    return scenes[0], numbers, index
 
 
 def page(options: Soak, out: Path) -> Found:

@@ -20,13 +20,15 @@ CHECKS = {
     "derivative": "the forward derivative along one random direction in the space of all numbers of the scene differs "
     "from central differences (Richardson extrapolation of runs at a tolerance of 1e-12) by at most "
     "10 `Validity.error`; for two stones by at most 1e-3, for particles by at most 1e-5",
+    "exact": "quantities that are known in closed form are met to the tolerance of the validation",
+    "slope": "their forward derivatives agree with those of the closed forms",
     "reverse": "the reverse derivative agrees with the forward one: to 1e-7 with equal steps, to 1e-4 with adaptive "
     "steps",
 }
 
 
 def search(found: Mapping[str, Any]) -> Report:
-    """The report on the scenes of all kinds."""
+    """Return the report of a search."""
     failed = [each for each in found["table"] if each["failures"]]
     return Report(
         question="Does any random scene end with the status OK and a wrong result?",
@@ -91,9 +93,9 @@ def page(found: Mapping[str, Any]) -> str:
             paragraph(
                 f"Of {found['scenes']} scenes {found['OK']} ended with the status OK, and {found['failures']} failed a "
                 f"check. They were drawn on {found['created'][:10]} with seed {found['seed']} and difsim "
-                f"{found['version']} ({found['machine']}). They cover {len(rows)} of the {len(found['table'])} kinds "
-                "of scene. The columns energy to reverse show the largest relative error. Derivatives are compared in "
-                "every fourth scene. The number in brackets counts scenes without a reference, in which the finite "
+                f"{found['version']} ({found['machine']}). They cover {len(rows)} of the {len(found['table'])} scenes "
+                "of the list. The columns energy to reverse show the largest relative error. Derivatives are compared "
+                "in every fourth draw. The number in brackets counts draws without a reference, in which the finite "
                 "differences did not agree with each other; these are no failures. Faults that a search found and that "
                 "are not mended are among the [known issues](known-issues.md#stepping-and-derivatives)."
             ),

@@ -34,15 +34,15 @@ SYMBOLS = (
     ("Rigid body", "L is the angular momentum; spins are in rad/s"),
     (
         "Normal contact",
-        "ζ is the damping ratio and e the coefficient of restitution; a damper for 0.3 gives e = 0.3 where its force "
-        "is not clipped",
+        "e is the coefficient of restitution; ratio is the damping ratio ζ; asked is the e that a damper gives where "
+        "its force is not clipped",
     ),
-    ("Friction", "v_t is the tangential speed, ω the spin and R the radius of the ball"),
+    ("Friction", "v is the speed along the ground, μ the coefficient of friction"),
     ("Soil", "d is the number of dimensions, J₂ the second invariant of the deviatoric stress"),
     (
         "Derivatives",
-        "bounce: z is the height after 1 s and h the height of release; two balls: x₂' is the position of the second "
-        "ball after 1 s, x₁ and x₂ are the positions at the start, v and u the velocities",
+        "∂/∂ means the derivative by a number of the scene; bounces: a ball falls from a height, and its height after "
+        "a time is found; two balls: places and velocities are those at the start",
     ),
 )
 HEAD = "<!-- Made by `difsim validation --stage pages --out docs`; edit experiments/validation/ instead. -->\n\n"

@@ -10,16 +10,11 @@ from tqdm import tqdm
 
 from difsim.saving.atomic import atomically
 from experiments.harness import Found, Study
-from experiments.validation import bodies, contact, derivatives, gravity, pages, papers, soil, words
+from experiments.validation import gravity, pages, papers, scenes, soil, words
 from experiments.validation.cases import Case, Cases, Convergence
 
-SUBJECTS: dict[str, Cases] = {
-    "gravity": gravity.cases,
-    "rigid bodies": bodies.cases,
-    "contact and friction": contact.cases,
-    "soil": soil.cases,
-    "derivatives": derivatives.cases,
-}
+EVERY: tuple[Cases, ...] = (gravity.cases, scenes.cases, soil.cases)
+QUICK: tuple[Cases, ...] = (scenes.derivatives,)
 
 
 @dataclass
@@ -47,8 +42,9 @@ def judge(rows: Sequence[Case | Convergence]) -> dict[str, Any]:
 
 
 def _analytic(options: Validation, out: Path) -> Found:
-    chosen = {"derivatives": SUBJECTS["derivatives"]} if options.quick else SUBJECTS
-    rows = [case for make in tqdm(chosen.values(), desc="validation") for case in make()]
+    chosen = QUICK if options.quick else EVERY
+    rows = [case for make in tqdm(chosen, desc="validation") for case in make()]
+    rows.sort(key=lambda case: case.subject)
     found = judge(rows)
     text = "\n".join(f"{row['verdict']:4s}  {row['subject']}: {row['case']}" for row in found["table"])
     last = f"{found['passed']} of {found['cases']} cases pass"
