@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from difsim import rotation, safe
+from difsim.conditional import compute_if
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
 from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
@@ -134,7 +135,7 @@ def collide(pair: Pair, state: PairState, times: Float[Array, " T"], choice: Cho
             no = jnp.asarray(False)
             return t, state, ContactEpisode(state, duration, zero, zero, zero, no, no), recorded
 
-        touch, touched, episode, recorded = jax.lax.cond(hit, contact, none)
+        touch, touched, episode, recorded = compute_if(hit, contact, none())
         status = jnp.maximum(status, jnp.where(episode.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
         status = jnp.maximum(status, jnp.where(episode.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
         after = touch + episode.duration
@@ -225,7 +226,7 @@ def _search(
         state = pair.free_flight(now.state, dt)
         # Above `reach`: hulls and tabulated distances differ by a part of the table's spacing.
         hulls = separation(pair, state, axis)
-        gap = jax.lax.cond(hulls > reach, lambda: hulls, lambda: least_gap(pair, state, reach))
+        gap = compute_if(hulls <= reach, lambda: least_gap(pair, state, reach), hulls)
         return _Search(jnp.minimum(now.t + dt, end), state, now.t, gap, now.steps + 1, gap < 0)
 
     start = _Search(t, state, t, jnp.zeros_like(t), jnp.asarray(0), jnp.asarray(False))
