@@ -9,7 +9,7 @@ import numpy as np
 
 from difsim.typing import is_known, require_finite
 
-FAR = 30.0  # times beyond the usual, where a number of a file is a mistake
+FAR = 20.0  # times beyond the usual, where a number of a file is a mistake
 UNIT_LENGTH = 1e-3  # tolerance of an attitude: solvers leave 3e-5 at 1e-6, finite differences some 1e-4
 
 
@@ -77,7 +77,7 @@ class Quantity:
 
     @property
     def possible(self) -> tuple[float | int, float | int]:
-        """The range for a file or an option: within the bounds, and at most thirty times beyond the usual."""
+        """The range for a file or an option: within the bounds, and at most twenty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)
         low, high = (low / FAR if low > 0 else low * FAR), (high * FAR if high > 0 else high / FAR)
         bottom, top = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
@@ -93,9 +93,9 @@ class Quantity:
         low, high = self.possible
         if np.all(self.contains(numbers) & (size >= low) & (size <= high)):
             return ""
-        return f"must be {low:g} to {high:g} {self.unit}".rstrip() + (
-            f": is it in {self.slip}?" if self.slip else ""
-        )
+        within = f"be {low:g} to {high:g} {self.unit}".rstrip()
+        requirement = within if np.all(self.contains(numbers)) else self.requirement
+        return f"must {requirement}" + (f": is it in {self.slip}?" if self.slip else "")
 
     def find_doubt(self, size: Any) -> str:
         """The reason to doubt possible numbers of this `size`, in words, or nothing."""

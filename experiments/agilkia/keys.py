@@ -165,7 +165,7 @@ LANDER = {
     "regolith": keys_of(Regolith, "porosity", "surface_energy"),
 }
 GRAVITY = number("m/s²", "gravity at the site", (VECTOR,), usual=(1e-7, 0.5), slip="mm/s²")
-POSITION = number("m", "place, from the body's centre", (VECTOR,), usual=(50, 1e6), slip="km")
+POSITION = number("m", "place, from the body's centre", (VECTOR,), usual=(20, 1e6), slip="km")
 OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS}
 SUB_SPHERES = {
     "leg_mass_kg": number("kg", "mass of each leg", gt=0, usual=(0.01, 50), slip="g"),
