@@ -91,29 +91,29 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
             case Reverse():
                 kept = derivative.checkpoints or CHECKPOINTS
                 progress = checkpointed_steps(model, progress, end, rule, last, rest, kept)
-        return eqx.filter(progress, eqx.is_array), look_at(model, progress)
+        return eqx.filter(progress, eqx.is_array), look_at(progress)
 
     values, spans = eqx.filter(progress, eqx.is_array), (times[:-1], times[1:])
     several = spans[0].shape[0] > 1 and isinstance(derivative, Reverse)
     values, later = jax.lax.scan(jax.checkpoint(interval) if several else interval, values, spans)
-    seen = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), look_at(model, progress), later)
+    seen = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), look_at(progress), later)
     progress = eqx.combine(values, static)
     status = progress.status
     if not isinstance(derivative, Unrolled):
         status = jnp.where(status == Status.OK, ending(progress, times[-1], rest), status)
-    return outcome_of(progress, rest, status, *seen)
+    energy = jax.lax.map(lambda seen: energy_of(model, *seen), seen[:2])
+    return outcome_of(progress, rest, status, *seen, energy)
 
 
-def look_at(model: AbstractParticles, progress: Progress) -> tuple[Any, Any, Any, Any]:
-    """Keep of a time the state, the time s, the number of steps and the energy. Under jit."""
-    motion = progress.motion
-    return motion.state, motion.time, progress.steps, energy_of(model, progress)
+def look_at(progress: Progress) -> tuple[Any, Any, Any]:
+    """Keep of a time the state, the time s and the number of steps. Under jit."""
+    return progress.motion.state, progress.motion.time, progress.steps
 
 
-def energy_of(model: AbstractParticles, progress: Progress) -> dict[str, Array]:
-    """The parts of the energy now, J by name. They have no derivatives, which would go through all contacts again."""
-    model, motion = without_derivative((model, progress.motion))
-    return model.energy(motion.time, motion.state)
+def energy_of(model: AbstractParticles, state: Any, time: Any) -> dict[str, Array]:
+    """The parts of the energy, J by name. They have no derivatives, which would go through all contacts again."""
+    model, state, time = without_derivative((model, state, time))
+    return model.energy(time, state)
 
 
 def last_step(solver: AbstractSolver, made: Any) -> Any:
