@@ -187,7 +187,9 @@ class Grains(AbstractParticles):
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
         state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
-        return GrainsMotion(time, *self._pushed(state, near, jnp.zeros_like(self.density)))
+        nothing = jnp.zeros_like(time)
+        lost = dict.fromkeys(("damping", "friction", "rolling", "clumps"), nothing)
+        return GrainsMotion(time, *self._pushed(state, near, jnp.zeros_like(self.density)), lost)
 
     def memory(self, motion: GrainsMotion) -> Memory:
         return motion.state.pairs, motion.state.walls
@@ -203,7 +205,7 @@ class Grains(AbstractParticles):
         dt = jnp.asarray(dt, motion.state.velocity.dtype)
         moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
         moved, rates = self._pushed(moved, near, dt)
-        return GrainsMotion(after, self._kicked(moved, rates, 0.5 * dt), rates)
+        return GrainsMotion(after, self._kicked(moved, rates, 0.5 * dt), rates, motion.lost)
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
         """The longest time step that resolves contacts, s.

@@ -69,8 +69,9 @@ class Rates(eqx.Module):
 
 
 class GrainsMotion(eqx.Module):
-    """A state at a time s, and its rates there."""
+    """A state at a time s, its rates there, and the energies that have left it since the beginning, J by name."""
 
     time: Scalar
     state: GrainsState
     rates: Rates
+    lost: dict[str, Scalar]

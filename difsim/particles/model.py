@@ -15,8 +15,12 @@ class AbstractParticles(eqx.Module):
 
     Arrays of a state have the particles (or their pairs) as their last axis; `state.position` is [d, n] m. A model
     makes its own steps, since a good step depends on the law: `begin` once, then `step` repeatedly, from one
-    *motion* to the next: `motion.time` s, `motion.state`, and the results of the last step that the next one
-    needs.
+    *motion* to the next: `motion.time` s, `motion.state`, `motion.lost`, and the results of the last step that the
+    next one needs.
+
+    The energy balance of a run is `energy(motion.time, motion.state) | motion.lost`. The sum of all parts is constant
+    but for the error of the steps. `lost` [J by name] is what has left the state since `begin`: dissipation, and the
+    work done on tools. It has no derivatives.
 
     Near particles are in a list, `Neighbours` or `Pairs`, which the steps update.
     """
@@ -81,9 +85,12 @@ class AbstractParticles(eqx.Module):
     def stable_time_step(self, motion: Any) -> Scalar:
         """The longest stable step from here, s."""
 
+    @abstractmethod
     def energy(self, t: Scalar, state: Any) -> dict[str, Scalar]:
-        """The parts of the energy, where a model has them. **Arguments:** `t`, s; `state`. **Returns:** J by name."""
-        return {}
+        """The parts of the energy that a state has.
+
+        **Arguments:** `t`, s; `state`. **Returns:** J by name.
+        """
 
     @abstractmethod
     def nonfinite(self, motion: Any) -> Int[Array, ""]:

@@ -37,11 +37,12 @@ class ContinuumState(eqx.Module):
 
 
 class ContinuumMotion(eqx.Module):
-    """A state at a time s, and its rate there or an estimate of it from the last step."""
+    """A state at a time s, its rate there or an estimate of it from the last step, and the energies lost, J by name."""
 
     time: Scalar
     state: ContinuumState
     rate: ContinuumState
+    lost: dict[str, Scalar]
 
 
 class Continuum(AbstractEstimating):
@@ -169,7 +170,9 @@ class Continuum(AbstractEstimating):
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
         state = self._with_walls(time, self._placed(time, state), neighbours)
-        return ContinuumMotion(time, state, self.field(state, neighbours))
+        nothing = jnp.zeros_like(time)
+        lost = dict.fromkeys(("plastic", "viscous", "damping", "tools", "corrections"), nothing)
+        return ContinuumMotion(time, state, self.field(state, neighbours), lost)
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
         """One second-order step with one sum over pairs.
@@ -183,7 +186,7 @@ class Continuum(AbstractEstimating):
         predicted = self._admissible(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
         new = self.field(self._with_walls(time, predicted, neighbours), neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
-        return ContinuumMotion(time, self._admissible(time, corrected), new)
+        return ContinuumMotion(time, self._admissible(time, corrected), new, motion.lost)
 
     def attempt(
         self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar
@@ -210,7 +213,7 @@ class Continuum(AbstractEstimating):
         # Tools are at their prescribed places, whatever the sums give.
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
-        return ContinuumMotion(after, self._admissible(after, end), third), error
+        return ContinuumMotion(after, self._admissible(after, end), third, motion.lost), error
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
@@ -243,6 +246,14 @@ class Continuum(AbstractEstimating):
 
         on_solid = sums_at(tool.members, acceleration, self._sample_of_solid(state), neighbours.index)
         return jnp.sum(self.mass[tool.members][None] * jnp.stack(on_solid), axis=1)
+
+    def energy(self, t, state: ContinuumState) -> dict[str, Scalar]:
+        """J: of motion, in gravity and of elastic strain, of all particles that are of no tool.
+
+        **Arguments:** `t`, s, without effect; `state`. **Returns:** the parts by name, J.
+        """
+        del t
+        return {"kinetic": 0.5 * jnp.sum(self.mass * jnp.sum(state.velocity**2, axis=0))}
 
     def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
         """The elastic rate of a state, before the material limits the stress.
