@@ -189,7 +189,7 @@ def test_float32(theta):
 def test_euler_231(theta, psi, phi):
     r = rotation.euler_231(theta, psi, phi)
     # Passive: the transpose of the active rotation with the same (intrinsic, capital letters) sequence.
-    close(r, Rotation.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
+    close(r, Reference.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
     close(jnp.stack(rotation.angles_231(r)), jnp.stack([theta, psi, phi]), 1e-12)
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from difsim import rotation
 from difsim.contact.contact_points import response
 from difsim.declarations import quantity, quaternion, rule, variable
+from difsim.rotation import Rotation
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import safe
+from difsim import Rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, PowerLaw, Stronge, TangentialSpring
 from difsim.dynamics import Calibrated, CompliantPair, HardPair, Pair, PairState, SmoothPair
