@@ -5,6 +5,7 @@ names that a user writes. What only the library, or one study, calls is imported
 """
 
 from difsim.declarations import complete_docstrings
+from difsim.rotation import Rotation as Rotation
 from difsim.session import configure as configure
 from difsim.status import Status as Status
 from difsim.stepping.derivatives import Forward as Forward

@@ -1,12 +1,9 @@
-"""Rotations: unit quaternions, rotation vectors, MRPs, matrices and axes.
-
-A quaternion is scalar first, q = (w, u) [4], and rotates components in the body frame to components in the outer
-frame. Functions take one rotation; use `jax.vmap` for many. They assume |q| = 1 and do not enforce it: the
-integrator lets |q| drift within its tolerance, and `normalise` is the only function that removes the drift.
-"""
+"""Rotations: a class for them, the angles and axes of a landing site, and algebra of matrices [3, 3]."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,70 +12,97 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import numbers
+from difsim.declarations import variable
 from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, is_known
 
 
-@jax.jit
-def rotate(q: Quat, v: Vec3) -> Vec3:
-    """The vector v in the outer frame, v + 2w u×v + 2 u×(u×v).
+class Rotation(eqx.Module):
+    """A rotation R from the body's frame to the outer one.
 
-    **Arguments:** `q` [4], body to outer frame; `v` [3], body components of any unit.
-    **Returns:** outer components [3].
+    `R @ v` has the outer components of a vector [3] with body components v, and `R @ S` is S and then R. It is one
+    rotation: use `jax.vmap` for many. Its quaternion is taken to be of unit length. An integrator lets that drift
+    within its tolerance, and `normalise` alone removes the drift.
     """
+
+    quaternion: Quat = variable("", "unit quaternion q = (w, u), scalar first")
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Rotation):
+            return Rotation(_multiply(self.quaternion, other.quaternion))
+        return _rotate(self.quaternion, other)
+
+    @property
+    def inverse(self) -> "Rotation":
+        """The rotation back, of (w, -u)."""
+        return Rotation(jnp.concatenate([self.quaternion[:1], -self.quaternion[1:]]))
+
+    def normalise(self) -> "Rotation":
+        """The same rotation with a quaternion of unit length; the zero quaternion stays 0."""
+        return Rotation(safe.unit(self.quaternion))
+
+    def rate(self, spin: Vec3) -> Quat:
+        """The rate of the quaternion, ½ q ⊗ (0, ω), 1/s. **Arguments:** `spin` ω [3], rad/s, in the body frame."""
+        return _rate(self.quaternion, spin)
+
+    def as_matrix(self) -> Mat3:
+        """The matrix [3, 3], whose columns are the body axes in the outer frame."""
+        return _to_matrix(self.quaternion)
+
+    def as_rotation_vector(self) -> Vec3:
+        """The rotation vector [3] rad with |φ| ≤ π; smooth at the identity.
+
+        At half a turn φ and -φ are the same rotation. It jumps there, and its derivative is meaningless.
+        """
+        return _to_rotation_vector(self.quaternion)
+
+    def as_mrp(self) -> Vec3:
+        """The modified Rodrigues parameters u/(1 + w), |p| ≤ 1, which jump to the shadow set at half a turn."""
+        return _to_mrp(self.quaternion)
+
+    @classmethod
+    def from_matrix(cls, matrix: Mat3) -> "Rotation":
+        """The rotation of a matrix [3, 3], with w ≥ 0."""
+        return cls(_from_matrix(matrix))
+
+    @classmethod
+    def from_rotation_vector(cls, vector: Vec3) -> "Rotation":
+        """The rotation by |φ| about a vector φ [3], rad; smooth at 0."""
+        return cls(_from_rotation_vector(vector))
+
+    @classmethod
+    def from_mrp(cls, parameters: Vec3) -> "Rotation":
+        """The rotation of modified Rodrigues parameters p [3] = tan(θ/4) n."""
+        return cls(_from_mrp(parameters))
+
+
+@jax.jit
+def _rotate(q: Quat, v: Vec3) -> Vec3:
+    """v + 2w u×v + 2 u×(u×v)."""
     w, u = q[0], q[1:]
     t = 2 * jnp.cross(u, v)
     return v + w * t + jnp.cross(u, t)
 
 
 @jax.jit
-def inverse_rotate(q: Quat, v: Vec3) -> Vec3:
-    """The vector v in the body frame, the inverse of `rotate`.
-
-    **Arguments:** `q` [4], body to outer frame; `v` [3], outer components of any unit. **Returns:** body
-    components [3].
-    """
-    return rotate(conjugate(q), v)
-
-
-@jax.jit
-def multiply(p: Quat, q: Quat) -> Quat:
-    """The composition p ⊗ q of two rotations: q is applied first, then p.
-
-    **Arguments:** `p`, `q` [4]. **Returns:** the product [4].
-    """
+def _multiply(p: Quat, q: Quat) -> Quat:
+    """p ⊗ q: q is applied first, then p."""
     w = p[0] * q[0] - jnp.dot(p[1:], q[1:])
     u = p[0] * q[1:] + q[0] * p[1:] + jnp.cross(p[1:], q[1:])
     return jnp.concatenate([w[None], u])
 
 
 @jax.jit
-def conjugate(q: Quat) -> Quat:
-    """(w, -u), the inverse of a unit quaternion."""
-    return jnp.concatenate([q[:1], -q[1:]])
-
-
-def normalise(q: Quat) -> Quat:
-    """q/|q|; the zero quaternion stays 0."""
-    return safe.unit(q)
+def _rate(q: Quat, spin: Vec3) -> Quat:
+    return 0.5 * _multiply(q, jnp.concatenate([jnp.zeros_like(spin[:1]), spin]))
 
 
 @jax.jit
-def derivative(q: Quat, omega_body: Vec3) -> Quat:
-    """The rate of a quaternion, dq/dt = ½ q ⊗ (0, ω).
-
-    **Arguments:** `q` [4]; `omega_body` ω [3], rad/s, in the body frame. **Returns:** dq/dt [4], 1/s.
-    """
-    return 0.5 * multiply(q, jnp.concatenate([jnp.zeros_like(omega_body[:1]), omega_body]))
+def _to_matrix(q: Quat) -> Mat3:
+    return jax.vmap(_rotate, in_axes=(None, 0), out_axes=1)(q, jnp.eye(3, dtype=q.dtype))
 
 
 @jax.jit
-def to_matrix(q: Quat) -> Mat3:
-    """The matrix R with R v = rotate(q, v); its columns are the body axes in the frame."""
-    return jax.vmap(rotate, in_axes=(None, 0), out_axes=1)(q, jnp.eye(3, dtype=q.dtype))
-
-
-@jax.jit
-def from_matrix(r: Mat3) -> Quat:
+def _from_matrix(r: Mat3) -> Quat:
     """The unit quaternion of a rotation matrix, with w ≥ 0 (Shepperd, J. Guidance 1, 223, 1978).
 
     R gives the products 4 qᵢqⱼ, whose row i is 4 qᵢ q. The row with the largest |qᵢ| ≥ 1/2 is normalised, so that
@@ -97,7 +121,7 @@ def from_matrix(r: Mat3) -> Quat:
 
 
 @jax.jit
-def from_rotation_vector(phi: Vec3) -> Quat:
+def _from_rotation_vector(phi: Vec3) -> Quat:
     """The quaternion (cos θ/2, sin(θ/2) φ/θ) of a rotation vector φ [3] rad with θ = |φ|; smooth at φ = 0."""
     x = jnp.dot(phi, phi)
     small = x < 1e-2  # Below this the series in θ², and their derivatives, are exact to rounding.
@@ -110,11 +134,7 @@ def from_rotation_vector(phi: Vec3) -> Quat:
 
 
 @jax.jit
-def to_rotation_vector(q: Quat) -> Vec3:
-    """The rotation vector [3] rad with |φ| ≤ π; smooth at the identity.
-
-    At half a turn φ and -φ are the same rotation. The function jumps there, and its derivative is meaningless.
-    """
+def _to_rotation_vector(q: Quat) -> Vec3:
     q = _upper(q)
     w, u = q[0], q[1:]
     x = jnp.dot(u, u)
@@ -126,18 +146,14 @@ def to_rotation_vector(q: Quat) -> Vec3:
 
 
 @jax.jit
-def from_mrp(p: Vec3) -> Quat:
+def _from_mrp(p: Vec3) -> Quat:
     """The quaternion ((1 - p²), 2p)/(1 + p²) of modified Rodrigues parameters p [3] = tan(θ/4) n."""
     x = jnp.dot(p, p)
     return jnp.concatenate([(1 - x)[None], 2 * p]) / (1 + x)
 
 
 @jax.jit
-def to_mrp(q: Quat) -> Vec3:
-    """The modified Rodrigues parameters u/(1 + w), taken with w ≥ 0.
-
-    So |p| ≤ 1, and p jumps to the shadow set at half a turn.
-    """
+def _to_mrp(q: Quat) -> Vec3:
     q = _upper(q)
     return q[1:] / (1 + q[0])
 

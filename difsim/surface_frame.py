@@ -13,7 +13,7 @@ class SurfaceFrame(eqx.Module):
     """A frame fixed to the facet of a landing site.
 
     The site does not move relative to the comet, so velocities, accelerations, forces and axes only rotate. An
-    attitude body to comet q becomes `rotation.multiply(rotation.from_matrix(frame.matrix), q)`.
+    attitude body to comet q becomes `Rotation.from_matrix(frame.matrix) @ Rotation(q)`.
 
     **Source:** the Agilkia reconstruction, sec. 2.1, Eqs 4-10.
     """

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import rotation
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.contact import Boulder, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
+from difsim.rotation import Rotation
 from experiments.agilkia.catalogue import phases
 
 NAMES = ("h_c", "log D_p", "density", "log E_p", "c_f", "scenario", "edge offset", "tilt x", "tilt y", "heading")
@@ -39,16 +39,19 @@ def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=
         hull,
     )
     regolith = Regolith(h_c, 10**log_d, density, 10**log_e, c_f)
-    turn = rotation.from_rotation_vector(heading * jnp.array([0.0, 0.0, 1.0]))
-    tilt = rotation.from_rotation_vector(jnp.stack([tilt_x, tilt_y, 0.0 * tilt_x]))
+    turn = Rotation.from_rotation_vector(heading * jnp.array([0.0, 0.0, 1.0]))
+    tilt = Rotation.from_rotation_vector(jnp.stack([tilt_x, tilt_y, 0.0 * tilt_x]))
     # Relative to the strut of leg 1, whose height falls by 0.35 m on 1 m: the edge lies where the strut has
     # fallen to 0.2 m with the soles just above the ground.
-    edge = rotation.rotate(turn, (0.69 + offset) * jnp.asarray(OUT)) + jnp.array([0.0, 0.0, 0.2])
-    boulder = Boulder(edge, rotation.rotate(turn, jnp.asarray(ALONG)), 0.5, 1e7, 0.2, c_f)
+    edge = turn @ ((0.69 + offset) * jnp.asarray(OUT)) + jnp.array([0.0, 0.0, 0.2])
+    boulder = Boulder(edge, turn @ jnp.asarray(ALONG), 0.5, 1e7, 0.2, c_f)
     model = Touchdown(lander, regolith, boulder, Uniform(jnp.array([0.0, 0.0, -1.0]) * gravity), scenario)
     height = 0.75 + 0.04 + jnp.asarray(clearance)
     body = RigidState(
-        jnp.stack([0.0 * height, 0.0 * height, height]), velocity, rotation.multiply(turn, tilt), (0.0, 0.0, 0.004)
+        jnp.stack([0.0 * height, 0.0 * height, height]),
+        velocity,
+        turn @ tilt,
+        (0.0, 0.0, 0.004),
     )
     return model, model.start(body)
 

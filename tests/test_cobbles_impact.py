@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import rotation
 from difsim.body import RigidState
 from difsim.dynamics import CompliantPair, HardPair
+from difsim.rotation import Rotation
 from experiments.cobbles import impact, paper
 from experiments.cobbles.cameras import SHIFT, scenario
 from experiments.cobbles.nominal import released
@@ -57,7 +57,7 @@ def test_a_ball_hides_what_is_behind_it_and_nothing_else(rig):
     radius, and one to a marker in front of it."""
     camera = jax.tree.map(lambda leaf: leaf[:1], rig)
     eye = np.asarray(jax.vmap(lambda c: c.position)(camera))[0]
-    towards, aside = np.asarray(rotation.to_matrix(jnp.array([0.9, 0.1, -0.3, 0.2])) / 0.95)[:2]
+    towards, aside = np.asarray(Rotation(jnp.array([0.9, 0.1, -0.3, 0.2])).as_matrix() / 0.95)[:2]
     middle = eye + 0.5 * towards / np.linalg.norm(towards)
     aside = aside / np.linalg.norm(aside)
     behind = lambda d: eye + 2 * (middle + d * aside - eye)  # noqa: E731

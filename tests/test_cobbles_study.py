@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from scipy.spatial import ConvexHull
 
-from difsim import rotation
 from difsim.mesh import TriMesh
+from difsim.rotation import Rotation
 from experiments.cobbles import collision, paper
 from experiments.cobbles.laws import hard
 from experiments.cobbles.nominal import released
@@ -40,7 +40,7 @@ def test_a_seed_is_a_stone():
 
 def _block(path, sides, turn=(1.0, 0.0, 0.0, 0.0)):
     corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * np.asarray(sides)
-    corners = corners @ np.asarray(rotation.to_matrix(jnp.array(turn))).T + [1.0, 2.0, 3.0]
+    corners = corners @ np.asarray(Rotation(jnp.array(turn)).as_matrix()).T + [1.0, 2.0, 3.0]
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     faces = [f for a, b, c, d in quads for f in ((a, b, c), (a, c, d))]
     lines = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in corners]

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, FixedSteps, rotation, simulate
+from difsim import Adaptive, FixedSteps, simulate
 from difsim.body import RigidState
 from difsim.dynamics import TorqueProfile, Wheeled
+from difsim.rotation import Rotation
 from experiments.hopper import hop
 from experiments.hopper.scenes import EDGE, cube
 
@@ -41,9 +42,9 @@ def test_wheels_turn_the_body_and_conserve_what_they_must():
 
     def angular(state):
         b = state.hopper.body
-        turn = rotation.to_matrix(b.attitude)
+        turn = b.rotation.as_matrix()
         inside = hopper.body.inertia @ (b.spin + turn.T @ hopper.omega) + state.momentum
-        return rotation.rotate(rotation.multiply(state.hopper.target, b.attitude), inside)
+        return (Rotation(state.hopper.target) @ b.rotation) @ inside
 
     momentum = np.asarray(jax.vmap(angular)(solution.states))
     np.testing.assert_allclose(momentum, np.tile(momentum[0], (11, 1)), atol=1e-9 * np.linalg.norm(momentum[0]))

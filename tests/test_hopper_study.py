@@ -8,7 +8,7 @@ import trimesh
 import xarray as xr
 from scipy.optimize import brentq
 
-from difsim import Status, mesh, rotation
+from difsim import Status, mesh
 from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.gravity import Uniform
@@ -102,7 +102,7 @@ def over_an_edge(lever: float, spin: float = 0.0):
 
 def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
     model, state, _ = over_an_edge(0.01)
-    gap = model.contact.gap(model.surface, state.body.position, rotation.to_matrix(state.body.attitude))
+    gap = model.contact.gap(model.surface, state.body.position, state.body.rotation.as_matrix())
     assert gap > 0 > model.approach(0.0, state).gap
 
 

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, rotation, safe, simulate
+from difsim import Status, safe, simulate
 from difsim.body import Hull, RigidState
 from difsim.contact import Hooke, NormalForce
+from difsim.rotation import Rotation
 from experiments.agilkia.catalogue import phases
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX, P0, RESTITUTION, build
@@ -24,7 +25,7 @@ def directions(count, seed=0):
 def thrown(turn, height, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), gravity=0.0, hull=BOX):
     """A lander that is turned about an axis halfway between x and y, over flat ground, far from the boulder."""
     model, _ = build(P0, hull=hull, gravity=gravity)
-    attitude = rotation.from_rotation_vector(turn * jnp.array([1.0, 1.0, 0.0]) / np.sqrt(2))
+    attitude = Rotation.from_rotation_vector(turn * jnp.array([1.0, 1.0, 0.0]) / np.sqrt(2))
     return model, model.start(RigidState([-20.0, 0.0, height], velocity, attitude, spin))
 
 
@@ -108,7 +109,7 @@ def landed(x, method):
     normal = BOX.normal
     law = NormalForce(Hooke(stiffness * normal.elastic.stiffness), normal.damping, normal.regularisation)
     model, _ = build(P0.at[4].set(friction), hull=Hull(size * BOX.size, law), gravity=0.05)
-    attitude = rotation.from_rotation_vector(turn * jnp.array([1.0, 0.3, 0.0]))
+    attitude = Rotation.from_rotation_vector(turn * jnp.array([1.0, 0.3, 0.0]))
     spins = spin * jnp.array([1.0, 0.0, 0.2]) + jnp.array([0.0, 0.1, 0.0])
     start = model.start(RigidState([-20.0, 0.0, 1.3], [0.2, -0.1, -0.6], attitude, spins))
     solution = simulate(model, start, jnp.linspace(0.0, 3.0, 41), **method, integrals=phases, throw=False)

@@ -6,12 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import MaxImpacts, Status, rotation, safe, simulate
+from difsim import MaxImpacts, Status, safe, simulate
 from difsim.body import RigidBody
 from difsim.contact import Hooke, Newton
 from difsim.declarations import is_valid
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
+from difsim.rotation import Rotation
 from difsim.shape import Plane
 from difsim.typing import require
 from tests.helpers import check_finite, check_gradients
@@ -84,7 +85,7 @@ def test_a_wrong_value_put_into_a_model_is_found_wherever_it_is():
     ],
 )
 def test_an_inertia_that_no_body_has_is_found_inside_jit(moments, off, valid):
-    turn = rotation.to_matrix(rotation.from_rotation_vector(jnp.array([0.3, -0.5, 0.2])))
+    turn = Rotation.from_rotation_vector(jnp.array([0.3, -0.5, 0.2])).as_matrix()
 
     @jax.jit
     def found(moments, off):

@@ -6,11 +6,52 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
+from scipy.spatial.transform import Rotation as Reference
 
-from difsim import rotation as rot
+from difsim import Rotation, rotation
 from difsim.surface_frame import SurfaceFrame
 from tests.helpers import check_gradients
+
+
+class rot:
+    """Functions of quaternions [4], as `vmap` and `check_gradients` take them."""
+
+    def rotate(q, v):
+        return Rotation(q) @ v
+
+    def inverse_rotate(q, v):
+        return Rotation(q).inverse @ v
+
+    def multiply(p, q):
+        return (Rotation(p) @ Rotation(q)).quaternion
+
+    def conjugate(q):
+        return Rotation(q).inverse.quaternion
+
+    def normalise(q):
+        return Rotation(q).normalise().quaternion
+
+    def derivative(q, spin):
+        return Rotation(q).rate(spin)
+
+    def to_matrix(q):
+        return Rotation(q).as_matrix()
+
+    def to_rotation_vector(q):
+        return Rotation(q).as_rotation_vector()
+
+    def to_mrp(q):
+        return Rotation(q).as_mrp()
+
+    def from_matrix(x):
+        return Rotation.from_matrix(x).quaternion
+
+    def from_rotation_vector(x):
+        return Rotation.from_rotation_vector(x).quaternion
+
+    def from_mrp(x):
+        return Rotation.from_mrp(x).quaternion
+
 
 DTYPES = [jnp.float32, jnp.float64]
 TURN = jnp.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)  # an axis in general position
@@ -33,7 +74,7 @@ def close(a, b, tolerance=1e-14):
 @given(vectors, vectors, vectors)
 def test_against_scipy(phi, chi, v):
     p, q = quaternion(3 * phi), quaternion(2 * chi)
-    sp, sq = Rotation.from_rotvec(np.array(3 * phi)), Rotation.from_rotvec(np.array(2 * chi))
+    sp, sq = Reference.from_rotvec(np.array(3 * phi)), Reference.from_rotvec(np.array(2 * chi))
     v_ = np.array(v)  # scipy wants writable arrays
     close(rot.rotate(p, v), sp.apply(v_))
     close(rot.inverse_rotate(p, v), sp.inv().apply(v_))
@@ -47,7 +88,7 @@ def test_against_scipy(phi, chi, v):
 def test_round_trips():
     phi = jnp.outer(jnp.array(ANGLES), TURN)
     q = jax.vmap(rot.from_rotation_vector)(phi)
-    close(q, Rotation.from_rotvec(np.array(phi)).as_quat(scalar_first=True))
+    close(q, Reference.from_rotvec(np.array(phi)).as_quat(scalar_first=True))
     for there, back in (
         (rot.to_rotation_vector, rot.from_rotation_vector),
         (rot.to_matrix, rot.from_matrix),
@@ -62,7 +103,7 @@ def test_round_trips():
 def test_half_a_turn():
     """Where w = 0 the sign of q is free: compare the rotations."""
     axes = np.array([*np.eye(3), TURN, -TURN])
-    r = jnp.asarray(Rotation.from_rotvec(np.pi * axes).as_matrix())
+    r = jnp.asarray(Reference.from_rotvec(np.pi * axes).as_matrix())
     for back in (
         lambda q: q,
         lambda q: rot.from_mrp(rot.to_mrp(q)),
@@ -146,35 +187,35 @@ def test_float32(theta):
 
 @given(angle, st.floats(-1.55, 1.55).map(jnp.asarray), angle)
 def test_euler_231(theta, psi, phi):
-    r = rot.euler_231(theta, psi, phi)
+    r = rotation.euler_231(theta, psi, phi)
     # Passive: the transpose of the active rotation with the same (intrinsic, capital letters) sequence.
-    close(r, Rotation.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
-    close(jnp.stack(rot.angles_231(r)), jnp.stack([theta, psi, phi]), 1e-12)
+    close(r, Reference.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
+    close(jnp.stack(rotation.angles_231(r)), jnp.stack([theta, psi, phi]), 1e-12)
 
 
 def test_euler_231_by_hand():
     """After a quarter turn about y the old x axis has the new components (0, 0, 1)."""
     quarter, zero = jnp.array(np.pi / 2), jnp.array(0.0)
     x, y = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0])
-    close(rot.euler_231(quarter, zero, zero) @ x, [0, 0, 1])
-    close(rot.euler_231(zero, quarter, zero) @ x, [0, -1, 0])
-    close(rot.euler_231(zero, zero, quarter) @ y, [0, 0, -1])
+    close(rotation.euler_231(quarter, zero, zero) @ x, [0, 0, 1])
+    close(rotation.euler_231(zero, quarter, zero) @ x, [0, -1, 0])
+    close(rotation.euler_231(zero, zero, quarter) @ y, [0, 0, -1])
 
 
 @pytest.mark.parametrize("psi", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, -np.pi / 2 + 1e-16])
 @pytest.mark.parametrize("theta,phi", [(0.0, 0.0), (0.7, -2.0), (3.0, 1.0)])
 def test_angles_give_the_matrix_back_at_the_pole(theta, psi, phi):
-    r = rot.euler_231(*map(jnp.asarray, (theta, psi, phi)))
-    close(rot.euler_231(*rot.angles_231(r)), r)
-    exact = jnp.round(rot.euler_231(jnp.array(0.0), jnp.array(np.pi / 2), jnp.array(0.0)))
-    close(rot.euler_231(*rot.angles_231(exact)), exact)
-    assert np.isfinite(jax.jacrev(lambda m: jnp.stack(rot.angles_231(m)))(exact)).all()
+    r = rotation.euler_231(*map(jnp.asarray, (theta, psi, phi)))
+    close(rotation.euler_231(*rotation.angles_231(r)), r)
+    exact = jnp.round(rotation.euler_231(jnp.array(0.0), jnp.array(np.pi / 2), jnp.array(0.0)))
+    close(rotation.euler_231(*rotation.angles_231(exact)), exact)
+    assert np.isfinite(jax.jacrev(lambda m: jnp.stack(rotation.angles_231(m)))(exact)).all()
 
 
 def test_gradients_of_the_chain():
     angles = jnp.array([0.4, -1.1, 2.0])
-    check_gradients(lambda a: rot.euler_231(*a), angles, unit=1.0, step=1e-5)
-    check_gradients(lambda r: jnp.stack(rot.angles_231(r)), rot.euler_231(*angles), unit=1.0, step=1e-5)
+    check_gradients(lambda a: rotation.euler_231(*a), angles, unit=1.0, step=1e-5)
+    check_gradients(lambda r: jnp.stack(rotation.angles_231(r)), rotation.euler_231(*angles), unit=1.0, step=1e-5)
 
 
 # --- the axis from its projections
@@ -182,40 +223,40 @@ def test_gradients_of_the_chain():
 
 @given(st.tuples(component, component.filter(lambda y: abs(y) > 1e-3), component).map(jnp.array))
 def test_axis_round_trip(axis):
-    alpha, beta = rot.projections_of_axis(axis)
+    alpha, beta = rotation.projections_of_axis(axis)
     unit = axis / jnp.linalg.norm(axis)
-    close(rot.axis_from_projections(alpha, beta), unit, 1e-12)
-    close(rot.axis_from_projections(alpha, beta + np.pi), unit, 1e-12)  # β counts modulo π
+    close(rotation.axis_from_projections(alpha, beta), unit, 1e-12)
+    close(rotation.axis_from_projections(alpha, beta + np.pi), unit, 1e-12)  # β counts modulo π
     close(jnp.stack([alpha, beta]), np.arctan2([axis[1], axis[2]], [axis[0], axis[1]]))
 
 
 @given(st.floats(-3.14, 3.14), st.floats(-1.5, 1.5))
 def test_axis_formula(alpha, beta):
     expected = np.array([np.cos(alpha), np.sin(alpha), np.sin(alpha) * np.tan(beta)])
-    close(rot.axis_from_projections(alpha, beta), expected / np.linalg.norm(expected), 1e-13)
+    close(rotation.axis_from_projections(alpha, beta), expected / np.linalg.norm(expected), 1e-13)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), [0.6, 0.8, 0], [0, 0.6, -0.8], [0, -0.6, -0.8]])
 def test_axes_in_special_planes(axis, dtype):
     axis = jnp.array(axis, dtype)
-    back = rot.axis_from_projections(*rot.projections_of_axis(axis))
+    back = rotation.axis_from_projections(*rotation.projections_of_axis(axis))
     assert back.dtype == dtype
     close(back, axis, 4 * jnp.finfo(dtype).eps)
 
 
 def test_an_axis_in_the_xz_plane_cannot_be_carried():
-    alpha, beta = rot.projections_of_axis(jnp.array([0.6, 0.0, 0.8]))
+    alpha, beta = rotation.projections_of_axis(jnp.array([0.6, 0.0, 0.8]))
     assert (alpha, beta) == (0, np.pi / 2)
     with pytest.raises(ValueError, match="give the axis itself"):
-        rot.axis_from_projections(alpha, beta)
-    close(jax.jit(rot.axis_from_projections)(alpha, beta), [1, 0, 0])
+        rotation.axis_from_projections(alpha, beta)
+    close(jax.jit(rotation.axis_from_projections)(alpha, beta), [1, 0, 0])
 
 
 def test_gradients_of_the_projections():
     angles = jnp.array([[0.3, 0.2], [-2.0, 1.2], [2.5, 2.0], [0.0, 0.5]])
-    check_gradients(jax.vmap(lambda x: rot.axis_from_projections(*x)), angles, unit=1.0, step=1e-5)
-    check_gradients(rot.projections_of_axis, jnp.array([0.3, -0.5, 0.9]), unit=1.0, step=1e-5)
+    check_gradients(jax.vmap(lambda x: rotation.axis_from_projections(*x)), angles, unit=1.0, step=1e-5)
+    check_gradients(rotation.projections_of_axis, jnp.array([0.3, -0.5, 0.9]), unit=1.0, step=1e-5)
 
 
 # --- the surface frame
@@ -252,10 +293,10 @@ def test_attitude_and_axis_angles_in_the_surface_frame():
     q = quaternion([0.3, 1.0, -0.4])
     axis = rot.rotate(q, jnp.array([0.0, 0.0, 1.0]))
     q_surface = rot.multiply(rot.from_matrix(frame.matrix), q)
-    alpha_s, beta_s = rot.projections_of_axis(frame.direction(axis))
-    close(rot.axis_from_projections(alpha_s, beta_s), rot.rotate(q_surface, jnp.array([0.0, 0.0, 1.0])))
-    theta, psi, phi = rot.angles_231(frame.matrix)
-    close(SurfaceFrame(SITE, rot.euler_231(theta, psi, phi)).direction(axis), frame.direction(axis))
+    alpha_s, beta_s = rotation.projections_of_axis(frame.direction(axis))
+    close(rotation.axis_from_projections(alpha_s, beta_s), rot.rotate(q_surface, jnp.array([0.0, 0.0, 1.0])))
+    theta, psi, phi = rotation.angles_231(frame.matrix)
+    close(SurfaceFrame(SITE, rotation.euler_231(theta, psi, phi)).direction(axis), frame.direction(axis))
 
 
 def test_surface_frame_gradients_and_jit():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim import Adaptive, MaxImpacts, Reverse, Status, rotation, safe, simulate
+from difsim import Adaptive, MaxImpacts, Reverse, Status, safe, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge
 from difsim.dynamics import Bouncer, HardBody, HardState, PointState
@@ -170,7 +170,7 @@ def test_a_slide_that_does_not_end_has_a_derivative():
         Uniform((0.0, 0.0, -1.0)),
     )
     body = RigidState(0.1 * normal, fall + 0.3 * EAST, (0.9, 0.1, -0.3, 0.3), (0.2, -0.5, 0.1))
-    slip = body.velocity + jnp.cross(rotation.rotate(body.attitude, body.spin), -0.1 * normal)
+    slip = body.velocity + jnp.cross(body.rotation @ body.spin, -0.1 * normal)
     state = HardState(body, jnp.array(float(Phase.SLIDING)), safe.unit(slip))
     model, state = jax.tree.map(jnp.asarray, (model, state))
     scales = scales_of(model, jnp.array(0.0), state)

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import rotation
 from difsim.contact import (
     AtEachPoint,
     AtEffectivePoint,
@@ -28,13 +27,14 @@ from difsim.contact import (
 )
 from difsim.contact.contact_points import Moving
 from difsim.contact.friction import TangentialHistory
+from difsim.rotation import Rotation
 from difsim.shape import Plane, Sphere
 from tests.helpers import approx, check_finite
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 MASS, EDGE, WIDTH = 2.0, 0.4, 1e-3
 CORNERS = Vertices.box((EDGE, EDGE, EDGE))
-TURN = rotation.to_matrix(rotation.normalise(jnp.array([0.8, 0.3, 0.4, 0.33])))
+TURN = Rotation(jnp.array([0.8, 0.3, 0.4, 0.33])).normalise().as_matrix()
 NONE = jnp.zeros((0, 3))
 SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]
 
@@ -90,7 +90,7 @@ def test_static_wrench_is_minus_the_stored_energy_gradient(ground):
     @jax.jit
     def both(contact, ground):
         def stored(x, phi):
-            turn = rotation.to_matrix(rotation.from_rotation_vector(phi)) @ TURN
+            turn = Rotation.from_rotation_vector(phi).as_matrix() @ TURN
             return contact.wrench(ground, moving(x), turn, NONE).stored
 
         slopes = jax.grad(stored, argnums=(0, 1))(centre, jnp.zeros(3))

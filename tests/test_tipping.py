@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Status, rotation
+from difsim import Status
 from difsim.body import RigidState
+from difsim.rotation import Rotation
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from tests.philae import BOX, CENTRAL, MAXWELL, P0, build
@@ -42,7 +43,7 @@ def followed(known, row, names):
     _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
     energy, body = solution.energy, solution.states.body
     total = sum(energy.values())
-    axis = jax.vmap(lambda q: rotation.rotate(q, jnp.array([0.0, 0.0, 1.0])))(body.attitude)
+    axis = jax.vmap(lambda q: Rotation(q) @ jnp.array([0.0, 0.0, 1.0]))(body.attitude)
     given_back = [jnp.min(jnp.diff(energy[sink])) for sink in ("ground", "damper", "friction")]
     return {
         "status": solution.status,
@@ -110,7 +111,7 @@ def test_no_state_creates_energy(gear):
     @jax.jit
     @jax.vmap
     def rates(position, turn, velocity, spin, stroke, depth):
-        body = RigidState(position, velocity, rotation.from_rotation_vector(turn), spin)
+        body = RigidState(position, velocity, Rotation.from_rotation_vector(turn), spin)
         state = replace(start, body=body, gear=stroke, penetration=depth)
 
         def energies(t, state):

@@ -9,9 +9,9 @@ has none, at a tenth of the cost of a step of the series.
 import jax
 import jax.numpy as jnp
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.body.rigid import RigidBody, RigidState
-from difsim.rotation import inverse3, solve3
+from difsim.rotation import Rotation, inverse3, solve3
 from difsim.typing import Scalar, Vec3
 
 _ORDER = 16
@@ -54,7 +54,7 @@ def free_flight(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -
         ω, q = coefficients
         back = ω[k - jnp.arange(_ORDER + 1)]
         turning = jnp.sum(jnp.cross(ω @ body.inertia, back), axis=0)
-        turned = jnp.sum(jax.vmap(rotation.derivative)(q, back), axis=0)
+        turned = jnp.sum(jax.vmap(lambda q, spin: Rotation(q).rate(spin))(q, back), axis=0)
         return ω.at[k + 1].set(inverse @ turning / (k + 1)), q.at[k + 1].set(turned / (k + 1))
 
     def step(_, pair):
@@ -62,7 +62,7 @@ def free_flight(body: RigidBody, state: RigidState, gravity: Vec3, dt: Scalar) -
         q = jnp.zeros((_ORDER + 1, 4)).at[0].set(pair[1])
         ω, q = jax.lax.fori_loop(0, _ORDER, series, (ω, q))
         powers = h ** jnp.arange(_ORDER + 1)
-        return powers @ ω, rotation.normalise(powers @ q)
+        return powers @ ω, Rotation(powers @ q).normalise().quaternion
 
     spin, attitude = jax.lax.fori_loop(0, count, step, (state.spin, state.attitude))
     return RigidState(
@@ -81,14 +81,13 @@ def free_step(body: RigidBody, state: RigidState, stored_momentum: Vec3, dt: Sca
     **Arguments:** `body`; `state`; `stored_momentum` [3] N m s of wheels inside, in the body frame; `dt`, s.
     **Returns:** the state.
     """
-    momentum = rotation.rotate(state.attitude, body.inertia @ state.spin + stored_momentum)
+    momentum = state.rotation @ (body.inertia @ state.spin + stored_momentum)
 
     def turned(spin, time):
-        by = rotation.from_rotation_vector(time * spin)
-        return rotation.normalise(rotation.multiply(state.attitude, by))
+        return (state.rotation @ Rotation.from_rotation_vector(time * spin)).normalise()
 
     def spin(attitude):
-        return solve3(body.inertia, rotation.inverse_rotate(attitude, momentum) - stored_momentum)
+        return solve3(body.inertia, attitude.inverse @ momentum - stored_momentum)
 
     attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
     return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from difsim import rotation
 from difsim.contact.contact_points import response
 from difsim.declarations import quantity, quaternion, rule, variable
+from difsim.rotation import Rotation
 from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known
 
 
@@ -24,13 +25,18 @@ class RigidState(eqx.Module):
     attitude: Quat = quaternion("attitude, a unit quaternion from the body's frame to the frame")
     spin: Vec3 = variable("rad/s", "spin ω in the body's frame")
 
+    @property
+    def rotation(self) -> Rotation:
+        """The rotation from the body's frame to the outer one."""
+        return Rotation(self.attitude)
+
     def point(self, body_point: Vec3) -> Vec3:
         """The position of a body-fixed point in the frame, m."""
-        return self.position + rotation.rotate(self.attitude, body_point)
+        return self.position + self.rotation @ body_point
 
     def velocity_at(self, point: Vec3) -> Vec3:
         """The velocity of the body's material at a point of the frame, m/s."""
-        return self.velocity + jnp.cross(rotation.rotate(self.attitude, self.spin), point - self.position)
+        return self.velocity + jnp.cross(self.rotation @ self.spin, point - self.position)
 
 
 class RigidBody(eqx.Module):
@@ -80,7 +86,7 @@ class RigidBody(eqx.Module):
         return RigidState(
             position=state.velocity,
             velocity=force / self.mass,
-            attitude=rotation.derivative(state.attitude, state.spin),
+            attitude=state.rotation.rate(state.spin),
             spin=rotation.spin_rate(self.inertia, state.spin, torque, stored_momentum),
         )
 
@@ -90,7 +96,7 @@ class RigidBody(eqx.Module):
         **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, in the frame. **Returns:** the
         response W [3, 3], 1/kg.
         """
-        turn = rotation.to_matrix(state.attitude)
+        turn = state.rotation.as_matrix()
         return response(self.mass, rotation.turned3(turn, self.inertia), arm)
 
     def gained(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
@@ -99,7 +105,7 @@ class RigidBody(eqx.Module):
         **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, and `impulse` [3], N s, in the frame.
         **Returns:** the change of the velocity, m/s, and that of the spin in the body frame, rad/s.
         """
-        kick = rotation.inverse_rotate(state.attitude, jnp.cross(arm, impulse))
+        kick = state.rotation.inverse @ jnp.cross(arm, impulse)
         return impulse / self.mass, rotation.solve3(self.inertia, kick)
 
     def kinetic_energy(self, state: RigidState) -> Scalar:

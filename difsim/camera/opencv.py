@@ -9,6 +9,7 @@ import numpy as np
 import yaml
 
 from difsim import rotation
+from difsim.rotation import Rotation
 from difsim.saving.texts import read_number, read_text
 
 MATRICES = ("camera_matrix", "K", "k")
@@ -163,4 +164,4 @@ def _vector(turn: np.ndarray) -> np.ndarray:
     # 1e-4: matrices are printed with five digits or more.
     if np.abs(near - matrix).max() > 1e-4 or np.linalg.det(near) < 0:
         raise ValueError(f"R = {matrix.tolist()} is not a rotation")
-    return np.asarray(rotation.to_rotation_vector(rotation.from_matrix(jnp.asarray(near))))
+    return np.asarray(Rotation.from_matrix(jnp.asarray(near)).as_rotation_vector())

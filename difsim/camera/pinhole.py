@@ -8,9 +8,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.checks import numbers
 from difsim.declarations import quantity
+from difsim.rotation import Rotation
 from difsim.typing import Mat3, Scalar, Vec2, Vec3, as_float, is_known, require, require_last
 
 Vector = ArrayLike | Sequence[float | int]
@@ -80,7 +81,7 @@ class Camera(eqx.Module):
     @property
     def matrix(self) -> Mat3:
         """R [3,3], from components in the frame to components in the camera."""
-        return rotation.to_matrix(rotation.from_rotation_vector(self.rotation))
+        return Rotation.from_rotation_vector(self.rotation).as_matrix()
 
     @property
     def position(self) -> Vec3:
@@ -129,8 +130,7 @@ class Camera(eqx.Module):
 
     def _plane(self, point: Vec3) -> Vec3:
         """(a, b, z_C): the image on the plane at unit distance, and the depth m."""
-        q = rotation.from_rotation_vector(self.rotation)
-        x, y, z = rotation.rotate(q, point) + self.translation
+        x, y, z = Rotation.from_rotation_vector(self.rotation) @ point + self.translation
         return jnp.stack([safe.divide(x, z), safe.divide(y, z), z])
 
     def _image(self, plane: Vec3) -> Vec2:
@@ -166,4 +166,4 @@ def looking_at(position: Vector, target: Vector, up: Vector) -> tuple[Vec3, Vec3
     )
     right = safe.unit(right)
     matrix = jnp.stack([right, jnp.cross(forward, right), forward])
-    return rotation.to_rotation_vector(rotation.from_matrix(matrix)), -matrix @ position
+    return Rotation.from_matrix(matrix).as_rotation_vector(), -matrix @ position

@@ -94,7 +94,7 @@ def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame
     """A Module field that holds an attitude [4] of a state. **Arguments:** `meaning`. **Returns:** the field."""
 
     def convert(name, annotation, given):
-        x = named(name, as_float, given)
+        x = named(name, as_float, getattr(given, "quaternion", given))  # of a Rotation
         require_sizes(name, "4", x)
         return x
 

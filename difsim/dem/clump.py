@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.free_motion import free_step
 from difsim.checks import host_numbers
@@ -133,7 +133,7 @@ class Clump(AbstractClump):
         return cls(body, filling.centre - mesh.centroid, filling.radius)
 
     def spheres(self, state: RigidState) -> Grain:
-        spin = rotation.rotate(state.attitude, state.spin)
+        spin = state.rotation @ state.spin
 
         def one(centre, radius):
             point = state.point(centre)
@@ -145,13 +145,13 @@ class Clump(AbstractClump):
         self, state: RigidState, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3
     ) -> Load:
         def about(centre, force, moment):
-            return moment + jnp.cross(rotation.rotate(state.attitude, centre), force)
+            return moment + jnp.cross(state.rotation @ centre, force)
 
         torque = jax.vmap(about, in_axes=(0, 1, 1), out_axes=1)(self.centre, force, moment)
         return Load(jnp.sum(force, axis=1) + self.body.mass * gravity, jnp.sum(torque, axis=1))
 
     def kicked(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
-        torque = rotation.inverse_rotate(state.attitude, load.torque)
+        torque = state.rotation.inverse @ load.torque
         new = (
             state.velocity + dt / self.body.mass * load.force,
             state.spin + dt * solve3(self.body.inertia, torque),

@@ -14,6 +14,7 @@ from difsim.declarations import is_valid, part, quantity, rule
 from difsim.dem.clump import AbstractClump, Clump, Load
 from difsim.dem.touching import Grain
 from difsim.mesh import TriMesh, cylinder
+from difsim.rotation import Rotation
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.typing import Scalar, Vec3
 
@@ -161,7 +162,7 @@ class LeggedClump(AbstractClump):
         parts = list(self._each(state))
         centre = sum(p.body.mass * at.position for p, at in parts) / self.mass
         velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
-        spins = (rotation.rotate(at.attitude, p.body.inertia @ at.spin + p.wheels) for p, at in parts)
+        spins = (at.rotation @ (p.body.inertia @ at.spin + p.wheels) for p, at in parts)
         orbits = (p.body.mass * jnp.cross(at.position - centre, at.velocity - velocity) for p, at in parts)
         return centre, velocity, sum(spins) + sum(orbits)
 
@@ -191,8 +192,8 @@ class LeggedClump(AbstractClump):
         """
         leg, point = self.legs[i], at.point(self.held[i])
         away, q = self._bent(i, body, at)
-        rate = rotation.inverse_rotate(body.attitude, at.velocity_at(point) - body.velocity_at(point))
-        turning = rotation.rotate(q, at.spin) - body.spin
+        rate = body.rotation.inverse @ (at.velocity_at(point) - body.velocity_at(point))
+        turning = Rotation(q) @ at.spin - body.spin
         springs = jnp.stack([self.across, self.across, self.stiffness])
         heaviest = jnp.max(jnp.diagonal(leg.body.inertia))
         pushed = springs * away.at[2].add(-stroke)
@@ -200,12 +201,12 @@ class LeggedClump(AbstractClump):
         force = -pushed - 2 * self.damping * jnp.sqrt(self.across * leg.body.mass) * rate.at[2].set(0.0)
         # Energy 2 κ |v|², v the vector part of q: κ θ²/2 for small angles, and no root anywhere.
         torque = -2 * self.turning * q[0] * q[1:] - 2 * self.damping * jnp.sqrt(self.turning * heaviest) * turning
-        return pushed[2], point, rotation.rotate(body.attitude, force), rotation.rotate(body.attitude, torque)
+        return pushed[2], point, body.rotation @ force, body.rotation @ torque
 
     def _bent(self, i: int, body: RigidState, at: RigidState):
         """The displacement of leg i from its seat, m, and its rotation, a quaternion, in the body frame."""
-        away = rotation.inverse_rotate(body.attitude, at.point(self.held[i]) - body.position) - self.seat[i]
-        return away, rotation.multiply(rotation.conjugate(body.attitude), at.attitude)
+        away = body.rotation.inverse @ (at.point(self.held[i]) - body.position) - self.seat[i]
+        return away, (body.rotation.inverse @ at.rotation).quaternion
 
     def kicked(self, state: LeggedState, load: LeggedLoad, dt: Scalar) -> LeggedState:
         each = zip(self.legs, state.legs, load.legs, strict=True)

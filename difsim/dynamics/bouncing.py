@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.rigid import rigid_scales
 from difsim.contact import Newton
@@ -157,7 +157,7 @@ class HardBody(AbstractHardModel):
         return Meeting(
             gap=gap,
             normal=self.surface.normal(body.position + arm),
-            velocity=body.velocity + jnp.cross(rotation.rotate(body.attitude, body.spin), arm),
+            velocity=body.velocity + jnp.cross(body.rotation @ body.spin, arm),
             response=self.body.response(body, arm),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.outline.radius,
         )
@@ -200,7 +200,7 @@ class HardBody(AbstractHardModel):
 
     def _nearest(self, body):
         """The arm of the point that is nearest to the surface, and its gap, m."""
-        arms = self.outline.arms(self.surface, body.position, rotation.to_matrix(body.attitude))
+        arms = self.outline.arms(self.surface, body.position, body.rotation.as_matrix())
         gaps = jax.vmap(self.surface.distance)(body.position[None] + arms)
         i = jnp.argmin(jax.lax.stop_gradient(gaps))
         return arms[i], gaps[i]

@@ -10,12 +10,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.declarations import part, quantity, rule, variable
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
+from difsim.rotation import Rotation
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3
+from difsim.typing import Scalar, Vec3
 
 TWICE = "gravity is Rotating, so the centrifugal term would count twice: give the field in it alone"
 
@@ -130,23 +131,23 @@ class InertialFlight(AbstractModel):
 
         **Arguments:** `t`, s; `state`. **Returns:** the inertial state.
         """
-        q, swept = _turn(self.body.omega, t), jnp.cross(self.body.omega, state.position)
-        return FlightState(rotation.rotate(q, state.position), rotation.rotate(q, state.velocity + swept))
+        turn, swept = _turn(self.body.omega, t), jnp.cross(self.body.omega, state.position)
+        return FlightState(turn @ state.position, turn @ (state.velocity + swept))
 
     def to_body(self, t: Scalar, state: FlightState) -> FlightState:
         """A state of the inertial frame in the body's frame, the inverse of `from_body`.
 
         **Arguments:** `t`, s; `state`. **Returns:** the state in the body's frame.
         """
-        q = _turn(self.body.omega, t)
-        position = rotation.inverse_rotate(q, state.position)
-        velocity = rotation.inverse_rotate(q, state.velocity)
+        turn = _turn(self.body.omega, t)
+        position = turn.inverse @ state.position
+        velocity = turn.inverse @ state.velocity
         return FlightState(position, velocity - jnp.cross(self.body.omega, position))
 
     def vector_field(self, t, state):
-        q = _turn(self.body.omega, t)
-        pull = self.body.gravity.acceleration(rotation.inverse_rotate(q, state.position))
-        return FlightState(position=state.velocity, velocity=rotation.rotate(q, pull))
+        turn = _turn(self.body.omega, t)
+        pull = self.body.gravity.acceleration(turn.inverse @ state.position)
+        return FlightState(position=state.velocity, velocity=turn @ pull)
 
     def approach(self, t, state):
         return self.body.approach(t, self.to_body(t, state))
@@ -190,5 +191,5 @@ class Backward(AbstractModel):
         return self.model.energy(-t, state)
 
 
-def _turn(omega: Vec3, t: Scalar) -> Quat:
-    return rotation.from_rotation_vector(omega * t)
+def _turn(omega: Vec3, t: Scalar) -> Rotation:
+    return Rotation.from_rotation_vector(omega * t)

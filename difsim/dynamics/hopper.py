@@ -16,6 +16,7 @@ from difsim.declarations import is_valid, part, quantity, quaternion, rule, vari
 from difsim.dynamics.flight import TWICE, greatest_acceleration, relative_acceleration
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.gravity import AbstractField, Rotating
+from difsim.rotation import Rotation
 from difsim.shape import AbstractSDF
 from difsim.typing import Quat, Scalar, Vec3
 
@@ -73,7 +74,7 @@ class Hopper(AbstractForcedModel):
 
     def wrench(self, state: HopperState) -> Wrench:
         """The force and torque of the surface on the body."""
-        turn = rotation.to_matrix(state.body.attitude)
+        turn = state.body.rotation.as_matrix()
         return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
 
     def rates(self, t, state):
@@ -81,7 +82,7 @@ class Hopper(AbstractForcedModel):
 
     def free(self, body: RigidState) -> Moving:
         """The body with its accelerations in flight, in the target's frame."""
-        turn = rotation.to_matrix(body.attitude)
+        turn = body.rotation.as_matrix()
         inertia = rotation.turned3(turn, self.body.inertia)
         spin = rotation.times3(turn, body.spin)
         whole = spin + self.omega
@@ -102,18 +103,18 @@ class Hopper(AbstractForcedModel):
         **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate, and W
         by name.
         """
-        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        body, turn = state.body, state.body.rotation.as_matrix()
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
         with_contact = free.accelerated(touch.force, touch.torque)
         rate = HopperState(
             body=RigidState(
                 position=body.velocity,
                 velocity=with_contact.acceleration,
-                attitude=rotation.derivative(body.attitude, body.spin),
+                attitude=body.rotation.rate(body.spin),
                 # The rate of ω is the same in the body's frame and in the one that ω is relative to.
                 spin=rotation.times3(turn.T, with_contact.spin_rate),
             ),
-            target=rotation.derivative(state.target, self.omega),
+            target=Rotation(state.target).rate(self.omega),
             memory=touch.memory_rate,
         )
         return rate, touch.powers
@@ -123,7 +124,7 @@ class Hopper(AbstractForcedModel):
 
         **Arguments:** `t`, s; `state`. **Returns:** the gap and the bounds.
         """
-        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        body, turn = state.body, state.body.rotation.as_matrix()
         gap = self.contact.gap(self.surface, body.position, turn) - self.contact.normal.regularisation.margin
         return Approach(
             gap=gap,
@@ -145,7 +146,7 @@ class Hopper(AbstractForcedModel):
         return self.surface.distance(state.body.position) < 0
 
     def energy(self, t, state):
-        body, turn = state.body, rotation.to_matrix(state.body.attitude)
+        body, turn = state.body, state.body.rotation.as_matrix()
         swept, carried = jnp.cross(self.omega, body.position), rotation.times3(turn.T, self.omega)
         return {
             "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,

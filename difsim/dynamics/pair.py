@@ -116,7 +116,7 @@ class Pair(eqx.Module):
         def one(body, state, sign):
             total = sign * jnp.sum(forces, axis=0)
             turn = sign * jnp.sum(jnp.cross(points - state.position[None], forces), axis=0)
-            turn = rotation.inverse_rotate(state.attitude, turn)
+            turn = state.rotation.inverse @ turn
             return body.derivative(state, total + body.mass * self.gravity, turn, jnp.zeros_like(turn))
 
         return PairState(one(self.first.body, state.first, -1.0), one(self.second.body, state.second, 1.0))
@@ -191,5 +191,5 @@ class Pair(eqx.Module):
 
 
 def _angular(body: RigidBody, state: RigidState) -> Vec3:
-    spin = rotation.rotate(state.attitude, rotation.times3(body.inertia, state.spin))
+    spin = state.rotation @ rotation.times3(body.inertia, state.spin)
     return body.mass * jnp.cross(state.position, state.velocity) + spin

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
@@ -106,5 +106,5 @@ def _normalised(state: PairState) -> PairState:
     return eqx.tree_at(
         lambda s: (s.first.attitude, s.second.attitude),
         state,
-        (rotation.normalise(state.first.attitude), rotation.normalise(state.second.attitude)),
+        (state.first.rotation.normalise().quaternion, state.second.rotation.normalise().quaternion),
     )

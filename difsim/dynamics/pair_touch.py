@@ -56,11 +56,11 @@ class _Placed(eqx.Module):
 
     def turned(self, vectors: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The vectors [N, 3] of the stone's frame in the inertial frame."""
-        return rotation.product3(vectors, rotation.to_matrix(self.state.attitude).T)
+        return rotation.product3(vectors, self.state.rotation.as_matrix().T)
 
     def local(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The points [N, 3] m of the inertial frame in the frame of the stone."""
-        turn = rotation.to_matrix(self.state.attitude)
+        turn = self.state.rotation.as_matrix()
         return rotation.product3(points - self.state.position[None], turn)
 
     def distances(self, points: Float[Array, "N 3"]) -> Float[Array, " N"]:
@@ -131,7 +131,7 @@ def separation(pair, state, axis: Vec3) -> Scalar:
     axes = jnp.stack([axis, safe.unit(state.second.position - state.first.position)])
 
     def reach(stone, state, axes):
-        turned = rotation.product3(stone.points, rotation.to_matrix(state.attitude).T)
+        turned = rotation.product3(stone.points, state.rotation.as_matrix().T)
         return jnp.max(rotation.product3(turned, axes.T), axis=0)
 
     centres = axes @ (state.second.position - state.first.position)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.body import Lander, RigidState
 from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
@@ -138,7 +138,7 @@ class Touchdown(AbstractForcedModel):
         if hull is None:
             none = jnp.zeros_like(up[0])
             return HullForces(none + jnp.inf, none, 0 * up, body.position, none, none, none)
-        point = body.point(hull.lowest(rotation.inverse_rotate(body.attitude, up)))
+        point = body.point(hull.lowest(body.rotation.inverse @ up))
         velocity = body.velocity_at(point)
         depth, rate, slip = -point[2], -velocity[2], velocity * (1 - up)
         normal, elastic = hull.normal.force(depth, rate), hull.normal.force(depth, jnp.zeros_like(rate))
@@ -190,7 +190,7 @@ class Touchdown(AbstractForcedModel):
             body=lander.body.derivative(
                 body,
                 total + weight,
-                rotation.inverse_rotate(body.attitude, torque) + wheel,
+                body.rotation.inverse @ torque + wheel,
                 lander.flywheel.stored(t),
             ),
             gear=gear,
@@ -259,7 +259,7 @@ class Touchdown(AbstractForcedModel):
         lander, body = self.lander, state.body
         spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
         momentum = lander.body.mass * body.velocity
-        return momentum, jnp.cross(body.position, momentum) + rotation.rotate(body.attitude, spin)
+        return momentum, jnp.cross(body.position, momentum) + body.rotation @ spin
 
     def wrench(self, t: Scalar, state: TouchdownState) -> tuple[Vec3, Vec3]:
         """The force on the lander and its moment about the origin, which change `momentum`.

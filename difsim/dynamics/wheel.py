@@ -65,7 +65,7 @@ class Wheeled(AbstractForcedModel):
 
     def rates(self, t, state):
         body, torque = state.hopper.body, self.torque_profile.torque(t)
-        turn = rotation.to_matrix(body.attitude)
+        turn = body.rotation.as_matrix()
         spin = body.spin + rotation.times3(turn.T, self.hopper.omega)
         reaction = -torque - jnp.cross(spin, state.momentum)
         free = self.hopper.free(body).accelerated(jnp.zeros(3), rotation.times3(turn, reaction))
@@ -88,7 +88,7 @@ class Wheeled(AbstractForcedModel):
         return self.hopper.starts_inside(state.hopper)
 
     def energy(self, t, state):
-        turn = rotation.to_matrix(state.hopper.body.attitude)
+        turn = state.hopper.body.rotation.as_matrix()
         h = state.momentum
         wheels = 0.5 * h @ h / self.wheel_inertia - (turn.T @ self.hopper.omega) @ h
         return self.hopper.energy(t, state.hopper) | {"wheels": wheels}

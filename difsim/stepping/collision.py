@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from difsim import rotation, safe
+from difsim import safe
 from difsim.conditional import compute_if
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
@@ -280,7 +280,7 @@ def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3)
 
     def material(state):
         fixed = jax.lax.stop_gradient(state)
-        return state.point(rotation.inverse_rotate(fixed.attitude, point - fixed.position))
+        return state.point(fixed.rotation.inverse @ (point - fixed.position))
 
     moved = slope @ (material(touched.second) - material(touched.first))
     later = -safe.divide(moved - jax.lax.stop_gradient(moved), rate)
@@ -307,7 +307,7 @@ def _normal_speeds(before: PairState, episode: ContactEpisode) -> Float[Array, "
     """Speeds m/s of approach and of parting of the two material points that were at the point of touch."""
 
     def speed(was, now):
-        local = rotation.inverse_rotate(was.attitude, episode.point - was.position)
+        local = was.rotation.inverse @ (episode.point - was.position)
         return episode.normal @ was.velocity_at(episode.point), episode.normal @ now.velocity_at(now.point(local))
 
     (first, first_after), (second, second_after) = map(

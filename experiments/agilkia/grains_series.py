@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Array, Float, Int
 from scipy.spatial import cKDTree
 
-from difsim import Solution, rotation
+from difsim import Solution
 from difsim.dem import LeggedClump
 from difsim.dem.legged import LeggedState
 from difsim.dem.touching import Grain
@@ -76,7 +76,7 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
         return (
             centre,
             velocity,
-            rotation.inverse_rotate(state.body.attitude, momentum),
+            state.body.rotation.inverse @ momentum,
             state.body.spin,
             energy["kinetic"] + energy["rotation"],
             energy["elastic"],

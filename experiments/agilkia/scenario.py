@@ -13,13 +13,14 @@ from jaxtyping import Array, Float, Int
 from difsim import Adaptive, Forward, Solution, Status, rotation, safe, simulate
 from difsim.body import Flywheel, Lander, RigidState
 from difsim.contact import Boulder, Regolith
-from difsim.declarations import quantity
+from difsim.declarations import quantity, quaternion
 from difsim.dynamics import Touchdown
 from difsim.dynamics.touchdown_state import TouchdownState
 from difsim.gravity import AbstractField
+from difsim.rotation import Rotation
 from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Quat, Scalar, Vec3
 from experiments.agilkia import keys, parts
 from experiments.agilkia.bounce import Contact, next_contact, on_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
@@ -49,7 +50,7 @@ class Experiment(eqx.Module):
     frame: SurfaceFrame
     gravity: AbstractField
     velocity: Vec3 = quantity("m/s", "velocity at the start")
-    attitude: Float[Array, "4"] = quantity("", "attitude before tilt and heading")
+    attitude: Quat = quaternion("attitude at touch, before errors")
     spin: Scalar = quantity("rad/s", "spin at the start")
     horizon: Scalar = quantity("s", "end of the touchdown")
     porosity: Scalar = quantity("", "porosity of the ground")
@@ -79,9 +80,9 @@ class Experiment(eqx.Module):
         """The model and its state at the start, of one set of unknowns."""
         q = self.quantities(p)
         lander, gravity, zero = q["lander"], q["gravity"], jnp.zeros_like(p["heading"])
-        tilt = rotation.from_rotation_vector(jnp.stack([p["tilt_x"], p["tilt_y"], zero]))
-        heading = rotation.from_rotation_vector(jnp.stack([zero, zero, p["heading"]]))
-        attitude = rotation.multiply(tilt, rotation.multiply(q["attitude"], heading))
+        tilt = Rotation.from_rotation_vector(jnp.stack([p["tilt_x"], p["tilt_y"], zero]))
+        heading = Rotation.from_rotation_vector(jnp.stack([zero, zero, p["heading"]]))
+        attitude = tilt @ Rotation(q["attitude"]) @ heading
         regolith = Regolith(
             q["thickness"],
             q["grain_diameter"],
@@ -105,10 +106,10 @@ class Experiment(eqx.Module):
         body = RigidState(jnp.stack([zero, zero, height + zero]), q["velocity"], attitude, spin)
         return model, model.start(body)
 
-    def _boulder(self, q: Mapping[str, Any], heading: Float[Array, "4"]) -> Boulder:
+    def _boulder(self, q: Mapping[str, Any], heading: Rotation) -> Boulder:
         """The edge lies across the struck leg as it points at the start: offset is the touchdown position."""
         foot = q["lander"].feet[self.leg]
-        outward = rotation.rotate(heading, safe.unit(foot.at[2].set(0.0)))
+        outward = heading @ safe.unit(foot.at[2].set(0.0))
         edge = outward * (q["edge_distance"] + q["edge_offset"])
         return Boulder(
             edge.at[2].set(q["boulder_height"]),
@@ -199,10 +200,10 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
     )
 
 
-def upright_to(axis: Vec3) -> Float[Array, "4"]:
+def upright_to(axis: Vec3) -> Rotation:
     """The shortest turn that takes z to `axis` [3]."""
     cross = jnp.cross(jnp.asarray([0.0, 0.0, 1.0]), axis)
-    return rotation.from_rotation_vector(safe.unit(cross) * jnp.arctan2(safe.norm(cross), axis[2]))
+    return Rotation.from_rotation_vector(safe.unit(cross) * jnp.arctan2(safe.norm(cross), axis[2]))
 
 
 def unknowns(lander: dict[str, dict[str, Any]], catalogue: Catalogue = STANDARD) -> dict[str, Any]:

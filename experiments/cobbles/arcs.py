@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
 from difsim.declarations import quantity
+from difsim.rotation import Rotation
 from difsim.runge_kutta import runge_kutta4
 from difsim.status import Status
 from difsim.typing import Quat, Scalar, Vec3
@@ -43,12 +44,12 @@ class Tracks(eqx.Module):
 
 def to_vector(state: RigidState) -> State12:
     """(r, v, MRP, ω) of a state."""
-    return jnp.concatenate([state.position, state.velocity, rotation.to_mrp(state.attitude), state.spin])
+    return jnp.concatenate([state.position, state.velocity, state.rotation.as_mrp(), state.spin])
 
 
 def to_state(x: State12) -> RigidState:
     """The state of (r, v, MRP, ω)."""
-    return RigidState(x[:3], x[3:6], rotation.from_mrp(x[6:9]), x[9:])
+    return RigidState(x[:3], x[3:6], Rotation.from_mrp(x[6:9]), x[9:])
 
 
 def spun(
@@ -61,7 +62,7 @@ def spun(
 
     def rate(y):
         q, w = y
-        return (rotation.derivative(q, w), rotation.spin_rate(body.inertia, w)), None
+        return (Rotation(q).rate(w), rotation.spin_rate(body.inertia, w)), None
 
     def step(y, h):
         new, _ = runge_kutta4(rate, y, h)
@@ -196,8 +197,8 @@ class ArcProblem(AbstractPixels):
 
         def arms(turn):
             """Markers about the centre of mass, in the frame [T, M, 3]."""
-            q, _ = spun(known.body, rotation.from_mrp(turn[:3]), turn[3:], tracks.times)
-            return jax.vmap(lambda q: jax.vmap(lambda m: rotation.rotate(q, m))(known.markers))(q)
+            q, _ = spun(known.body, Rotation.from_mrp(turn[:3]).quaternion, turn[3:], tracks.times)
+            return jax.vmap(lambda q: jax.vmap(lambda m: Rotation(q) @ m)(known.markers))(q)
 
         points = arms(x[6:]) + (x[None, :3] + since[:, None] * x[None, 3:6])[:, None]
         by_turn = jax.jacfwd(arms)(x[6:])

@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from difsim import rotation
+from difsim.rotation import Rotation
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, number
 
 COLOURS = (BLUE, RED)  # of the bodies
@@ -40,7 +40,7 @@ def _snapshots(result: xr.Dataset) -> Figure:
         middle = now["position"].mean("body").values
         for body, colour in zip(result["body"].values, COLOURS, strict=True):
             row = now.sel(body=body)
-            turn = np.asarray(rotation.to_matrix(jnp.asarray(row["attitude"].values)))
+            turn = np.asarray(Rotation(jnp.asarray(row["attitude"].values)).as_matrix())
             place = result["vertices"].values @ turn.T + row["position"].values - middle
             _shade(ax, place, result["faces"].values, colour)
         ax.set(xlim=(-0.24, 0.24), ylim=(-0.12, 0.12), title=f"{float(now['time']):.2f} s", xlabel="x [m]")

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim import rotation
 from difsim.body import RigidState, Stone
 from experiments.cobbles.cameras import Rig
 
@@ -21,7 +20,7 @@ def in_the_way(
 
     def hidden(camera, marker, body, stone):
         ends = camera, body.point(marker)
-        eye, mark = (rotation.inverse_rotate(stone.attitude, p - stone.position) for p in ends)
+        eye, mark = (stone.rotation.inverse @ (p - stone.position) for p in ends)
         way = mark - eye
         nearest, length = -(eye @ way) / (way @ way), jnp.sqrt(way @ way)
         apart = eye + nearest * way

@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 from scipy.spatial import ConvexHull
 
-from difsim import Adaptive, Ignore, Outside, Solution, Status, rotation, simulate
+from difsim import Adaptive, Ignore, Outside, Solution, Status, simulate
 from difsim.dynamics import Hopper
+from difsim.rotation import Rotation
 from difsim.session import CACHE
 from experiments.geometry import line, relief, surface
 from experiments.harness import Found
@@ -98,8 +99,8 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
     """The track in local axes, and the ground's height under all of it and about the place of rest."""
     track = np.asarray(place.local(found.states.body.position))
     gap = jax.jit(jax.vmap(model.surface.distance))(found.states.body.position)
-    corners, local = prism(), rotation.from_matrix(place.axes)
-    turned = jax.vmap(lambda q: rotation.multiply(local, q))(found.states.body.attitude)
+    corners, local = prism(), Rotation.from_matrix(place.axes)
+    turned = jax.vmap(lambda q: (local @ Rotation(q)).quaternion)(found.states.body.attitude)
     maps = {}
     middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2
     wide = 0.65 * np.ptp(track[:, :2], axis=0).max() + 5.0

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Solution, rotation, safe
+from difsim import Solution, safe
 from difsim.contact.contact_points import effective_arm
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
@@ -31,7 +31,7 @@ def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
     pushes = jax.vmap(lambda gap: model.contact.normal.force(-gap, jnp.zeros_like(gap)))(gaps)
     arm = effective_arm(pushes, arms)
     down = safe.unit(model.free(state.body).acceleration)
-    axis = rotation.to_matrix(state.body.attitude)[:, 2]
+    axis = state.body.rotation.as_matrix()[:, 2]
     normal = model.surface.normal(state.body.position + arm)
     tilt = safe.arctan2(safe.norm(jnp.cross(axis, normal)), jnp.abs(axis @ normal))
     return tilt, safe.norm(arm - arm @ down * down)
@@ -40,7 +40,7 @@ def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
 def _points(model: Hopper, state: HopperState) -> tuple[jax.Array, jax.Array]:
     """Arms m of the points that may touch [N, 3], and their gaps m [N]."""
     body = state.body
-    arms = model.contact.outline.arms(model.surface, body.position, rotation.to_matrix(body.attitude))
+    arms = model.contact.outline.arms(model.surface, body.position, body.rotation.as_matrix())
     return arms, jax.vmap(model.surface.distance)(body.position[None] + arms)
 
 

@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim import Adaptive, Solution, rotation, simulate
+from difsim import Adaptive, Solution, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.body.free_motion import free_flight
+from difsim.rotation import Rotation
 from difsim.typing import Scalar, Vec3
 from experiments.hopper.scenes import GRAVITY, INERTIA, MASS, Ground, cube
 
@@ -74,11 +75,11 @@ def track(values: dict[str, float], draw: np.ndarray, rng: np.random.Generator) 
     rows = np.stack([np.round(np.linspace(a, b, SAMPLES + 2)[1:-1]).astype(int) for a, b in runs[: BOUNCES + 1]])
     noise = {k: s * rng.standard_normal((*rows.shape, 3)) for k, s in NOISE.items()}
     at = jax.tree.map(lambda x: np.asarray(x)[rows], body)
-    turn = jax.vmap(jax.vmap(rotation.from_rotation_vector))(jnp.asarray(noise["attitude"]))
+    turn = jnp.asarray(noise["attitude"])
     seen = RigidState(
         position=at.position + noise["position"],
         velocity=np.full_like(at.velocity, np.nan),
-        attitude=jax.vmap(jax.vmap(rotation.multiply))(jnp.asarray(at.attitude), turn),
+        attitude=jax.vmap(jax.vmap(_turn_by))(jnp.asarray(at.attitude), turn),
         spin=at.spin + noise["spin"],
     )
     return Track(release(jnp.asarray(draw)), jnp.asarray(GRID[rows]), seen)
@@ -87,13 +88,18 @@ def track(values: dict[str, float], draw: np.ndarray, rng: np.random.Generator) 
 def moved(state: RigidState, change: Float[Array, "12"]) -> RigidState:
     """`state` with position m, velocity m/s, attitude rad (about the body's axes) and spin rad/s changed."""
     dx, dv, turn, dw = change.reshape(4, 3)
-    attitude = rotation.multiply(state.attitude, rotation.from_rotation_vector(turn))
+    attitude = _turn_by(state.attitude, turn)
     return RigidState(state.position + dx, state.velocity + dv, attitude, state.spin + dw)
+
+
+def _turn_by(attitude: Float[Array, "4"], turn: Vec3) -> Float[Array, "4"]:
+    """The attitude after a further turn by a rotation vector, rad, about the body's axes."""
+    return (Rotation(attitude) @ Rotation.from_rotation_vector(turn)).quaternion
 
 
 def turned(seen: Float[Array, "4"], attitude: Float[Array, "4"]) -> Vec3:
     """The rotation vector from an attitude seen to another one, rad, about the body's axes."""
-    return rotation.to_rotation_vector(rotation.multiply(rotation.conjugate(seen), attitude))
+    return (Rotation(seen).inverse @ Rotation(attitude)).as_rotation_vector()
 
 
 def change(state: RigidState, reference: RigidState) -> Float[Array, "12"]:
@@ -125,8 +131,7 @@ def estimate(track: Track) -> Estimates:
         t = times - middle
         half = seen.position.at[:, 2].add(0.5 * GRAVITY_HERE * t**2)
         spin, i = jnp.mean(seen.spin, axis=0), SAMPLES // 2
-        back = rotation.from_rotation_vector(-spin * t[i])
-        attitude = rotation.multiply(seen.attitude[i], back)
+        attitude = _turn_by(seen.attitude[i], -spin * t[i])
         velocity = (half[-1] - half[0]) / (t[-1] - t[0])
         state = RigidState(jnp.mean(half, axis=0), velocity, attitude, spin)
 

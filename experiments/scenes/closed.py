@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from difsim import MaxImpacts, rotation
+from difsim import MaxImpacts
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton
 from difsim.dynamics import (
@@ -19,6 +19,7 @@ from difsim.dynamics import (
     TwoBallState,
 )
 from difsim.gravity import PointMass, Uniform
+from difsim.rotation import Rotation
 from difsim.shape import Plane, Sphere
 from experiments.scenes.draws import magnitude, uniform
 from experiments.scenes.engines import Motion
@@ -377,9 +378,7 @@ def spin_asymmetric(n):
 def top_momentum(model, solution):
     """Return the angular momentum about the centre, in the frame that does not turn."""
     states = solution.states
-    momentum = jax.vmap(lambda q, spin: rotation.rotate(q, model.body.inertia @ spin))(
-        states.attitude, states.spin
-    )
+    momentum = jax.vmap(lambda q, spin: Rotation(q) @ (model.body.inertia @ spin))(states.attitude, states.spin)
     return [(momentum, jnp.max(jnp.abs(momentum)))]
 
 

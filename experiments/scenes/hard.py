@@ -3,11 +3,12 @@
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import MaxImpacts, Reverse, rotation, safe
+from difsim import MaxImpacts, Reverse, safe
 from difsim.body import RigidBody, RigidState
 from difsim.contact import Ball, Newton, Stronge, Vertices
 from difsim.dynamics import Bouncer, HardBody, HardState, PointState, TwoBalls, TwoBallState
 from difsim.gravity import PointMass, Uniform
+from difsim.rotation import Rotation
 from difsim.shape import Ellipsoid, Plane
 from experiments.scenes.draws import direction, magnitude, normal, turn, uniform
 from experiments.scenes.engines import Motion
@@ -88,7 +89,7 @@ def body_on_slope(n, outline, law):
         n["height"] * n["rest_height"],
     )
     place = upwards(n["height"] + 1.5 * jnp.linalg.norm(edges) / 2)
-    attitude = rotation.from_rotation_vector(n["turn"])
+    attitude = Rotation.from_rotation_vector(n["turn"])
     state = RigidState(place, n["velocity"] * n["gravity"] * fall, attitude, n["spin"] / fall)
     return model, HardState(state), until_time(n["time"] * fall)
 

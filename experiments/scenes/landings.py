@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Unrolled, rotation, safe
+from difsim import Unrolled, safe
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
 from difsim.contact import Boulder, CompressionDamping, Hooke, NormalForce, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
+from difsim.rotation import Rotation
 from experiments.scenes.draws import magnitude, normal, uniform
 from experiments.scenes.engines import Motion
 from experiments.scenes.hard import upwards
@@ -82,7 +83,7 @@ def touch_down(gear, has_boulder, has_hull, n):
     # No tilt of this size brings a foot below the boulder's top.
     above = (0.75 + 0.3 + n["clearance"]) * size + height
     velocity = speed * jnp.append(n["along"], -1.0)
-    attitude = rotation.from_rotation_vector(jnp.append(n["tilt"], n["heading"]))
+    attitude = Rotation.from_rotation_vector(jnp.append(n["tilt"], n["heading"]))
     state = RigidState(upwards(above), velocity, attitude, speed / size * n["spin"])
     return model, model.start(state), until_time((n["time"] + 0.3) * size / speed)
 

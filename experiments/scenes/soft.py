@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Unrolled, contact, rotation, safe
+from difsim import Unrolled, contact, safe
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, AtEffectivePoint, NormalForce, SpringAtEachPoint
 from difsim.dynamics import Hopper
 from difsim.gravity import Mascons, PointMass, Uniform
 from difsim.mesh.solids import ellipsoid_mesh
+from difsim.rotation import Rotation
 from difsim.shape import Ellipsoid, GridSDF, Plane
 from experiments.scenes.draws import direction, magnitude, normal, turn, uniform
 from experiments.scenes.engines import Motion
@@ -128,7 +129,7 @@ def hop(n, outline, laws, surface, gravity, place, up, omega=0.0):
     east = safe.unit(jnp.cross(AXIS, up))
     frame = jnp.stack([east, jnp.cross(up, east), up], axis=1)
     velocity = speed * frame @ jnp.append(n["along"], -n["down"])
-    attitude = rotation.from_rotation_vector(n["turn"])
+    attitude = Rotation.from_rotation_vector(n["turn"])
     above = 0.5 * jnp.sqrt(3.0) * size + n["gap"] * size
     state = RigidState(place + above * up, velocity, attitude, speed / size * n["spin"])
     time = n["contacts"] * contact_time + (n["gap"] + n["after"]) * size / speed

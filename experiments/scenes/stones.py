@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import rotation, safe
+from difsim import Rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, PowerLaw, Stronge, TangentialSpring
 from difsim.dynamics import Calibrated, CompliantPair, HardPair, Pair, PairState, SmoothPair
@@ -57,7 +57,7 @@ def collide(law, n):
     pair = Pair(*stones, law(n, stiffness, jnp.pi * n["depth"] / speed / 100))
     second = REACH * (n["apart"] * towards + n["offset"] * jnp.cross(towards, n["aside"]))
     velocity = speed * (jnp.stack([jnp.zeros(3), -towards]) + n["drift"][None])
-    attitudes = jax.vmap(rotation.from_rotation_vector)(n["turns"])
+    attitudes = [Rotation.from_rotation_vector(turn) for turn in n["turns"]]
     states = map(RigidState, (jnp.zeros(3), second), velocity, attitudes, speed / REACH * n["spin"])
     return pair, PairState(*states), until_time(n["time"] * n["apart"] * REACH / speed)
 
