@@ -76,6 +76,11 @@ class Quantity:
         raise ValueError(f"{name} = {shown}{' ' * bool(self.unit)}{self.unit} must {self.requirement}{remedy}")
 
     @property
+    def plain_unit(self) -> str:
+        """The unit in ASCII, as files have it: kg/m3."""
+        return self.unit.translate(str.maketrans("²³", "23"))
+
+    @property
     def possible(self) -> tuple[float | int, float | int]:
         """The range for a file or an option: within the bounds, and at most twenty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)

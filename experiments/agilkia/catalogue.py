@@ -6,6 +6,7 @@ All that reads the files, builds the model, fits and reports goes by these rows.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -59,7 +60,7 @@ class Observable:
 
     @property
     def unit(self) -> str:
-        return self.reading.quantity.unit
+        return self.reading.quantity.plain_unit
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,13 @@ class Gear:
     make: Callable[[Mapping[str, Any]], AbstractLandingGear]
 
 
-def _between(kind: type[Bounded] | type[Log], unit: str) -> Callable[[Any], Any]:
+def _between(x: Any, unit: str, kind: type[Bounded] | type[Log] = Bounded) -> Any:
     """The prior of a range, or of the number that is known."""
-    return lambda x: Fixed(x, unit) if np.ndim(x) == 0 else kind(*x, unit=unit)
+    return Fixed(x, unit) if np.ndim(x) == 0 else kind(*x, unit=unit)
 
 
 def _one_of(values: Any, unit: str, relaxed: type[Bounded] | type[Log] = Bounded) -> Fixed | Discrete:
+    """The prior of a list, or of the number that is known."""
     values = np.atleast_1d(values).tolist()
     return Fixed(values[0], unit) if len(values) == 1 else Discrete(values, unit=unit, relaxed=relaxed)
 
@@ -92,21 +94,23 @@ def _tilt(sigma: float) -> Fixed | Gaussian:
     return Gaussian(0.0, np.radians(sigma), unit="rad") if sigma else Fixed(0.0, "rad")
 
 
-def _unknown(name: str, key: str, prior: Callable[[Any], Any], needs: str = "") -> Unknown:
-    return Unknown(name, key, keys.UNKNOWNS[key], prior, needs)
+def _unknown(name: str, key: str, prior: Callable[..., Any], needs: str = "", **options: Any) -> Unknown:
+    """A row whose prior has the unit of its key."""
+    holds = keys.UNKNOWNS[key]
+    return Unknown(name, key, holds, partial(prior, unit=holds.quantity.plain_unit or "1", **options), needs)
 
 
 UNKNOWNS = (
-    _unknown("thickness", "thickness_m", _between(Bounded, "m")),
-    _unknown("grain_diameter", "grain_diameter_m", _between(Log, "m")),
-    _unknown("grain_density", "grain_density_kg_per_m3", _between(Bounded, "kg/m3")),
-    _unknown("grain_modulus", "grain_modulus_Pa", lambda x: _one_of(x, "Pa", Log)),
-    _unknown("friction", "friction", lambda x: _one_of(x, "1")),
+    _unknown("thickness", "thickness_m", _between),
+    _unknown("grain_diameter", "grain_diameter_m", _between, kind=Log),
+    _unknown("grain_density", "grain_density_kg_per_m3", _between),
+    _unknown("grain_modulus", "grain_modulus_Pa", _one_of, relaxed=Log),
+    _unknown("friction", "friction", _one_of),
     Unknown("scenario", "scenario", Text(several=True), _scenarios, BOULDER),
-    _unknown("edge_offset", "edge_offset_m", _between(Bounded, "m"), BOULDER),
-    _unknown("tilt_x", "tilt_sigma_deg", _tilt),
-    _unknown("tilt_y", "tilt_sigma_deg", _tilt),
-    _unknown("heading", "heading_deg", lambda x: _between(Bounded, "rad")(np.radians(x))),
+    _unknown("edge_offset", "edge_offset_m", _between, BOULDER),
+    Unknown("tilt_x", "tilt_sigma_deg", keys.UNKNOWNS["tilt_sigma_deg"], _tilt),
+    Unknown("tilt_y", "tilt_sigma_deg", keys.UNKNOWNS["tilt_sigma_deg"], _tilt),
+    Unknown("heading", "heading_deg", keys.UNKNOWNS["heading_deg"], lambda x: _between(np.radians(x), "rad")),
 )
 
 

@@ -105,10 +105,9 @@ class Flag:
         return "" if isinstance(value, bool) else "has the wrong type: it must be true or false"
 
 
-def key(name: str, unit: str) -> str:
+def key(name: str, quantity: Quantity) -> str:
     """The key of a number in a file, which carries its unit: `grain_density` in kg/m³ is grain_density_kg_per_m3."""
-    words = unit.translate(str.maketrans("²³", "23")).replace("/", " per ").split()
-    return "_".join([name, *words])
+    return "_".join([name, *quantity.plain_unit.replace("/", " per ").split()])
 
 
 def keys_of(kind: type, *names: str, prefix: str = "") -> dict[str, Numbers]:
@@ -117,7 +116,7 @@ def keys_of(kind: type, *names: str, prefix: str = "") -> dict[str, Numbers]:
     for name, annotation, declared in declared_fields(kind):
         if name in names:
             shape = tuple(int(n) if n.isdigit() else ANY for n in annotation.dim_str.split())
-            found[key(prefix + name, declared.quantity.unit)] = Numbers(declared.quantity, (shape,))
+            found[key(prefix + name, declared.quantity)] = Numbers(declared.quantity, (shape,))
     return found
 
 
@@ -179,7 +178,7 @@ INITIAL = {
 }
 _GROUND = quantities(Regolith)
 UNKNOWNS = {  # of what may be known or not: one number, a range, a list
-    key(name, _GROUND[name].unit): Numbers(_GROUND[name], shapes)
+    key(name, _GROUND[name]): Numbers(_GROUND[name], shapes)
     for name, shapes in (
         ("thickness", (SCALAR, INTERVAL)),
         ("grain_diameter", (SCALAR, INTERVAL)),
