@@ -227,7 +227,7 @@ def test_corrections_are_exact_for_linear_motion():
     x = lattice((0, 7), (0, 7)) + rng.normal(size=(2, 49)) * 0.1 * SPACING
     model, state = put_together(x, [], corrections=CORRECTIONS, balance=FixedDensity())
     neighbours = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
-    field = eqx.filter_jit(lambda state: model.field(state, neighbours))
+    field = eqx.filter_jit(lambda state: model.field(jnp.zeros(()), state, neighbours)[0])
     linear = jnp.array([[0.2, 0.5], [-0.1, 0.3]])
     rate = field(eqx.tree_at(lambda s: s.velocity, state, linear @ state.position))
     # At corners too.

@@ -72,6 +72,10 @@ class AbstractClump(eqx.Module):
         """
 
     @abstractmethod
+    def dissipation(self, state: Any) -> Scalar:
+        """The power that the clump's own linear dampers take, W."""
+
+    @abstractmethod
     def acceleration(self, load: Any) -> Scalar:
         """The largest acceleration of a part of the clump, m/s²."""
 
@@ -172,6 +176,9 @@ class Clump(AbstractClump):
             "potential": -self.body.mass * gravity @ state.position,
             "elastic": jnp.zeros_like(self.body.mass),
         }
+
+    def dissipation(self, state: RigidState) -> Scalar:
+        return jnp.zeros_like(self.body.mass)
 
     def acceleration(self, load: Load) -> Scalar:
         return safe.norm(load.force) / self.body.mass

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from difsim import safe
 from difsim.contact.friction import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.losses import ContactLosses
 from difsim.dem.materials import LawTable, law_of
 from difsim.dem.near import felt
 from difsim.dem.state import PADDING, PairMemory, WallMemory
@@ -28,12 +29,14 @@ class ContactForces(eqx.Module):
     """The contact forces on m spheres.
 
     `wrench` [6, m]: the force, N, and the moment, N m; `depth` of the deepest contact, m; `too_deep`, the index of a
-    sphere whose contact is too deep for any law, -1 where there is none.
+    sphere whose contact is too deep for any law, -1 where there is none; `lost`, the energies of
+    `ContactLosses`, if they are counted.
     """
 
     wrench: Float[Array, "6 m"]
     depth: Scalar
     too_deep: Int[Array, ""]
+    lost: dict[str, Scalar]
 
     @property
     def force(self) -> Float[Array, "3 m"]:
@@ -48,6 +51,7 @@ class ContactForces(eqx.Module):
 
 def by_pairs(
     laws: AbstractGrainLaw | LawTable,
+    losses: ContactLosses | None,
     spheres: Grain,
     memory: TangentialHistory,
     ends: tuple[Rows, Rows],
@@ -56,23 +60,26 @@ def by_pairs(
 ) -> tuple[ContactForces, TangentialHistory]:
     """The forces of spheres on each other, and the memory of their pairs `dt` s later.
 
-    **Arguments:** `laws`; `spheres`; `memory` of the pairs; `ends`, their first and second spheres; `which` law of a
-    table each pair has; `dt`, s. **Returns:** both.
+    **Arguments:** `laws`; `losses`, the account of them; `spheres`; `memory` of the pairs; `ends`, their first and
+    second spheres; `which` law of a table each pair has; `dt`, s. **Returns:** both.
     """
     first, second = (s.who for s in ends)
 
     def contact(a, b, own):
         memory, itself, index = own
-        return between(law_of(laws, index), a, b, memory, dt, itself)
+        return between(law_of(laws, index), losses, a, b, memory, dt, itself)
 
     made = pair_map(contact, spheres, (memory, first == second, which), ends)
     wrench = totals(ends, (made.on_first, made.on_second))
     depth = jnp.max(made.depth, initial=0.0)
-    return ContactForces(wrench, depth, _too_deep(made.overlap, first)), made.memory
+    return ContactForces(
+        wrench, depth, _too_deep(made.overlap, first), jax.tree.map(jnp.sum, made.lost)
+    ), made.memory
 
 
 def by_walls(
     laws: AbstractGrainLaw | LawTable,
+    losses: ContactLosses | None,
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
     touched: tuple[WallMemory, ...],
@@ -83,9 +90,9 @@ def by_walls(
 ) -> tuple[ContactForces, tuple[WallMemory, ...]]:
     """The forces of walls on spheres, and the memory of each contact: all near any wall together, as one program.
 
-    **Arguments:** `laws`; `spheres`; `walls`; `touched`, who is near each, and `rows`, the same of all walls one after
-    the other; `which` law of a table each wall has; `dt`, s; `others`, the forces of other contacts. **Returns:** all
-    forces, and the memories.
+    **Arguments:** `laws`; `losses`; `spheres`; `walls`; `touched`, who is near each, and `rows`, the same of all walls
+    one after the other; `which` law of a table each wall has; `dt`, s; `others`, the forces of other contacts.
+    **Returns:** all forces, and the memories.
     """
     (near,) = taken((rows,), spheres)
     ends = np.cumsum([at.who.size for at in touched])[:-1]
@@ -96,7 +103,7 @@ def by_walls(
     distance, normal, memory = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *those)
     depth, normal = (x.astype(spheres.radius.dtype) for x in (near.radius - distance, normal))
     index = None if which is None else np.repeat(which, [at.who.size for at in touched])
-    made = _at_wall(laws, index, near, depth, normal, memory, dt)
+    made = _at_wall(laws, losses, index, near, depth, normal, memory, dt)
     who, inside = rows.who, rows.who != PADDING
     depth = jnp.max(made.depth, initial=0.0, where=inside)
     too_deep = _too_deep(jnp.where(inside, made.overlap, 0.0), who)
@@ -104,6 +111,7 @@ def by_walls(
         totals((rows,), (made.on_first,), others=others.wrench),
         jnp.maximum(others.depth, depth),
         jnp.maximum(others.too_deep, too_deep),
+        jax.tree.map(lambda other, x: other + jnp.sum(x, where=inside), others.lost, made.lost),
     )
     known = (jnp.where(inside, x, 0.0) for x in (made.memory.force, made.memory.stiffness))
     parts = zip(*(jnp.split(x, ends, axis=-1) for x in known), strict=True)
@@ -174,11 +182,11 @@ def remembered_by_walls(
     return tuple(at(old, who) for old, who in zip(walls, listed, strict=True))
 
 
-def _at_one_wall(laws, index, *contact):
-    return at_wall(law_of(laws, index), *contact)
+def _at_one_wall(laws, losses, index, *contact):
+    return at_wall(law_of(laws, index), losses, *contact)
 
 
-_at_wall = jax.vmap(_at_one_wall, in_axes=(None, -1, -1, -1, -1, -1, None), out_axes=-1)
+_at_wall = jax.vmap(_at_one_wall, in_axes=(None, None, -1, -1, -1, -1, -1, None), out_axes=-1)
 _met = jax.vmap(closest_point, in_axes=-1, out_axes=-1)
 
 

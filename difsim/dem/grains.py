@@ -14,6 +14,7 @@ from difsim.declarations import part, quantity, rule
 from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.losses import LATE, ContactLosses
 from difsim.dem.materials import LawTable, same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
@@ -54,6 +55,7 @@ class Grains(AbstractParticles):
         "tuple of the laws of each clump's contacts (of two, the later one's); None for the grains' own material",
         default=(),
     )
+    losses: ContactLosses | None = part("account by name of the energy that contacts lose", default=None)
 
     @rule("radius has shape {radius.shape}: give at least one grain")
     def _has_grains(self):
@@ -187,9 +189,8 @@ class Grains(AbstractParticles):
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
         state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
-        nothing = jnp.zeros_like(time)
-        lost = dict.fromkeys(("damping", "friction", "rolling", "clumps"), nothing)
-        return GrainsMotion(time, *self._pushed(state, near, jnp.zeros_like(self.density)), lost)
+        state, rates, lost = self._pushed(state, near, jnp.zeros_like(self.density))
+        return GrainsMotion(time, state, rates, {name: jnp.zeros_like(time) for name in lost})
 
     def memory(self, motion: GrainsMotion) -> Memory:
         return motion.state.pairs, motion.state.walls
@@ -203,9 +204,14 @@ class Grains(AbstractParticles):
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
         after = motion.time + dt
         dt = jnp.asarray(dt, motion.state.velocity.dtype)
-        moved = self._drifted(self._kicked(motion.state, motion.rates, 0.5 * dt), dt)
-        moved, rates = self._pushed(moved, near, dt)
-        return GrainsMotion(after, self._kicked(moved, rates, 0.5 * dt), rates, motion.lost)
+        kicked = self._kicked(motion.state, motion.rates, 0.5 * dt)
+        moved, rates, lost = self._pushed(self._drifted(kicked, dt), near, dt)
+        end = self._kicked(moved, rates, 0.5 * dt)
+        for name, late in rates.late.items():
+            lost[name] += dt * (motion.rates.late[name] - late)
+        if lost and self.clumps:
+            lost["clumps"] += self._eased(motion.state, kicked) + self._eased(moved, end)
+        return GrainsMotion(after, end, rates, jax.tree.map(jnp.add, motion.lost, lost))
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
         """The longest time step that resolves contacts, s.
@@ -294,26 +300,41 @@ class Grains(AbstractParticles):
         clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
-    def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates]:
-        """The state with what contacts remember `dt` s later, and its rates."""
+    def _eased(self, before: GrainsState, after: GrainsState) -> Scalar:
+        """The energy J that a kick, which moves no body, lets out of the clumps' springs: their dampers take it."""
+        each = jax.lax.stop_gradient([(self.clumps, before.clumps), (self.clumps, after.clumps)])
+        stored = (clump.energy(at, self.gravity)["elastic"] for of in each for clump, at in zip(*of, strict=True))
+        old, new = np.split(jnp.stack(list(stored)), 2)
+        return jnp.sum(old - new)
+
+    def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates, dict[str, Scalar]]:
+        """The state with what contacts remember `dt` s later, its rates, and the energies J lost by name."""
         spheres = self.spheres(state)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
         dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
         table, (by_pair, by_wall) = self._table, self._which(state.pairs)
-        forces, memory = by_pairs(table, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt)
+        forces, memory = by_pairs(table, self.losses, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            forces, walls = by_walls(table, spheres, self.walls, state.walls, near.by_walls, by_wall, dt, forces)
+            forces, walls = by_walls(
+                table, self.losses, spheres, self.walls, state.walls, near.by_walls, by_wall, dt, forces
+            )
             state = eqx.tree_at(lambda s: s.walls, state, walls)
-        return state, self._rates(state, forces)
+        lost, late = dict(forces.lost), {}
+        if self.losses is not None:
+            each = jax.lax.stop_gradient(list(zip(self.clumps, state.clumps, strict=True)))
+            power = sum((clump.dissipation(at) for clump, at in each), jnp.zeros_like(dt))
+            late = {"damping": lost.pop(LATE), "clumps": 0.25 * power}
+            lost["clumps"] = dt * power
+        return state, self._rates(state, forces, late), lost
 
-    def _rates(self, state: GrainsState, by: ContactForces) -> Rates:
+    def _rates(self, state: GrainsState, by: ContactForces, late: dict[str, Scalar]) -> Rates:
         ends = np.cumsum([self.radius.size, *(clump.radius.size for clump in self.clumps)])
         (pushed, *on_clumps), (turned, *turns) = (jnp.split(x, ends[:-1], axis=1) for x in (by.force, by.moment))
         each = zip(self.clumps, state.clumps, on_clumps, turns, strict=True)
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
-        return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.too_deep)
+        return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.too_deep, late)
 
 
 def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:

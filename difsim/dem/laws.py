@@ -70,15 +70,15 @@ class AbstractGrainLaw(eqx.Module):
         """
         return self.elastic(radius).energy(safe.positive_part(depth))
 
-    def shear_damping(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+    def shear_damping(self, radius: Scalar, mass: Scalar, stiffness: Scalar) -> Scalar:
         """The damping c_t = √(2 (p+1)/p m* k_t) ζ beside the tangential spring, as usual in DEM codes.
 
         The exponent p and the damping ratio ζ are those of the normal force.
 
-        **Arguments:** `radius`, m; `mass`, kg; `depth`, m. **Returns:** c_t, N s/m.
+        **Arguments:** `radius`, m; `mass`, kg; `stiffness` k_t, N/m. **Returns:** c_t, N s/m.
         """
-        p, k = self.elastic(radius).exponent, self.tangential(radius).stiffness(depth)
-        return (2 * (p + 1) / p) ** 0.5 * self.damping_ratio * safe.sqrt_floored(mass * k)
+        p = self.elastic(radius).exponent
+        return (2 * (p + 1) / p) ** 0.5 * self.damping_ratio * safe.sqrt_floored(mass * stiffness)
 
     def deepest(self, radius: Scalar, mass: Scalar, depth: Scalar, speed: Scalar) -> Scalar:
         """The larger of a depth and the greatest depth of an impact.
@@ -103,7 +103,8 @@ class AbstractGrainLaw(eqx.Module):
 
         **Arguments:** `radius`, m; `mass`, kg; `depth`, m. **Returns:** the step, s.
         """
-        k, c = self.tangential(radius).stiffness(depth), self.shear_damping(radius, mass, depth)
+        k = self.tangential(radius).stiffness(depth)
+        c = self.shear_damping(radius, mass, k)
         k, c = 3.5 * k / mass, 3.5 * c / mass
         return 4 / (c + safe.sqrt_floored(c**2 + 4 * k))
 

@@ -190,18 +190,31 @@ class LeggedClump(AbstractClump):
         The force of the leg's spring N, the point m at which the leg is held, and force N and torque N m on the leg
         there, in the inertial frame.
         """
-        leg, point = self.legs[i], at.point(self.held[i])
+        point = at.point(self.held[i])
         away, q = self._bent(i, body, at)
         rate = body.rotation.inverse @ (at.velocity_at(point) - body.velocity_at(point))
         turning = Rotation(q) @ at.spin - body.spin
         springs = jnp.stack([self.across, self.across, self.stiffness])
-        heaviest = jnp.max(jnp.diagonal(leg.body.inertia))
         pushed = springs * away.at[2].add(-stroke)
-        # Along the axis a damper would be one beside the gear.
-        force = -pushed - 2 * self.damping * jnp.sqrt(self.across * leg.body.mass) * rate.at[2].set(0.0)
+        (across, rate), (about, turning) = self._guide(i, body, at)
+        force = -pushed - across * rate
         # Energy 2 κ |v|², v the vector part of q: κ θ²/2 for small angles, and no root anywhere.
-        torque = -2 * self.turning * q[0] * q[1:] - 2 * self.damping * jnp.sqrt(self.turning * heaviest) * turning
+        torque = -2 * self.turning * q[0] * q[1:] - about * turning
         return pushed[2], point, body.rotation @ force, body.rotation @ torque
+
+    def _guide(self, i: int, body: RigidState, at: RigidState):
+        """The dampers of a leg's guide: N s/m and the speed [3] m/s across the axis, N m s and the spin [3] rad/s."""
+        leg, point = self.legs[i].body, at.point(self.held[i])
+        rate = body.rotation.inverse @ (at.velocity_at(point) - body.velocity_at(point))
+        turning = Rotation(self._bent(i, body, at)[1]) @ at.spin - body.spin
+        heaviest = jnp.max(jnp.diagonal(leg.inertia))
+        across, about = jnp.sqrt(self.across * leg.mass), jnp.sqrt(self.turning * heaviest)
+        # Along the axis a damper would be one beside the gear.
+        return (2 * self.damping * across, rate.at[2].set(0.0)), (2 * self.damping * about, turning)
+
+    def dissipation(self, state: LeggedState) -> Scalar:
+        guides = (self._guide(i, state.body, at) for i, at in enumerate(state.legs))
+        return sum(damping * rate @ rate for guide in guides for damping, rate in guide)
 
     def _bent(self, i: int, body: RigidState, at: RigidState):
         """The displacement of leg i from its seat, m, and its rotation, a quaternion, in the body frame."""

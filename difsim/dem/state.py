@@ -58,7 +58,8 @@ class Rates(eqx.Module):
     """The rates of the velocities and spins of n grains, and the loads of the clumps.
 
     `velocity`, the acceleration, m/s²; `spin`, its rate, rad/s²; `clumps`, their loads; `depth` of the deepest
-    contact, m; `too_deep`, the index of a sphere whose contact is too deep for any law, -1 where there is none.
+    contact, m; `too_deep`, the index of a sphere whose contact is too deep for any law, -1 where there is none; `late`,
+    the power of dampers that the next step counts, W by name.
     """
 
     velocity: Float[Array, "3 n"]
@@ -66,6 +67,7 @@ class Rates(eqx.Module):
     clumps: tuple[Any, ...]
     depth: Scalar
     too_deep: Int[Array, ""]
+    late: dict[str, Scalar]
 
 
 class GrainsMotion(eqx.Module):

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float
 from difsim import safe
 from difsim.contact.friction import TangentialHistory, step_spring
 from difsim.dem.laws import AbstractGrainLaw
+from difsim.dem.losses import ContactLosses
 from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.vectors import cross, dot
 from difsim.typing import Scalar, Vec3
@@ -27,7 +28,8 @@ class ContactForce(eqx.Module):
     """The wrenches of a contact on the first and on the second of two spheres.
 
     A wrench is a force, N, and below it the moment about the sphere's centre, N m: one array, which is added to the
-    sphere's total at once. `memory` of the contact; its `depth`, m; `overlap`, the depth over the smaller radius.
+    sphere's total at once. `memory` of the contact; its `depth`, m; `overlap`, the depth over the smaller radius;
+    `lost`, the energies of `ContactLosses`, if they are counted.
     """
 
     on_first: Float[Array, "6 *n"]
@@ -35,10 +37,17 @@ class ContactForce(eqx.Module):
     memory: TangentialHistory
     depth: Float[Array, "*n"]
     overlap: Float[Array, "*n"]
+    lost: dict[str, Float[Array, "*n"]]
 
 
 def between(
-    law: AbstractGrainLaw, a: Grain, b: Grain, memory: TangentialHistory, dt: Scalar, itself: Bool[Array, ""]
+    law: AbstractGrainLaw,
+    losses: ContactLosses | None,
+    a: Grain,
+    b: Grain,
+    memory: TangentialHistory,
+    dt: Scalar,
+    itself: Bool[Array, ""],
 ) -> ContactForce:
     """The contact force of sphere b on sphere a in a step of `dt` s; none where the two are one particle (`itself`)."""
     normal, depth = optimisation_barrier(closest_point(a, b, itself), dt >= 0)
@@ -46,13 +55,15 @@ def between(
     # The contact is one point, half the depth below both surfaces, so that angular momentum is kept.
     arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
     velocity = a.velocity - b.velocity - cross(arm * a.spin + other_arm * b.spin, normal)
-    force, side, turning, memory = _composed(
-        law, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt
+    force, side, turning, memory, lost = _composed(
+        law, losses, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt
     )
     # That judges a run; it has no part in it.
     overlap = jax.lax.stop_gradient(depth / jnp.minimum(a.radius, b.radius))
     on_first = jnp.concatenate([force, turning - arm * side])
-    return ContactForce(on_first, jnp.concatenate([-force, -turning - other_arm * side]), memory, depth, overlap)
+    return ContactForce(
+        on_first, jnp.concatenate([-force, -turning - other_arm * side]), memory, depth, overlap, lost
+    )
 
 
 def closest_point(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:
@@ -72,33 +83,46 @@ def effective(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"
 
 
 def at_wall(
-    law: AbstractGrainLaw, a: Grain, depth: Scalar, normal: Vec3, memory: TangentialHistory, dt: Scalar
+    law: AbstractGrainLaw,
+    losses: ContactLosses | None,
+    a: Grain,
+    depth: Scalar,
+    normal: Vec3,
+    memory: TangentialHistory,
+    dt: Scalar,
 ) -> ContactForce:
     """The contact force of a wall on sphere a, which is `depth` m in it, against its `normal`."""
     gap = a.radius - depth  # of the centre
     velocity = a.velocity - cross(gap * a.spin, normal)
-    force, side, turning, memory = _composed(law, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt)
+    force, side, turning, memory, lost = _composed(
+        law, losses, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt
+    )
     overlap = jax.lax.stop_gradient(depth / a.radius)
     on_sphere = jnp.concatenate([force, turning - gap * side])
-    return ContactForce(on_sphere, -on_sphere, memory, depth, overlap)
+    return ContactForce(on_sphere, -on_sphere, memory, depth, overlap, lost)
 
 
-def _composed(law, radius, mass, depth, normal, velocity, spin, memory, dt):
+def _composed(law, losses, radius, mass, depth, normal, velocity, spin, memory, dt):
     """The parts of a contact force, from the relative velocity of the contact and the relative spin.
 
-    They are the force, N; the moment of friction for a lever of 1 m and that of rolling, N m; and the memory.
+    They are the force, N; the moment of friction for a lever of 1 m and that of rolling, N m; the memory; and the
+    energies lost.
     """
     rate = -dot(velocity, normal)
     normal_force, slip = optimisation_barrier(
         (law.normal(radius, mass).force(depth, rate), velocity + rate * normal), dt >= 0
     )
-    across, memory = tangential_force(law, radius, mass, depth, normal_force, slip, normal, memory, dt)
+    across, after = tangential_force(law, radius, mass, depth, normal_force, slip, normal, memory, dt)
     pull = sum((c.force(-depth) for c in law.cohesion), jnp.zeros_like(normal_force))
     turning = jnp.zeros_like(normal)
     for resistance in law.rolling:
         # Of these laws the force is none, and mass and inertia do not matter.
         turning = turning + resistance.wrench(normal_force, spin, normal, normal, mass, jnp.eye(3))[1]
-    return (normal_force - pull) * normal + across, cross(normal, across), turning, memory
+    lost = {}
+    if losses is not None:
+        memories, rolling = (memory, after), -dot(turning, spin)
+        lost = losses.of_contact(law, radius, mass, depth, rate, slip, memories, rolling, dt)
+    return (normal_force - pull) * normal + across, cross(normal, across), turning, after, lost
 
 
 def tangential_force(
@@ -113,5 +137,6 @@ def tangential_force(
     dt: Scalar,
 ) -> tuple[Vec3, TangentialHistory]:
     """The force N along a contact, and its memory `dt` s later (`step_spring`)."""
-    k, c = law.tangential(radius).stiffness(depth), law.shear_damping(radius, mass, depth)
+    k = law.tangential(radius).stiffness(depth)
+    c = law.shear_damping(radius, mass, k)
     return step_spring(memory, k, c, law.friction * normal_force, slip, normal, dt)

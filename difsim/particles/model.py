@@ -18,9 +18,10 @@ class AbstractParticles(eqx.Module):
     *motion* to the next: `motion.time` s, `motion.state`, `motion.lost`, and the results of the last step that the
     next one needs.
 
-    The energy balance of a run is `energy(motion.time, motion.state) | motion.lost`. The sum of all parts is constant
-    but for the error of the steps. `lost` [J by name] is what has left the state since `begin`: dissipation, and the
-    work done on tools. It has no derivatives.
+    The energy balance of a run is `energy(motion.time, motion.state) | motion.lost`. `lost` is what has left the state
+    since `begin`, J by name: dissipation, and the work done on tools. It has no derivatives. The sum of all parts is
+    constant but for the error of the steps. A model without an account of its losses has none in `lost`: then the sum
+    may fall, and only a rise is an error.
 
     Near particles are in a list, `Neighbours` or `Pairs`, which the steps update.
     """

@@ -19,6 +19,7 @@ from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
+from difsim.sph.losses import ContinuumLosses
 from difsim.sph.material import AbstractMaterial
 from difsim.sph.tools import Tool
 from difsim.sph.walls import mirror_image, sums_at, wall_term
@@ -37,11 +38,16 @@ class ContinuumState(eqx.Module):
 
 
 class ContinuumMotion(eqx.Module):
-    """A state at a time s, its rate there or an estimate of it from the last step, and the energies lost, J by name."""
+    """A state and its account.
+
+    The `state` at a `time` s, its `rate` there or an estimate of it from the last step, and the `power` W by name that
+    leaves it at that rate; the energies `lost` until there, J by name.
+    """
 
     time: Scalar
     state: ContinuumState
     rate: ContinuumState
+    power: dict[str, Scalar]
     lost: dict[str, Scalar]
 
 
@@ -68,6 +74,7 @@ class Continuum(AbstractEstimating):
     )
     corrections: tuple[AbstractCorrection, ...] = part("tuple of corrections of the sums over pairs", default=())
     balance: AbstractDensity = part("equation of the density", default=Continuity())
+    losses: ContinuumLosses | None = part("account by name of what leaves the energies", default=None)
 
     @rule("damping has shape {damping.shape}: give one number, or one for each particle")
     def _has_damping_of_its_particles(self):
@@ -169,10 +176,11 @@ class Continuum(AbstractEstimating):
         return jnp.sqrt(jnp.max(squares)), jnp.zeros_like(squares[0])
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
-        state = self._with_walls(time, self._placed(time, state), neighbours)
-        nothing = jnp.zeros_like(time)
-        lost = dict.fromkeys(("plastic", "viscous", "damping", "tools", "corrections"), nothing)
-        return ContinuumMotion(time, state, self.field(state, neighbours), lost)
+        placed = self._placed(time, state)
+        rate, power = self.field(time, placed, neighbours)
+        names = () if self.losses is None else ("plastic", *power)
+        lost = {name: jnp.zeros_like(time) for name in names}
+        return ContinuumMotion(time, self._with_walls(time, placed, neighbours), rate, power, lost)
 
     def step(self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar) -> ContinuumMotion:
         """One second-order step with one sum over pairs.
@@ -184,9 +192,18 @@ class Continuum(AbstractEstimating):
         time, state, rate = motion.time + dt, motion.state, motion.rate
         dt = jnp.asarray(dt, state.velocity.dtype)
         predicted = self._admissible(time, jax.tree.map(lambda x, k: x + dt * k, state, rate))
-        new = self.field(self._with_walls(time, predicted, neighbours), neighbours)
+        new, power = self.field(time, predicted, neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
-        return ContinuumMotion(time, self._admissible(time, corrected), new, motion.lost)
+        taken = jax.tree.map(lambda old, now: 0.5 * dt * (old + now), motion.power, power)
+        return self._ended(motion, time, corrected, new, power, taken)
+
+    def _ended(self, motion, time, trial: ContinuumState, rate, power, taken) -> ContinuumMotion:
+        """The motion after a step whose elastic end is `trial`, and which has `taken` energies J by name."""
+        end = self._admissible(time, trial)
+        if self.losses is not None:
+            taken = taken | self.losses.plastic(self, motion.state, trial, end)
+        lost = {name: x + taken[name] for name, x in motion.lost.items()}
+        return ContinuumMotion(time, end, rate, power, lost)
 
     def attempt(
         self, motion: ContinuumMotion, neighbours: Neighbours, dt: Scalar
@@ -198,22 +215,21 @@ class Continuum(AbstractEstimating):
         """
         time, state, after = motion.time, motion.state, motion.time + dt
 
-        def rate(at_time, at):
-            return self.field(self._with_walls(at_time, at, neighbours), neighbours)
-
         half = time + 0.5 * dt
         dt = jnp.asarray(dt, state.velocity.dtype)
-        first = rate(time, state)
+        first, *powers = self.field(time, state, neighbours)
         middle = self._admissible(half, jax.tree.map(lambda x, k: x + 0.5 * dt * k, state, first))
-        second = rate(half, middle)
+        second, power = self.field(half, middle, neighbours)
+        powers.append(power)
         last = jax.tree.map(lambda x, k, m: x + dt * (2 * m - k), state, first, second)
-        third = rate(after, self._admissible(after, last))
+        third, power = self.field(after, self._admissible(after, last), neighbours)
         end = jax.tree.map(lambda x, *k: x + dt / 6 * (k[0] + 4 * k[1] + k[2]), state, first, second, third)
         apart = jax.tree.map(lambda *k: dt / 6 * jnp.abs(2 * k[1] - k[0] - k[2]), first, second, third)
         # Tools are at their prescribed places, whatever the sums give.
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
-        return ContinuumMotion(after, self._admissible(after, end), third, motion.lost), error
+        taken = jax.tree.map(lambda *k: dt / 6 * (k[0] + 4 * k[1] + k[2]), *powers, power)
+        return self._ended(motion, after, end, third, power, taken), error
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""
@@ -248,20 +264,45 @@ class Continuum(AbstractEstimating):
         return jnp.sum(self.mass[tool.members][None] * jnp.stack(on_solid), axis=1)
 
     def energy(self, t, state: ContinuumState) -> dict[str, Scalar]:
-        """J: of motion, in gravity and of elastic strain, of all particles that are of no tool.
+        """J (J/m in the plane): of motion and in gravity of all particles that are of no tool, and of elastic strain.
 
-        **Arguments:** `t`, s, without effect; `state`. **Returns:** the parts by name, J.
+        **Arguments:** `t`, s, without effect; `state`. **Returns:** the parts by name.
         """
         del t
-        return {"kinetic": 0.5 * jnp.sum(self.mass * jnp.sum(state.velocity**2, axis=0))}
+        free, strained = self.masses
+        elastic = self.material.energy(state.stress, state.density)
+        return {
+            "kinetic": 0.5 * jnp.sum(free * jnp.sum(state.velocity**2, axis=0)),
+            "potential": -jnp.sum(free * (self.gravity @ state.position)),
+            "elastic": jnp.sum(strained * elastic),
+        }
 
-    def field(self, state: ContinuumState, neighbours: Neighbours) -> ContinuumState:
-        """The elastic rate of a state, before the material limits the stress.
+    @property
+    def masses(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """The masses of the free particles, and of those with a stress of their own; others have 0."""
+        free = strained = self.mass
+        for tool in self.tools:
+            free = free.at[tool.members].set(0.0)
+            strained = strained if tool.normal is None else strained.at[tool.members].set(0.0)
+        return free, strained
 
-        **Arguments:** `state`; `neighbours`. **Returns:** the rate, in the structure of the state.
+    def field(
+        self, time: Scalar, placed: ContinuumState, neighbours: Neighbours
+    ) -> tuple[ContinuumState, dict[str, Scalar]]:
+        """The elastic rate of a state, before the material limits the stress, and the power that leaves its energies.
+
+        **Arguments:** `time`, s; `placed`, the state with its tools at their places; `neighbours`. **Returns:** the
+        rate, in the structure of the state, and W by name, without derivatives.
         """
+        state = self._with_walls(time, placed, neighbours)
+        plain, flow = self._flow(self._sample(state), neighbours)
+        rate = self._elastic_rate(state, flow)
+        if self.losses is None:
+            return rate, {}
+        return rate, self.losses.powers(self, placed.velocity, state, plain, flow, rate)
+
+    def _elastic_rate(self, state: ContinuumState, flow: Flow) -> ContinuumState:
         d = state.position.shape[0]
-        flow = self._flow(self._sample(state), neighbours)
         gradient = jnp.pad(flow.gradient, ((0, 3 - d), (0, 3 - d), (0, 0)))
         damped = jnp.atleast_1d(self.damping)[None] * state.velocity
         return ContinuumState(
@@ -276,8 +317,8 @@ class Continuum(AbstractEstimating):
         stress = state.stress[:d, :d] / state.density[None, None] ** 2
         return Sample(tuple(state.position), tuple(state.velocity), upper(stress), state.density, self.mass)
 
-    def _flow(self, sample: Sample, neighbours: Neighbours) -> Flow:
-        """The sums over pairs with their corrections."""
+    def _flow(self, sample: Sample, neighbours: Neighbours) -> tuple[Flow, Flow]:
+        """The sums over pairs, plain and with their corrections."""
         data = [jax.vmap(c.data, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
 
         def both(a, b):
@@ -287,10 +328,10 @@ class Continuum(AbstractEstimating):
 
         sums, further = pair_sums(both, (sample, data), neighbours)
         gradient = stacked(sums.gradient)
-        flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
+        plain = flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
         for correction, sum_ in zip(self.corrections, further, strict=True):
             flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
-        return flow
+        return plain, flow
 
     def _admissible(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material can bear, and its tools at their places at `time`."""

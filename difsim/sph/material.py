@@ -41,6 +41,13 @@ class AbstractMaterial(eqx.Module):
         **Arguments:** `stress`, Pa, elastic; `density`, kg/m³. **Returns:** the stress, Pa.
         """
 
+    @abstractmethod
+    def energy(self, stress: Tensor, density: Each) -> Each:
+        """The elastic energy.
+
+        **Arguments:** as `admissible`. **Returns:** the energy, J/kg.
+        """
+
     @property
     def shear(self) -> Scalar:
         """The shear modulus G, Pa."""
@@ -76,6 +83,13 @@ class Murnaghan(AbstractMaterial):
         _, deviator = split(stress)
         pressure = self.bulk / self.exponent * ((density / self.density) ** self.exponent - 1.0)
         return deviator - isotropic(pressure)
+
+    def energy(self, stress: Tensor, density: Each) -> Each:
+        """The energy of the deviator, and ∫ p/ρ² dρ. **Arguments:** as `admissible`. **Returns:** J/kg."""
+        n, x = self.exponent, density / self.density
+        power = jnp.where(n == 1, jnp.log(x), (x ** (n - 1) - 1) / jnp.where(n == 1, 1.0, n - 1))
+        volume = self.bulk / (n * self.density) * (power + 1 / x - 1)
+        return second_invariant(split(stress)[1]) / (2.0 * self.shear * density) + volume
 
 
 def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tensor:

@@ -85,6 +85,10 @@ class DruckerPrager(AbstractMaterial):
     def rate(self, stress: Tensor, gradient: Tensor) -> Tensor:
         return hooke(stress, gradient, self.bulk, self.shear)
 
+    def energy(self, stress: Tensor, density: Each) -> Each:
+        mean, deviator = split(stress)
+        return (second_invariant(deviator) / self.shear + mean**2 / self.bulk) / (2.0 * density)
+
     def admissible(self, stress: Tensor, density: Each) -> Tensor:
         """The stress returned to the cone along the flow, or to its apex from beyond it.
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import is_valid
 from difsim.status import Status, raise_unless_ok
-from difsim.stepping.energy import allowed_error, energy_error
+from difsim.stepping.energy import SHARE, allowed_error, energy_error
 from difsim.stepping.solution import Solution, Stats, failure
 from difsim.stepping.table import Choice
 from difsim.stepping.trust import AbstractTrust
@@ -23,7 +23,8 @@ class Outcome(eqx.Module):
     `times` [T] s and the `states` there; `last`, the state at the end. `status`, a `difsim.Status`: how the motion
     ended, or UNDER_RESOLVED; `is_finite`, whether all that was computed is. `stats`, numbers of steps and contacts.
     `energy` [T] J by name, whose sum is constant, and `energy_unit` J, the least energy that its drift is compared
-    with: NaN where parts are missing, for the reason `without_balance`. `integrals` [T] by name. `growth` of the
+    with: NaN where parts are missing, for the reason `without_balance`; `energy_share`, the share of it that steps
+    without a tolerance may lose track of. `integrals` [T] by name. `growth` of the
     tangents: NaN where it is not known, for the reason `without_growth`. `impacts` of two stones, `progress` of
     particles.
     """
@@ -39,6 +40,7 @@ class Outcome(eqx.Module):
     growth: Scalar
     without_growth: str = eqx.field(static=True, default="")
     without_balance: str = eqx.field(static=True, default="")
+    energy_share: float = eqx.field(static=True, default=SHARE)
     integrals: dict[str, Any] = eqx.field(default_factory=dict)
     impacts: Any = None
     progress: Any = None
@@ -68,7 +70,7 @@ def conclude(
     doubt = jnp.where(has_ended, int(Status.OK), jnp.maximum(outcome.status, past))
     status = jnp.where(has_ended, outcome.status, trust.judge(doubt))
     error = energy_error(outcome.energy, outcome.energy_unit, dtype)
-    allowed = allowed_error(jnp.nan_to_num(validity.tolerance), error.dtype)
+    allowed = jnp.maximum(outcome.energy_share, allowed_error(jnp.nan_to_num(validity.tolerance), error.dtype))
     status = jnp.where((error > allowed) & ~has_ended, int(Status.ENERGY), status)
     is_finite = outcome.is_finite & (has_ended | jnp.all(jnp.isfinite(ravel_pytree(outcome.energy)[0])))
     status = jnp.where(is_finite, status, int(Status.NOT_FINITE))

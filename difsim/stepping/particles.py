@@ -32,7 +32,10 @@ from difsim.typing import is_known
 
 CHECKPOINTS = 100  # motions that reverse derivatives keep: up to 5150 steps each is made again no more than twice
 WITHOUT_GROWTH = "the tangents of particles are no rows of the solve: compare a derivative with differences"
-WITHOUT_BALANCE = "what particles lose in contacts, by viscosity and to tools is not counted"
+WITHOUT_BALANCE = (
+    "losses are not counted: give the model an account of them, such as Grains(losses=ContactLosses())"
+)
+SHARE = 1e-2  # of the energy, that steps of a tenth of a contact may lose track of
 
 
 def with_neighbours(model: AbstractParticles, state: Any, choice: Choice) -> tuple[Any, Choice]:
@@ -101,19 +104,21 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
     status = progress.status
     if not isinstance(derivative, Unrolled):
         status = jnp.where(status == Status.OK, ending(progress, times[-1], rest), status)
-    energy = jax.lax.map(lambda seen: energy_of(model, *seen), seen[:2])
-    return outcome_of(progress, rest, status, *seen, energy)
+    states, times, lost, steps = seen
+    energy = jax.lax.map(lambda seen: energy_of(model, *seen), (states, times, lost))
+    return outcome_of(progress, rest, status, states, times, steps, energy)
 
 
-def look_at(progress: Progress) -> tuple[Any, Any, Any]:
-    """Keep of a time the state, the time s and the number of steps. Under jit."""
-    return progress.motion.state, progress.motion.time, progress.steps
+def look_at(progress: Progress) -> tuple[Any, Any, Any, Any]:
+    """Keep of a time the state, the time s, the energies that are lost and the number of steps. Under jit."""
+    motion = progress.motion
+    return motion.state, motion.time, motion.lost, progress.steps
 
 
-def energy_of(model: AbstractParticles, state: Any, time: Any) -> dict[str, Array]:
+def energy_of(model: AbstractParticles, state: Any, time: Any, lost: dict[str, Array]) -> dict[str, Array]:
     """The parts of the energy, J by name. They have no derivatives, which would go through all contacts again."""
-    model, state, time = without_derivative((model, state, time))
-    return model.energy(time, state)
+    model, state, time, lost = without_derivative((model, state, time, lost))
+    return model.energy(time, state) | lost
 
 
 def last_step(solver: AbstractSolver, made: Any) -> Any:
@@ -142,9 +147,10 @@ def outcome_of(
         is_finite=jnp.asarray(True),  # each step that is not ends the run before it counts
         stats=Stats(jnp.asarray(steps), rest_time=rested, particle=progress.particle, lists=progress.lists),
         energy=energy,
-        energy_unit=jnp.full((), jnp.nan),
+        energy_unit=jnp.full((), 0.0 if progress.motion.lost else jnp.nan),
+        energy_share=SHARE,
         growth=jnp.full((), jnp.nan),
         without_growth=WITHOUT_GROWTH,
-        without_balance=WITHOUT_BALANCE,
+        without_balance="" if progress.motion.lost else WITHOUT_BALANCE,
         progress=progress,
     )

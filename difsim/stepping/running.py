@@ -162,7 +162,9 @@ class _Course(NamedTuple):
         """Make what is kept of a time: what was saved, and the energy."""
         state = progress.motion.state
         saved = state if self.save is None else traceable(SAVE, self.save)(state)
-        return jax.tree.map(np.asarray, (saved, _energy_of(self.model, state, progress.motion.time)))
+        return jax.tree.map(
+            np.asarray, (saved, _energy_of(self.model, state, progress.motion.time, progress.motion.lost))
+        )
 
     def is_found(self, saved: Any) -> bool:
         """Whether what was saved ends the run. **Raises:** ValueError unless `until` gives one truth."""
