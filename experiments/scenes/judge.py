@@ -137,7 +137,8 @@ def _check_slopes(findings, scene, numbers, direction, prepared, slope) -> None:
     for i, (each, found) in enumerate(zip(scene.exact, _exact_part(scene, prepared, slope), strict=True)):
         parts = np.concatenate([np.ravel(np.asarray(by[name][i]) * direction[name]) for name in numbers])
         if each.slope:
-            error, words = abs(found - parts.sum()) / np.abs(parts).max(), f"the slope of {each.name} differs by"
+            error = abs(found - parts.sum()) / (np.abs(parts).max() or 1.0)
+            words = f"the slope of {each.name} differs by"
             findings.note("slope", error, each.slope, words)
 
 

@@ -199,6 +199,25 @@ ALUMINIUM = tuple(
         (PLANE_STRAIN, 0.1, SPHERE),
     )
 )
+HERTZ_DEPTH = Exact("Normal contact", "Hertz: greatest depth", depth_at_middle, hertz_depth, 2e-6, "m", True)
+HERTZ_FORCE = Exact(
+    "Normal contact",
+    "Hertz: greatest force",
+    lambda model, solution, n: model.law.force(depth_at_middle(model, solution, n), jnp.zeros(())),
+    hertz_force,
+    2e-6,
+    "N",
+    True,
+)
+HERTZ_DURATION = Exact(
+    "Normal contact",
+    "Hertz: duration",
+    lambda model, solution, n: solution.times[-1] - solution.last.x[1] / solution.last.v[1],
+    hertz_duration,
+    2e-6,
+    "s",
+    True,
+)
 HERTZ = Scene(
     "impact, Hertz",
     {
@@ -209,27 +228,7 @@ HERTZ = Scene(
     },
     partial(strike, hertz, hertz_duration),
     JUMPING_LAW,
-    exact=(
-        Exact("Normal contact", "Hertz: greatest depth", depth_at_middle, hertz_depth, 2e-6, "m", True),
-        Exact(
-            "Normal contact",
-            "Hertz: greatest force",
-            lambda model, solution, n: model.law.force(depth_at_middle(model, solution, n), jnp.zeros(())),
-            hertz_force,
-            2e-6,
-            "N",
-            True,
-        ),
-        Exact(
-            "Normal contact",
-            "Hertz: duration",
-            lambda model, solution, n: solution.times[-1] - solution.last.x[1] / solution.last.v[1],
-            hertz_duration,
-            2e-6,
-            "s",
-            True,
-        ),
-    ),
+    exact=(HERTZ_DEPTH, HERTZ_FORCE, HERTZ_DURATION),
     cases=ALUMINIUM,
     is_quick=True,
 )
@@ -283,10 +282,7 @@ def collide(n):
 
 COLLIDING = Scene(
     "soft pair of balls",
-    {
-        "place": uniform([-0.05, 0.5], [0.05, 0.54]),
-        "velocity": uniform([0.9, -0.1], [1.1, 0.1]),
-    },
+    {"place": uniform([-0.05, 0.5], [0.05, 0.54]), "velocity": uniform([0.9, -0.1], [1.1, 0.1])},
     collide,
     Motion(),
     place_of_second,
