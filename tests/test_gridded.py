@@ -225,9 +225,9 @@ def test_a_wrong_unit_is_seen_by_the_density(tmp_path, unit, other, stage):
 def test_the_density_of_67p(tmp_path):
     shape = load(comet_in(tmp_path, "km"), "km")
     assert density_of(666.2, shape, "km") == pytest.approx(532.3, rel=5e-3)
-    with pytest.raises(ValueError, match=r"imply 0.05.* must be 10 to 23000 kg/m3: give the GM of this body"):
+    with pytest.raises(ValueError, match=r"imply 0.05.* must be in .* give the GM of this body"):
         density_of(0.0666, shape, "km")
-    with pytest.warns(UserWarning, match=r"imply 53.* is implausible, 200 to 8000 kg/m3 is usual"):
+    with pytest.warns(UserWarning, match=r"imply 53.* is implausible, 200 to 8000 kg/m³ is usual"):
         density_of(66.62, shape, "km")
 
 
