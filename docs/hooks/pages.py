@@ -1,6 +1,7 @@
 """Pages made from the code: statuses with their remedies, and the keys of the files of a lander with their ranges."""
 
 from collections.abc import Iterator
+from math import inf
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -43,9 +44,8 @@ def _numbers() -> Iterator[tuple[str, keys.Numbers]]:
 
 def _row(key: str, each: keys.Numbers) -> str:
     number = each.quantity
-    possible, usual = (
-        "" if ends is None else f"{ends[0]:g} to {ends[1]:g}" for ends in (number.possible, number.usual)
-    )
+    ranges = (number.possible, number.usual or (-inf, inf))
+    possible, usual = ("" if low == -inf and high == inf else f"{low:g} to {high:g}" for low, high in ranges)
     return f"| `{key}` | {number.meaning} | {number.unit} | {possible} | {usual} | {number.slip} |"
 
 

@@ -131,7 +131,8 @@ _BODY = quantities(RigidBody)
 BODY = {
     "name": Text(),
     "mass_kg": Numbers(replace(_BODY["mass"], usual=(0.5, 1e4))),  # of landers: a body may be a grain
-    "inertia_kg_m2": Numbers(_BODY["inertia"], (VECTOR, (3, 3))),  # the three principal moments, or all
+    # The three principal moments, or all; the range holds of their length, or that of each row.
+    "inertia_kg_m2": Numbers(replace(_BODY["inertia"], usual=(1e-4, 1e5)), (VECTOR, (3, 3))),
     "hull_m": Numbers(quantities(Hull)["size"], (VECTOR,)),
     **keys_of(Hooke, "stiffness", prefix="hull_"),
     "hull_restitution": number(
