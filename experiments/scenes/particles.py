@@ -116,7 +116,7 @@ def stand_block(material, n):
     )
     speed = jnp.sqrt(n["gravity"] * SPACING)
     velocity = jnp.zeros((2, count)).at[:, :soil].set(speed * n["velocity"][:, None])
-    return model, eqx.tree_at(lambda s: s.velocity, model.at_rest(places), velocity), TIMES
+    return model, eqx.tree_at(lambda s: s.velocity, model.at_rest(jnp.asarray(places)), velocity), TIMES
 
 
 def drucker_prager(n, weight):

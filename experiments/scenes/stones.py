@@ -43,7 +43,7 @@ BOXES = {
 def make_boxes():
     """Return both stones, of 1 kg: made when the first scene needs them, also while that is traced."""
     with jax.ensure_compile_time_eval():
-        return tuple(Stone.from_mesh(box(edges), mass=1.0, shape=Box(edges / 2)) for edges in EDGES)
+        return tuple(Stone.from_mesh(box(tuple(edges)), mass=1.0, shape=Box(edges / 2)) for edges in EDGES)
 
 
 def collide(law, n):
