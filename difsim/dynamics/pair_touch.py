@@ -169,7 +169,7 @@ def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
     return jnp.where(is_mark & (gaps > -deepest), jnp.inf, gaps)
 
 
-def _least(*gaps: Float[Array, " N"]) -> Scalar:
+def _least(*gaps: Float[Array, " _"]) -> Scalar:
     return jnp.min(jnp.concatenate(gaps), initial=jnp.inf)
 
 

@@ -192,15 +192,16 @@ def _run(scene, numbers, prepared, tolerance, derivative):
 
 
 def _record(scene, model, state, solution, tolerance):
-    # An engine that states no error of its energy keeps no balance of it.
-    energy = {} if solution.energy_error is None else solution.energy
+    # A solution that has no error of its energy keeps no balance of it.
+    is_unknown = any(reason.startswith("energy_error") for reason in solution.unknown)
+    energy = {} if is_unknown else solution.energy
     held = {*model.energy(solution.times[0], state), *scene.drives} if energy else set()
     drift, gain = account_energy(energy, held)
     if scene.gain is not None:
         gain = scene.gain(model, solution)
     contacts = solution.stats.contacts if solution.impacts is None else solution.impacts.count
     contacts = jnp.asarray(0 if contacts is None else contacts)
-    stated = solution.validity
+    stated = solution.validity.error  # NaN where there is no such figure
     return Record(
         status=solution.status,
         finite=are_finite((solution.states, solution.energy)),
@@ -209,7 +210,7 @@ def _record(scene, model, state, solution, tolerance):
         gain=gain,
         drift=_drift(scene.conserved(model, solution)),
         contacts=contacts,
-        error=jnp.where(contacts > 0, *UNSTATED) if stated is None else stated.error,
+        error=jnp.where(jnp.isnan(stated), jnp.where(contacts > 0, *UNSTATED), stated),
     )
 
 
