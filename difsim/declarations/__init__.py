@@ -15,8 +15,8 @@ A constructor refuses a wrong number by class, field and bound. `is_valid` finds
 
 from difsim.declarations.bounds import Quantity as Quantity
 from difsim.declarations.bounds import UnitQuaternion as UnitQuaternion
+from difsim.declarations.documentation import add_arguments as add_arguments
 from difsim.declarations.documentation import complete_docstrings as complete_docstrings
-from difsim.declarations.documentation import describe_arguments as describe_arguments
 from difsim.declarations.fields import Declared as Declared
 from difsim.declarations.fields import count as count
 from difsim.declarations.fields import declared_fields as declared_fields

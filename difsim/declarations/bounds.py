@@ -43,16 +43,22 @@ class Quantity:
         return inside
 
     @property
+    def ends(self) -> tuple[float | int, float | int]:
+        """The bounds, infinite where there are none."""
+        low, high = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
+        return -np.inf if low is None else low, np.inf if high is None else high
+
+    @property
     def requirement(self) -> str:
         """The words after "must", such as "be positive"; empty without bounds."""
-        low, high = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
-        if high is None:
-            if low is None:
+        low, high = self.ends
+        if high == np.inf:
+            if low == -np.inf:
                 return ""
             if low == 0:
                 return "not be negative" if self.gt is None else "be positive"
             return f"be {low:g} or more" if self.gt is None else f"be above {low:g}"
-        if low is None:
+        if low == -np.inf:
             return f"be {high:g} or less" if self.lt is None else f"be below {high:g}"
         return f"be in {'[' if self.gt is None else '('}{low:g}, {high:g}{']' if self.lt is None else ')'}"
 
@@ -85,8 +91,7 @@ class Quantity:
         """The range for a file or an option: within the bounds, and at most twenty times beyond the usual."""
         low, high = self.usual or (-np.inf, np.inf)
         low, high = (low / FAR if low > 0 else low * FAR), (high * FAR if high > 0 else high / FAR)
-        bottom, top = (self.ge if self.gt is None else self.gt), (self.le if self.lt is None else self.lt)
-        return max(low, -np.inf if bottom is None else bottom), min(high, np.inf if top is None else top)
+        return max(low, self.ends[0]), min(high, self.ends[1])
 
     def find_fault(self, numbers: Any, size: Any = None) -> str:
         """The fault of numbers in a file or an option.
@@ -96,10 +101,11 @@ class Quantity:
         """
         size = numbers if size is None else size
         low, high = self.possible
-        if np.all(self.contains(numbers) & (size >= low) & (size <= high)):
-            return ""
-        within = f"be {low:g} to {high:g} {self.unit}".rstrip()
-        requirement = within if np.all(self.contains(numbers)) else self.requirement
+        requirement = self.requirement
+        if np.all(self.contains(numbers)):
+            if np.all((size >= low) & (size <= high)):
+                return ""
+            requirement = f"be {low:g} to {high:g} {self.unit}".rstrip()
         return f"must {requirement}" + (f": is it in {self.slip}?" if self.slip else "")
 
     def find_doubt(self, size: Any) -> str:

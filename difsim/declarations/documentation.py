@@ -9,9 +9,16 @@ from difsim.declarations.fields import Declared, declared_fields
 HEAD = "**Arguments:**"
 
 
-def describe_arguments(kind: type) -> list[str]:
-    """A line for each declared field of a class: name, shape, unit, meaning and bounds."""
-    return [_describe(*field) for field in declared_fields(kind)]
+def add_arguments(words: str, kind: type) -> str:
+    """A class's docstring with a line for each declared field: name, shape, unit, meaning and bounds.
+
+    **Arguments:** `words`, the docstring; `kind`, the class. **Returns:** the whole docstring; the same for a class
+    without fields, or with a constructor of its own, whose arguments its docstring describes.
+    """
+    fields = declared_fields(kind)
+    if not fields or HEAD in words:
+        return words
+    return "\n".join([words.rstrip(), "", HEAD, "", *(f"* {_describe(*field)}" for field in fields), ""])
 
 
 def _describe(name: str, annotation: Any, declared: Declared) -> str:
@@ -31,8 +38,6 @@ def complete_docstrings(package: str, kind: type = eqx.Module) -> None:
     **Arguments:** `package`, its name; `kind`, below which the classes are.
     """
     for below in kind.__subclasses__():
-        words, lines = below.__doc__ or "", describe_arguments(below)
-        # A class with a constructor of its own describes its arguments itself.
-        if below.__module__.split(".")[0] == package and words and lines and HEAD not in words:
-            below.__doc__ = "\n".join([words.rstrip(), "", HEAD, "", *(f"* {line}" for line in lines), ""])
+        if below.__module__.split(".")[0] == package and below.__doc__:
+            below.__doc__ = add_arguments(below.__doc__, below)
         complete_docstrings(package, below)

@@ -80,25 +80,23 @@ def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> 
 
     **Arguments:** `unit` and `meaning`; `default`. **Returns:** the field.
     """
-
-    def convert(name, annotation, given):
-        x = named(name, as_float, given)
-        require_sizes(name, getattr(annotation, "dim_str", "*"), x)
-        return x
-
     number = Quantity(unit, meaning, is_finite=False)
-    return eqx.field(converter=Declared(convert, meaning, number), **_default(default))
+    return eqx.field(converter=Declared(_convert_component, meaning, number), **_default(default))
 
 
 def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame to the outer one") -> Any:
     """A Module field that holds an attitude [4] of a state. **Arguments:** `meaning`. **Returns:** the field."""
 
     def convert(name, annotation, given):
-        x = named(name, as_float, getattr(given, "quaternion", given))  # of a Rotation
-        require_sizes(name, "4", x)
-        return x
+        return _convert_component(name, annotation, getattr(given, "quaternion", given))  # of a Rotation
 
     return eqx.field(converter=Declared(convert, meaning, UnitQuaternion("", meaning, is_finite=False)))
+
+
+def _convert_component(name: str, annotation: Any, given: Any) -> Any:
+    x = named(name, as_float, given)
+    require_sizes(name, getattr(annotation, "dim_str", "*"), x)
+    return x
 
 
 def count(meaning: str, *, least: int = 1, default: Any = dataclasses.MISSING) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import griffe
 
-from difsim.declarations import describe_arguments
+from difsim.declarations import add_arguments
 
 SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|Yields):\*\*)")
-ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(.*?)(?=\n\n|\Z)", re.S)
+ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(?!\n\n)(.*?)(?=\n\n|\Z)", re.S)  # in one paragraph
 # Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
 ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
 FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "eqx.field")  # which declare a field
@@ -68,7 +68,7 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = with_sections(obj.docstring.value) + arguments(obj)
+            obj.docstring.value = with_sections(_complete(obj))
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         # All are found before any is changed: a class inherits the constructor that its base is given here.
@@ -76,12 +76,14 @@ class Docstrings(griffe.Extension):
             cls.set_member("__init__", constructor(cls))
 
 
-def arguments(obj: griffe.Object) -> str:
-    """The list of what the constructor of a class takes, from the declarations of its fields."""
-    if not obj.is_class or "**Arguments:**" in obj.docstring.value:
-        return ""
-    lines = describe_arguments(getattr(importlib.import_module(obj.module.path), obj.name))
-    return "\n\n**Arguments:**\n\n" + "\n".join(f"* {line}" for line in lines) if lines else ""
+def _complete(obj: griffe.Object) -> str:
+    """A docstring, that of a class with what its constructor takes."""
+    words = obj.docstring.value
+    return (
+        add_arguments(words, getattr(importlib.import_module(obj.module.path), obj.name))
+        if obj.is_class
+        else words
+    )
 
 
 def constructor(cls: griffe.Class) -> griffe.Function:
