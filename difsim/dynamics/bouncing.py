@@ -1,6 +1,6 @@
 """Hard contact with the ground: a point that bounces, slides and rests, and a rigid body."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,6 +19,16 @@ from difsim.dynamics.splitting import apart
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
+
+
+def _rest_height() -> Any:
+    return quantity(
+        "m",
+        "rest height: hops lower than that are none",
+        gt=0,
+        hint="or bounces and slides would never end",
+        default=1e-6,
+    )
 
 
 class PointState(eqx.Module):
@@ -41,13 +51,7 @@ class Bouncer(AbstractHardModel):
     surface: AbstractSDF = part("surface of the ground")
     restitution: Scalar = quantity("", "coefficient e of restitution", ge=0, le=1, slip="percent")
     friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees", default=0.0)
-    rest_height: Scalar = quantity(
-        "m",
-        "rest height: hops lower than that are none",
-        gt=0,
-        hint="or bounces and slides would never end",
-        default=1e-6,
-    )
+    rest_height: Scalar = _rest_height()
 
     @property
     def law(self) -> Newton:
@@ -131,13 +135,7 @@ class HardBody(AbstractHardModel):
     law: AbstractImpact = part("law of impact")
     surface: AbstractSDF = part("surface of the ground, in a frame that does not rotate")
     gravity: AbstractField = part("gravity field in that frame")
-    rest_height: Scalar = quantity(
-        "m",
-        "rest height: hops lower than that are none",
-        gt=0,
-        hint="or bounces and slides would never end",
-        default=1e-6,
-    )
+    rest_height: Scalar = _rest_height()
 
     @rule("the frame must not rotate: use Hopper")
     def _is_inertial(self):

@@ -31,7 +31,7 @@ from difsim.stepping.marching import (
     with_updated_neighbours,
 )
 from difsim.stepping.outcome import conclude, raise_failed
-from difsim.stepping.particles import check_list, energy_of, last_step, outcome_of
+from difsim.stepping.particles import check_list, ending, energy_of, last_step, outcome_of
 from difsim.stepping.solution import Solution
 from difsim.stepping.solvers import AbstractSolver, Courant
 from difsim.stepping.stops import AtRest
@@ -180,20 +180,21 @@ class _Course(NamedTuple):
     ) -> Solution:
         """Go on to the end, and call `keep(looks, progress, steps)` at each time."""
         model, times, solver, rest = self.model, self.times, self.choice.solver, self.choice.rules.rest
-        begun, earlier, status = progress, int(progress.steps) - (steps[-1] - steps[0] if steps else 0), Status.OK
+        begun, earlier = progress, int(progress.steps) - (steps[-1] - steps[0] if steps else 0)
+        end = progress.motion.time
         for i in range(len(looks), len(times)):
             if has_rested(progress, rest) or (looks and self.is_found(looks[-1][0])):
                 break
             if i:
-                progress, status = _onward(model, progress, times[i - 1 : i + 1], solver, rest, earlier)
+                end = float(times[i])
+                progress = _onward(model, progress, times[i - 1 : i + 1], solver, rest, earlier)
                 # A run that comes to rest between two times has no state at the later one.
-                if status != Status.OK or progress.motion.time < float(times[i]):
+                if progress.status != Status.OK or progress.motion.time < end:
                     break
             looks.append(self.look(progress))
             steps.append(int(progress.steps))
             keep(looks, progress, steps)
-        if rest is not None and status == Status.OK and not has_rested(progress, rest):
-            status = Status.UNSETTLED
+        status = ending(progress, end, rest) if progress.status == Status.OK else progress.status
         states, energy = jax.tree.map(_stack, *looks)
         outcome = outcome_of(progress, rest, status, (), times[: len(looks)], np.asarray(steps, int), energy)
         state, times = begun.motion.state, jnp.asarray(times)
@@ -221,7 +222,7 @@ def _onward(
     solver: AbstractSolver,
     rest: AtRest | None,
     earlier: int,
-) -> tuple[Progress, Status]:
+) -> Progress:
     """Go on to the end of `span` s, with a larger neighbour list wherever the one there ran out of room.
 
     `earlier` steps were made before this run.
@@ -231,12 +232,9 @@ def _onward(
     last = earlier + last_step(solver, int(progress.steps) - earlier)
     while True:
         progress = advance(model, progress, jnp.asarray(end), rule, jnp.asarray(last), rest)
-        if progress.status == Status.OVERFLOW:
-            progress = with_room(model, progress)
-            continue
-        status = Status(int(progress.status))
-        is_cut = status == Status.OK and progress.motion.time < end and not has_rested(progress, rest)
-        return progress, Status.STEP_LIMIT if is_cut else status
+        if progress.status != Status.OVERFLOW:
+            return progress
+        progress = with_room(model, progress)
 
 
 def next_step(
