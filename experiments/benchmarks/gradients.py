@@ -72,8 +72,7 @@ class Work:
     @property
     def numbers(self) -> Numbers:
         """The numbers of the scene."""
-        chosen = {name: jnp.asarray(value, float) for name, value in self.chosen.items()}
-        return jax.tree.map(jnp.asarray, self.scene.middle) | chosen
+        return jax.tree.map(jnp.asarray, self.scene.replace(self.chosen))
 
 
 def suite() -> list[Work]:

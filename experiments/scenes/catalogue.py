@@ -2,7 +2,7 @@
 
 import itertools
 
-from experiments.scenes import closed, cubes, flights, hard, landings, line, particles, soft, stones
+from experiments.scenes import closed, cubes, flights, free, hard, landings, line, particles, soft, stones
 from experiments.scenes.scene import Scene
 
 GROUPS = (
@@ -13,7 +13,7 @@ GROUPS = (
     stones.SCENES,
     particles.SCENES,
     line.SCENES,
-    closed.SCENES,
+    closed.SCENES + free.SCENES,
     cubes.SCENES,
 )
 # One of each sort in turn: what a short search leaves out are variants.

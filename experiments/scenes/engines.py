@@ -13,6 +13,7 @@ from difsim.dem import Grains
 from difsim.stepping.derivatives import AbstractDerivative
 from difsim.stepping.energy import allowed_error
 from difsim.stepping.marching import initialise
+from difsim.stepping.particles import SHARE
 from difsim.stepping.stops import AbstractStop
 from difsim.typing import Scalar
 
@@ -88,8 +89,7 @@ class Particles(Motion):
         return {"solver": FixedSteps(self.steps), "derivative": Unrolled()}
 
     def allowed_share(self, tolerance):
-        """Return 0.01: steps of a thirtieth of a contact keep the energy to some 0.001."""
-        return jnp.asarray(1e-2)
+        return jnp.asarray(SHARE)
 
     def make_room(self, scene):
         """Return the neighbour list of the scene's middle, with room for any other."""

@@ -15,6 +15,7 @@ from experiments.scenes.scene import (
     Record,
     Scene,
     expected,
+    expected_slopes,
     prepare,
     run,
     run_forward,
@@ -133,7 +134,7 @@ def _check_slopes(findings, scene, numbers, direction, prepared, slope) -> None:
     """Compare the derivatives of quantities in closed form with those of the closed forms."""
     if not any(each.slope for each in scene.exact):
         return
-    by = jax.jacfwd(lambda numbers: expected(scene, numbers))(jax.tree.map(jnp.asarray, numbers))
+    by = expected_slopes(scene, numbers)
     for i, (each, found) in enumerate(zip(scene.exact, _exact_part(scene, prepared, slope), strict=True)):
         parts = np.concatenate([np.ravel(np.asarray(by[name][i]) * direction[name]) for name in numbers])
         if each.slope:

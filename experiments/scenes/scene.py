@@ -82,6 +82,10 @@ class Scene:
         """The numbers that stand for all."""
         return {name: draw.middle for name, draw in self.draws.items()}
 
+    def replace(self, chosen: Mapping[str, Any]) -> Numbers:
+        """Return the numbers at the middle, with chosen ones in place of some."""
+        return self.middle | {name: np.asarray(value, float) for name, value in chosen.items()}
+
     def draw(self, seed: int, index: int) -> Numbers:
         """Return random numbers, the same for the same seed and index."""
         rng = np.random.default_rng([seed, zlib.crc32(self.name.encode()), index])
@@ -181,6 +185,11 @@ def expected(scene: Scene, numbers: Numbers) -> Float[Array, " k"]:
     return jnp.stack(values) if values else jnp.zeros(0)
 
 
+def expected_slopes(scene: Scene, numbers: Numbers) -> dict[str, Array]:
+    """Return the derivatives of the closed forms by the numbers, by name [k, ...]."""
+    return jax.jacfwd(lambda numbers: expected(scene, numbers))(jax.tree.map(jnp.asarray, numbers))
+
+
 def _run(scene, numbers, prepared, tolerance, derivative):
     """Return the end as one vector, and the record."""
     options = scene.engine.options(tolerance, derivative)
@@ -192,11 +201,11 @@ def _run(scene, numbers, prepared, tolerance, derivative):
 
 
 def _record(scene, model, state, solution, tolerance):
-    # A solution that has no error of its energy keeps no balance of it.
-    is_unknown = any(reason.startswith("energy_error") for reason in solution.unknown)
-    energy = {} if is_unknown else solution.energy
+    energy = solution.energy
     held = {*model.energy(solution.times[0], state), *scene.drives} if energy else set()
-    drift, gain = account_energy(energy, held)
+    # A solution whose error of the energy is NaN keeps no balance of it.
+    has_none = jnp.isnan(solution.energy_error)
+    drift, gain = (jnp.where(has_none, 0.0, share) for share in account_energy(energy, held))
     if scene.gain is not None:
         gain = scene.gain(model, solution)
     contacts = solution.stats.contacts if solution.impacts is None else solution.impacts.count

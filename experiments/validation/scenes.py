@@ -1,11 +1,9 @@
 """Scenes whose end is known in closed form: values, and derivatives by each number."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from experiments.scenes.catalogue import SCENES
-from experiments.scenes.scene import Scene, expected, measure, measure_slopes
+from experiments.scenes.scene import Scene, expected, expected_slopes, measure, measure_slopes
 from experiments.validation.cases import Case
 
 DERIVATIVES = "Derivatives"  # the heading of those of which the derivatives are printed
@@ -24,7 +22,7 @@ def derivatives() -> list[Case]:
 
 def compare(scene: Scene, chosen: dict) -> list[Case]:
     """Return the cases of a scene, with the numbers that are not at its middle in their names."""
-    numbers = scene.middle | {name: np.asarray(value, float) for name, value in chosen.items()}
+    numbers = scene.replace(chosen)
     label = ", ".join(
         f"{name} = {np.array2string(np.asarray(value), precision=4)}" for name, value in chosen.items()
     )
@@ -36,7 +34,7 @@ def compare(scene: Scene, chosen: dict) -> list[Case]:
     if not any(each.subject == DERIVATIVES for each in scene.exact):
         return found
     slopes = measure_slopes(scene, numbers)
-    exact = jax.jacfwd(lambda n: expected(scene, n))(jax.tree.map(jnp.asarray, numbers))
+    exact = expected_slopes(scene, numbers)
     for i, each in enumerate(scene.exact):
         for key in numbers:
             for index in np.ndindex(np.shape(numbers[key])):
