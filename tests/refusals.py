@@ -1,4 +1,4 @@
-"""What the message of a refusal must have: our own code, the name of what is wrong, and a remedy."""
+"""The test of a refusal: by our own code, with the name of what is wrong, and with a remedy."""
 
 import re
 import traceback

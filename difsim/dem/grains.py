@@ -189,7 +189,7 @@ class Grains(AbstractParticles):
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
         state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
-        state, rates, lost = self._pushed(state, near, jnp.zeros_like(self.density))
+        state, rates, lost = self._apply_contacts(state, near, jnp.zeros_like(self.density))
         return GrainsMotion(time, state, rates, {name: jnp.zeros_like(time) for name in lost})
 
     def memory(self, motion: GrainsMotion) -> Memory:
@@ -205,12 +205,12 @@ class Grains(AbstractParticles):
         after = motion.time + dt
         dt = jnp.asarray(dt, motion.state.velocity.dtype)
         kicked = self._kicked(motion.state, motion.rates, 0.5 * dt)
-        moved, rates, lost = self._pushed(self._drifted(kicked, dt), near, dt)
+        moved, rates, lost = self._apply_contacts(self._drifted(kicked, dt), near, dt)
         end = self._kicked(moved, rates, 0.5 * dt)
         for name, late in rates.late.items():
             lost[name] += dt * (motion.rates.late[name] - late)
         if lost and self.clumps:
-            lost["clumps"] += self._eased(motion.state, kicked) + self._eased(moved, end)
+            lost["clumps"] += self._release_springs(motion.state, kicked) + self._release_springs(moved, end)
         return GrainsMotion(after, end, rates, jax.tree.map(jnp.add, motion.lost, lost))
 
     def stable_time_step(self, motion: GrainsMotion) -> Scalar:
@@ -300,14 +300,16 @@ class Grains(AbstractParticles):
         clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
-    def _eased(self, before: GrainsState, after: GrainsState) -> Scalar:
+    def _release_springs(self, before: GrainsState, after: GrainsState) -> Scalar:
         """The energy J that a kick, which moves no body, lets out of the clumps' springs: their dampers take it."""
         each = jax.lax.stop_gradient([(self.clumps, before.clumps), (self.clumps, after.clumps)])
         stored = (clump.energy(at, self.gravity)["elastic"] for of in each for clump, at in zip(*of, strict=True))
         old, new = np.split(jnp.stack(list(stored)), 2)
         return jnp.sum(old - new)
 
-    def _pushed(self, state: GrainsState, near: Near, dt: Scalar) -> tuple[GrainsState, Rates, dict[str, Scalar]]:
+    def _apply_contacts(
+        self, state: GrainsState, near: Near, dt: Scalar
+    ) -> tuple[GrainsState, Rates, dict[str, Scalar]]:
         """The state with what contacts remember `dt` s later, its rates, and the energies J lost by name."""
         spheres = self.spheres(state)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.

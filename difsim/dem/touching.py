@@ -55,7 +55,7 @@ def between(
     # The contact is one point, half the depth below both surfaces, so that angular momentum is kept.
     arm, other_arm = a.radius - 0.5 * depth, b.radius - 0.5 * depth
     velocity = a.velocity - b.velocity - cross(arm * a.spin + other_arm * b.spin, normal)
-    force, side, turning, memory, lost = _composed(
+    force, side, turning, memory, lost = _compose_force(
         law, losses, radius, mass, depth, normal, velocity, a.spin - b.spin, memory, dt
     )
     # That judges a run; it has no part in it.
@@ -94,7 +94,7 @@ def at_wall(
     """The contact force of a wall on sphere a, which is `depth` m in it, against its `normal`."""
     gap = a.radius - depth  # of the centre
     velocity = a.velocity - cross(gap * a.spin, normal)
-    force, side, turning, memory, lost = _composed(
+    force, side, turning, memory, lost = _compose_force(
         law, losses, a.radius, a.mass, depth, normal, velocity, a.spin, memory, dt
     )
     overlap = jax.lax.stop_gradient(depth / a.radius)
@@ -102,7 +102,7 @@ def at_wall(
     return ContactForce(on_sphere, -on_sphere, memory, depth, overlap, lost)
 
 
-def _composed(law, losses, radius, mass, depth, normal, velocity, spin, memory, dt):
+def _compose_force(law, losses, radius, mass, depth, normal, velocity, spin, memory, dt):
     """The parts of a contact force, from the relative velocity of the contact and the relative spin.
 
     They are the force, N; the moment of friction for a lever of 1 m and that of rolling, N m; the memory; and the

@@ -195,9 +195,9 @@ class Continuum(AbstractEstimating):
         new, power = self.field(time, predicted, neighbours)
         corrected = jax.tree.map(lambda x, old, now: x + 0.5 * dt * (old + now), state, rate, new)
         taken = jax.tree.map(lambda old, now: 0.5 * dt * (old + now), motion.power, power)
-        return self._ended(motion, time, corrected, new, power, taken)
+        return self._finish_step(motion, time, corrected, new, power, taken)
 
-    def _ended(self, motion, time, trial: ContinuumState, rate, power, taken) -> ContinuumMotion:
+    def _finish_step(self, motion, time, trial: ContinuumState, rate, power, taken) -> ContinuumMotion:
         """The motion after a step whose elastic end is `trial`, and which has `taken` energies J by name."""
         end = self._admissible(time, trial)
         if self.losses is not None:
@@ -229,7 +229,7 @@ class Continuum(AbstractEstimating):
         moved = jnp.where(self.rigid, 0.0, jnp.max(apart.position, axis=0)) / self.kernel.h
         error = jnp.maximum(moved, apart.density / state.density)
         taken = jax.tree.map(lambda *k: dt / 6 * (k[0] + 4 * k[1] + k[2]), *powers, power)
-        return self._ended(motion, after, end, third, power, taken), error
+        return self._finish_step(motion, after, end, third, power, taken), error
 
     def stable_time_step(self, motion: ContinuumMotion) -> Scalar:
         """Half the support over the speed of signals: sound, viscosity and the fastest particle, s."""

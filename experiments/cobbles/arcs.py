@@ -27,7 +27,7 @@ State12 = Float[Array, "12"]
 
 
 class Known(eqx.Module):
-    """What a fit takes as known of the world: cameras, the body, its markers."""
+    """The world as a fit takes it to be: cameras, the body, its markers."""
 
     rig: Rig
     body: RigidBody

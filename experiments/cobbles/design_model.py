@@ -41,7 +41,7 @@ class Design(eqx.Module):
 
 
 class Place(eqx.Module):
-    """What a design does not change."""
+    """The parts of the experiment that a design does not change."""
 
     known: Setup
     walls: Float[Array, " C"] = quantity("m", "z of the wall of each camera")

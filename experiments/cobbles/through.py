@@ -48,7 +48,7 @@ def compliant(theta: Float[Array, "27"]) -> AbstractPairLaw:
 
 
 class View(eqx.Module):
-    """What images depend on besides the motion: cameras, and markers of both bodies."""
+    """The view, on which images depend besides the motion: cameras, and markers of both bodies."""
 
     rig: Rig
     markers: Float[Array, "2 M 3"] = quantity("m", "markers in the frames of the bodies")

@@ -33,7 +33,7 @@ GRAVITY = {"phobos": 5.7e-3, "67p": 1.7e-4, "itokawa": 8.6e-5}
 
 
 class Ground(eqx.Module):
-    """What a surface does to a body that touches it, in the numbers that people quote."""
+    """The numbers that people quote of a surface that a body touches."""
 
     restitution: Scalar = quantity("", "restitution of a central impact", default=0.6)
     friction: Scalar = quantity("", "friction μ, sliding and sticking", default=0.5)

@@ -122,7 +122,7 @@ class Record(eqx.Module):
 
 
 class Prepared(eqx.Module):
-    """What a run needs besides its numbers: `origin` and `unit` of what is observed, sizes of `exact`, `lists`."""
+    """The data of a run besides its numbers: `origin` and `unit` of what is observed, sizes of `exact`, `lists`."""
 
     origin: Any
     unit: Any
