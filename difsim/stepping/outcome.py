@@ -51,8 +51,8 @@ def conclude(
 ) -> tuple[Solution, Int[Array, ""]]:
     """Judge an outcome. Under jit.
 
-    Of two statuses the later one below counts: an end of the motion is told before its energy, and what was given
-    before what came of it.
+    Of two statuses the later one below counts: that of the motion's end goes before that of its energy, and one of a
+    wrong model or state before all.
 
     **Arguments:** those of `simulate`; `choice`; `outcome` of its engine.
     **Returns:** the solution, and the status that its derivatives alone would have.
