@@ -155,8 +155,8 @@ plt.show()
 # %%
 from inversion import Stops, fit
 
-observables, ok = jax.jit(lambda p: first.predict(p))(truth)
-assert ok
+observables, status = jax.jit(lambda p: first.predict(p))(truth)
+assert status == difsim.Status.OK
 random = np.random.default_rng(1)
 write_readings({name: float(observables[name]) + sigma * random.normal() for name, sigma in SIGMA.items()})
 
