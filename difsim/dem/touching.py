@@ -9,7 +9,7 @@ from difsim import safe
 from difsim.contact.friction import TangentialHistory, step_spring
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.losses import ContactLosses
-from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.barrier import accelerator_barrier, optimisation_barrier
 from difsim.particles.vectors import cross, dot
 from difsim.typing import Scalar, Vec3
 
@@ -61,9 +61,8 @@ def between(
     # That judges a run; it has no part in it.
     overlap = jax.lax.stop_gradient(depth / jnp.minimum(a.radius, b.radius))
     on_first = jnp.concatenate([force, turning - arm * side])
-    return ContactForce(
-        on_first, jnp.concatenate([-force, -turning - other_arm * side]), memory, depth, overlap, lost
-    )
+    on_second = jnp.concatenate([-force, -turning - other_arm * side])
+    return ContactForce(on_first, on_second, accelerator_barrier(memory), depth, overlap, lost)
 
 
 def closest_point(a: Grain, b: Grain, itself: Bool[Array, ""]) -> tuple[Vec3, Scalar]:

@@ -64,6 +64,10 @@ def _made(each: Any, args: list[Any]) -> list[Any]:
     if name == "cond" and isinstance(args[0], int):
         inner = params["branches"][args[0]]
         return _run(inner.jaxpr, inner.consts, args[1:])
+    if name == "optimization_barrier":
+        parts, structure = jax.tree.flatten([list(_parts(x).ravel()) for x in args])
+        parts = jax.tree.unflatten(structure, jax.lax.optimization_barrier(parts))
+        return [_array(some, x.aval.shape) for some, x in zip(parts, each.outvars, strict=True)]
     shapes = [x.aval.shape for x in (*each.invars, *each.outvars)]
     short = all(np.prod(shape, dtype=int) <= MOST for shape in shapes) and any(shapes)
     if short and name in ELEMENTWISE:

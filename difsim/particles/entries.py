@@ -168,9 +168,10 @@ def by_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> An
     entries = [_entries(rows) for rows in lists]
 
     def total(*each):
-        # All numbers of an entry side by side, and together until the end: otherwise each list's sums are transposed.
-        sums = sum(_sums(found, x.reshape(-1, x.shape[-1]).T) for found, x in zip(entries, each, strict=True))
-        return sums.T.reshape(*each[0].shape[:-1], -1)
+        # Number by number: together they would be written in the order of the entries, and transposed.
+        numbers = zip(*(x.reshape(-1, x.shape[-1]) for x in each), strict=True)
+        sums = [sum(_sums(found, x) for found, x in zip(entries, of, strict=True)) for of in numbers]
+        return jnp.stack(sums).reshape(*each[0].shape[:-1], -1)
 
     sums = jax.tree.map(total, *values)
     return sums if others is None else jax.tree.map(jnp.add, others, sums)
@@ -189,10 +190,8 @@ def _entries(rows: Rows) -> list[tuple[Array, Array]]:
 
 
 def _sums(entries: list[tuple[Array, Array]], x: Array) -> Array:
-    """The sums of what each entry gives, [q, c], for the particles of all groups, [_, c]."""
-    return jnp.concatenate(
-        [jnp.sum(jnp.where(there[:, :, None], _at(x, entry), 0), axis=0) for entry, there in entries]
-    )
+    """The sums of what each entry gives, [q], for the particles of all groups."""
+    return jnp.concatenate([jnp.sum(jnp.where(there, _at(x, entry), 0), axis=0) for entry, there in entries])
 
 
 def _at(x: Array, place: Array) -> Array:

@@ -7,6 +7,7 @@ small.
 """
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -21,7 +22,7 @@ from difsim.typing import Scalar, as_float
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
 MOST_CELLS = 2**31  # they are counted in int32
-CHUNK = 4096  # particles whose candidates are tested together: bounds the memory, with little overhead
+CPU, GPU = 2**12, 2**20  # particles whose candidates are tested together: a cache's worth, and a wide kernel's
 
 
 class Neighbours(eqx.Module):
@@ -162,7 +163,10 @@ def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "k 
         listed, count = jax.lax.fori_loop(0, fullest, look, (jnp.full(room + 1, i), jnp.zeros((), jnp.int32)))
         return listed[:room], count
 
-    index, length = jax.lax.map(row, (who, begin, end), batch_size=CHUNK)
+    ways = {"cpu": CPU, "default": GPU}
+    index, length = jax.lax.platform_dependent(
+        (who, begin, end), **{name: partial(jax.lax.map, row, batch_size=size) for name, size in ways.items()}
+    )
     return index.T, length
 
 

@@ -46,6 +46,7 @@ from experiments.cobbles.nominal import released
 from experiments.cobbles.paper_estimation import BOX
 from experiments.cobbles.stones import cobble, stone
 from experiments.scenes.catalogue import find
+from inversion import Problem
 
 UNITS = {
     "trace": "s CPU",
@@ -218,8 +219,13 @@ def _fast_field() -> Workload:
     return _flight(Gridded.fit(body, mesh, 400.0))
 
 
+def touchdown() -> Problem:
+    """Philae's, by its continuous unknowns."""
+    return problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
+
+
 def _touchdown() -> Workload:
-    inverse = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")).relax()
+    inverse = touchdown()
     return Workload(lambda s: inverse.evaluate(s).residual, inverse.quantile(jnp.full(len(inverse.names), 0.5)))
 
 

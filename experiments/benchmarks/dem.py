@@ -70,17 +70,17 @@ def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array
     return in_float32_but(lambda case: (case[0].walls, case[1]), case)
 
 
-def bed(count: int) -> tuple[Grains, jax.Array]:
-    """The grains and where they begin, on a lattice that is disturbed by a hundredth of its pitch."""
-    side = WIDE * PITCH
+def bed(count: int, pitch: float = PITCH, disorder: float = 0.01) -> tuple[Grains, jax.Array]:
+    """The grains and where they begin, on a lattice of a pitch, m, that is disturbed by so much of it."""
+    side = WIDE * pitch
     places = np.stack(np.unravel_index(np.arange(count), (count // WIDE**2 + 1, WIDE, WIDE))[::-1]).astype(float)
-    places += 0.5 + 0.01 * np.random.default_rng(0).normal(size=places.shape)
+    places += 0.5 + disorder * np.random.default_rng(0).normal(size=places.shape)
     ends = [Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))]
     for axis in np.eye(3)[:2]:
         ends += [Plane(0.0 * axis, axis), Plane(side * axis, -axis)]
     law = HertzMindlin(MODULUS, POISSON, RESTITUTION, FRICTION)
     gravity = (0.0, 0.0, -GRAVITY)
-    return Grains(law, np.full(count, RADIUS), DENSITY, gravity, tuple(ends)), jnp.asarray(PITCH * places)
+    return Grains(law, np.full(count, RADIUS), DENSITY, gravity, tuple(ends)), jnp.asarray(pitch * places)
 
 
 def _settled(
