@@ -151,10 +151,10 @@ def _furthest(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _ensemble(workload: str, jacobian: bool, members: int = MEMBERS) -> Program:
-    """Members that differ by a millionth."""
+    """Members that differ by a millionth, also where the numbers are zero."""
     work = compile.WORKLOADS[workload]()
-    spread = 1 + 1e-6 * jnp.arange(members)[:, None]
-    return _side_by_side(work.function, spread * work.at[None], jacobian)
+    spread = 1e-6 * jnp.arange(members)[:, None]
+    return _side_by_side(work.function, work.at + spread * jnp.where(work.at == 0, 1.0, work.at), jacobian)
 
 
 def _touchdowns(jacobian: bool, members: int) -> Program:
