@@ -85,8 +85,8 @@ def test_a_program_is_read_by_its_loops():
 @pytest.mark.parametrize(
     ("name", "kernels", "waits"),
     [
-        ("grains, 10000 spheres", 42, 0),
-        ("grains, 10000 spheres, positions in float64, else float32", 41, 0),
+        ("grains, 10000 spheres", 45, 0),
+        ("grains, 10000 spheres, positions in float64, else float32", 44, 0),
         ("soil, a heap of 38 rows", 31, 0),
         ("soil, a heap of 38 rows, positions in float64, else float32", 29, 0),
     ],
