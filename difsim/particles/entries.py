@@ -6,8 +6,9 @@ each other at one particle. There each particle adds up its own entries, whose p
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -169,7 +170,9 @@ def by_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> An
 
     def total(*each):
         # All numbers of an entry side by side, and together until the end: otherwise each list's sums are transposed.
-        sums = sum(_sums(found, x.reshape(-1, x.shape[-1]).T) for found, x in zip(entries, each, strict=True))
+        sums = reduce(
+            add, (_sums(found, x.reshape(-1, x.shape[-1]).T) for found, x in zip(entries, each, strict=True))
+        )
         return sums.T.reshape(*each[0].shape[:-1], -1)
 
     sums = jax.tree.map(total, *values)
