@@ -53,7 +53,7 @@ class PackingStatistics(NamedTuple):
                 f"a bed of {height:.3g} m has no core {margin:.3g} m from walls and surface: take smaller grains"
             )
         points = np.random.default_rng(0).uniform(low[:, None], high[:, None], (3, POINTS))
-        grains = KDTree(position.T)
+        grains = KDTree(position.T, leafsize=16)
         solid = _solid_fraction(points[:, core(points)], grains, radius)
         inside = core(position)
         contacts = np.bincount(touches(grains, radius).ravel(), minlength=radius.size)
@@ -70,5 +70,5 @@ def touches(grains: KDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
 
 def _solid_fraction(points: np.ndarray, grains: KDTree, radius: np.ndarray) -> float:
     """The share of the points [3, k] that lie in spheres; no volume is counted twice where these overlap."""
-    near = KDTree(points.T).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
+    near = KDTree(points.T, leafsize=16).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
     return np.unique(near["i"][near["v"] < radius[near["j"]]]).size / points.shape[1]

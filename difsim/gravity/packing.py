@@ -170,7 +170,8 @@ def clustered_lumps(
         )
     centres = np.random.default_rng(seed).choice(points, count, replace=False)
     for _ in range(rounds):
-        nearest = np.unique(KDTree(centres).query(points)[1], return_inverse=True)[1]
+        # The leaves decide between centres that are equally near.
+        nearest = np.unique(KDTree(centres, leafsize=16).query(points)[1], return_inverse=True)[1]
         members = np.bincount(nearest)
         centres = np.column_stack([np.bincount(nearest, axis) / members for axis in points.T])
     volumes = _with_exact_multipoles(mesh, ellipsoids, centres, volume * members)
