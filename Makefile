@@ -9,7 +9,7 @@ AS_USERS := $(BIN)/python -c 'import difsim, os; difsim.configure(cores=1); prin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
-.PHONY: agilkia test test-full lint docs clean
+.PHONY: agilkia test test-full lint types docs clean
 
 agilkia: .venv/.built
 	$(BIN)/difsim agilkia $(ARGS)
@@ -23,6 +23,9 @@ test-full: .venv/.docs
 lint: .venv/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: .venv/.docs  # the extras too: what is not there has no types
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: .venv/.docs
 	$(BIN)/mkdocs build --strict

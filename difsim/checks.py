@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
 from difsim.typing import as_float, as_integer, came, named, require_finite, require_sizes
@@ -86,7 +87,7 @@ def _sized(name: str, x: Any, sizes: str, is_finite: bool) -> Any:
     return x
 
 
-def random_key(name: str, given: Any) -> Array:
+def random_key(name: str, given: Any) -> Any:
     """Check a key of `jax.random`.
 
     **Arguments:** `name` of the argument; `given`.
@@ -126,7 +127,7 @@ def at_one_point(method: Callable) -> Callable:
     @functools.wraps(method)
     def checked(self: Any, x: Any) -> Array:
         # Nearly all calls are traced, with an array that is right.
-        if not (isinstance(x, jax.core.Tracer) and x.shape == (3,) and jnp.issubdtype(x.dtype, jnp.floating)):
+        if not (isinstance(x, Tracer) and x.shape == (3,) and jnp.issubdtype(x.dtype, jnp.floating)):
             x = numbers(f"{type(self).__name__}.{method.__name__}: x", x, "3")
         return method(self, x)
 

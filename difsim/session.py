@@ -27,12 +27,14 @@ def compile_sooner(function: Callable) -> Callable:
     An adaptive solve runs as fast; steps of thousands of particles take a quarter longer on a CPU. A GPU's program is
     the same.
     """
-    return eqx.filter_jit(function, compiler_options=OLDER_EMITTER)
+    # The overloads of `filter_jit` lack the options of `jit`.
+    return eqx.filter_jit(function, compiler_options=OLDER_EMITTER)  # pyright: ignore[reportCallIssue]
 
 
 def compile_with_matrix_library(function: Callable) -> Callable:
     """`eqx.filter_jit` for programs that are long matrix products: those of a library are twice as fast on a CPU."""
-    return eqx.filter_jit(function, compiler_options={"xla_disable_hlo_passes": ""})
+    options = {"xla_disable_hlo_passes": ""}
+    return eqx.filter_jit(function, compiler_options=options)  # pyright: ignore[reportCallIssue]  # as above
 
 
 def configure(
@@ -62,7 +64,7 @@ def configure(
     if cores is not None and not (type(cores) is int and cores >= 1):
         raise ValueError(f"configure: cores = {cores!r}: give an integer, 1 or more")
     jax.config.update("jax_enable_x64", True)
-    if cache is not None and jax.config.jax_compilation_cache_dir is None:
+    if cache is not None and jax.config.values["jax_compilation_cache_dir"] is None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     if "XLA_FLAGS" not in os.environ:
@@ -72,7 +74,7 @@ def configure(
     elif device == "gpu":
         _require_gpu()
         jax.config.update("jax_default_device", "gpu")
-    elif not (jax.config.jax_platforms or jax.config.jax_default_device):
+    elif not (jax.config.values["jax_platforms"] or jax.config.values["jax_default_device"]):
         jax.config.update("jax_default_device", "cpu")
 
 

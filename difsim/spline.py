@@ -82,7 +82,7 @@ class GridSpline(eqx.Module):
         return jnp.dot((X @ near.reshape(n, n * n)).reshape(n, n) @ Z, Y)
 
 
-def interpolate(values: Float[AnyArray, "nx ny nz"], origin: object, spacing: object, degree: int) -> GridSpline:
+def interpolate(values: Float[AnyArray, "nx ny nz"], origin: Any, spacing: Any, degree: int) -> GridSpline:
     """On the host: the spline that takes given values at the points of a grid, which is its domain.
 
     The not-a-knot rule closes the ends (the two outermost pieces are one polynomial), so that polynomials up to
@@ -111,7 +111,8 @@ def interpolate(values: Float[AnyArray, "nx ny nz"], origin: object, spacing: ob
         lines = np.moveaxis(coefficients, axis, 0)
         right = np.pad(lines.reshape(len(lines), -1), ((1, 1), (0, 0)))
         coefficients = np.moveaxis(solve(right).reshape(-1, *lines.shape[1:]), 0, axis)
-    return GridSpline(np.asarray(origin) - np.asarray(spacing), spacing, coefficients, degree)
+    corner = jnp.asarray(np.asarray(origin) - np.asarray(spacing))
+    return GridSpline(corner, spacing, jnp.asarray(coefficients), degree)
 
 
 def design(
@@ -156,7 +157,7 @@ def design(
     return scipy.sparse.csr_array((data.ravel(), columns.ravel(), rows), shape=(len(points), int(np.prod(shape))))
 
 
-def _cell(t: AnyArray, last: AnyArray, degree: int, xp: object) -> tuple[AnyArray, AnyArray]:
+def _cell(t: AnyArray, last: AnyArray, degree: int, xp: Any) -> tuple[AnyArray, AnyArray]:
     """The index of the first coefficient that contributes at t (in grid units), and f, t relative to that cell."""
     if degree == 2:
         nearest = xp.floor(t + 0.5)

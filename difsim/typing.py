@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 Scalar = Float[Array, ""]
@@ -29,13 +30,12 @@ def as_float(x: Any) -> Array:
     if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating):
         return x
     try:
-        x = jnp.asarray(None if isinstance(x, str) else x)
-        real = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)
+        found = jnp.asarray(None if isinstance(x, str) else x)
     except (TypeError, ValueError, OverflowError):
-        real = False
-    if not real:
+        found = None
+    if found is None or not any(jnp.issubdtype(found.dtype, kind) for kind in (bool, jnp.integer, jnp.floating)):
         raise ValueError(f"got {came(x)}: give a real number, or an array of them") from None
-    return x if jnp.issubdtype(x.dtype, jnp.floating) else x * 1.0
+    return found if jnp.issubdtype(found.dtype, jnp.floating) else found * 1.0
 
 
 def came(x: Any) -> str:
@@ -54,7 +54,7 @@ def came(x: Any) -> str:
 
 def is_known(x: Any) -> bool:
     """True if all arrays of `x` have values now, and none is traced by `jit`, `vmap` or `grad`."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(x))
+    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
 def as_scalar(x: Any) -> Array:
@@ -147,7 +147,7 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     times = named(f"{function}: times", as_float, times)
     if times.ndim != 1 or times.shape[0] < 2:
         raise ValueError(f"{function}: times must be a vector of at least two times, got shape {times.shape}")
-    if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times)) > 0).all()):
+    if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times, float)) > 0).all()):
         raise ValueError(f"{function}: times must be finite and increase; they are {times}")
     return times
 

@@ -4,7 +4,7 @@
 Arrays that someone has put on a device stay there, and so does what is traced for a program.
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import jax
 
@@ -12,24 +12,25 @@ from difsim.session import count_cores
 from difsim.typing import is_known
 
 T = TypeVar("T")
+Device: TypeAlias = Any  # a `jax.Device`, a class of a compiled module without types
 
 ROWS_PER_CORE = 100  # a GPU runs 1000 touchdowns in 0.2 s, and a core 500 in a second
 PARTICLES = 1000  # a step takes 0.09 to 0.18 ms on a GPU, and 0.2 to 0.5 us for each particle on a core
 TERMS = 10**7  # facets times points: 0.2 s on a core
 
 
-def accelerators() -> tuple[jax.Device, ...]:
+def accelerators() -> tuple[Device, ...]:
     """The accelerators of this process; none where JAX uses the CPU alone."""
     return tuple(device for device in jax.local_devices() if _is_accelerator(device))
 
 
-def _is_accelerator(device: jax.Device) -> bool:
+def _is_accelerator(device: Device) -> bool:
     return device.platform != "cpu"
 
 
-def default_devices() -> tuple[jax.Device, ...]:
+def default_devices() -> tuple[Device, ...]:
     """The devices of this process of the default kind."""
-    default = jax.config.jax_default_device
+    default = jax.config.values["jax_default_device"]
     platform = getattr(default, "platform", default)
     return tuple(jax.local_devices(backend=platform))
 
@@ -39,7 +40,7 @@ def has_many_rows(rows: int) -> bool:
     return rows >= ROWS_PER_CORE * count_cores()
 
 
-def devices_of(tree: Any, is_wide: bool) -> tuple[jax.Device, ...]:
+def devices_of(tree: Any, is_wide: bool) -> tuple[Device, ...]:
     """The devices for work on arrays.
 
     **Arguments:** `tree` of arrays; `is_wide`, whether an accelerator does this work sooner. **Returns:** the devices
@@ -62,7 +63,7 @@ def put(tree: T, is_wide: bool) -> T:
     return put_on(tree, devices_of(tree, is_wide)[:1])
 
 
-def put_on(tree: T, devices: tuple[jax.Device, ...]) -> T:
+def put_on(tree: T, devices: tuple[Device, ...]) -> T:
     """The arrays on the device, if it is one accelerator; else where they are. Several devices take their shares.
 
     **Arguments:** `tree` of arrays; `devices` of `devices_of`. **Returns:** the tree.

@@ -6,6 +6,8 @@ from typing import Any
 import jax
 from jax.extend.core import Jaxpr
 
+from difsim.wide import Device
+
 SHARE = 0.5  # of a device's memory: the compiler needs some too
 MEMORY = 8 * 2**30  # bytes of a device that does not say how many it has
 
@@ -27,20 +29,24 @@ def rows_at_once(fn: Callable[[Any], Any], row: Any, rows: int, platform: str, m
     return -(-rows // batches)
 
 
-def memory_of(device: jax.Device) -> int:
+def memory_of(device: Device) -> int:
     """The memory of a device, bytes."""
     return (device.memory_stats() or {}).get("bytes_limit", MEMORY)
 
 
 def value_bytes(program: Jaxpr) -> int:
     """The bytes of all values that a program makes, each once: it never holds more, since it reuses their memory."""
-    total = sum(variable.aval.size * variable.aval.dtype.itemsize for variable in program.invars)
+    total = sum(map(_bytes, program.invars))
     for equation in program.eqns:
-        total += sum(variable.aval.size * variable.aval.dtype.itemsize for variable in equation.outvars)
+        total += sum(map(_bytes, equation.outvars))
         for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
             if _is_program(inner):
                 total += value_bytes(getattr(inner, "jaxpr", inner))
     return total
+
+
+def _bytes(variable: Any) -> int:
+    return variable.aval.size * variable.aval.dtype.itemsize
 
 
 def _is_program(x: Any) -> bool:

@@ -138,12 +138,11 @@ def branch_and_bound(
     gap = np.inf if incumbent is None else max(0.0, best - heap[0][0]) if heap else 0.0
     # What the answer rests on: the solutions of leaves, and the bounds by which the others were not solved.
     missed = {i: node.missed for i, node in enumerate(nodes) if node.status in ("leaf", "failed")}
-    dropped = dict.fromkeys((PROVED, PROBABLE, HEURISTIC), 0)
+    dropped: dict[str, int] = dict.fromkeys((PROVED, PROBABLE, HEURISTIC), 0)
     for bound, *_, above, assignment in heap:
         if known(assignment) >= best - tolerance:
             dropped[PROVED] += 1
-        elif bound >= best - tolerance:
-            holder = stands(above)
+        elif bound >= best - tolerance and (holder := stands(above)) is not None:
             # The searches that missed a minimum say little of what the others missed.
             missed[holder] = 1.0 if violations else nodes[holder].missed
             dropped[label(missed[holder])] += 1

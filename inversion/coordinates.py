@@ -42,7 +42,7 @@ class AbstractCoordinates(eqx.Module):
     another mask, and every compiled function serves all of them.
     """
 
-    parameters: eqx.AbstractVar[dict[str, AbstractParameter]]
+    parameters: eqx.AbstractVar[dict[str, Any]]  # of `AbstractParameter`
     free_mask: eqx.AbstractVar[Bool[Array, " n"]]
     held: eqx.AbstractVar[Float[Array, " n"]]  # physical values of those not free; NaN for an undecided Discrete
     names: eqx.AbstractVar[tuple[str, ...]]  # of the unknown parameters in order: jit sorts a dict
@@ -110,7 +110,7 @@ class AbstractCoordinates(eqx.Module):
             return label, ()
         return match[1], tuple(int(i) for i in match[2].split(",") if i)
 
-    def hold(self, assignment: Mapping[str, Any]) -> "AbstractCoordinates":
+    def hold(self, assignment: Mapping[str, Any]) -> Any:
         """The same with unknowns held at physical values; a label holds one number of an array.
 
         **Raises:** ValueError for an unknown name, or a value that its parameter cannot take.
@@ -127,11 +127,11 @@ class AbstractCoordinates(eqx.Module):
             mask[where], held[where] = False, np.ravel(value) if np.ndim(value) else value
         return self._with(mask, held)
 
-    def relax(self) -> "AbstractCoordinates":
+    def relax(self) -> Any:
         """The same with all undecided Discrete parameters free over the hull of their values."""
         return self._with(np.asarray(self.free_mask) | np.isnan(self.held), np.asarray(self.held))
 
-    def _with(self, mask: np.ndarray, held: np.ndarray) -> "AbstractCoordinates":
+    def _with(self, mask: np.ndarray, held: np.ndarray) -> Any:
         new = (jnp.asarray(mask), jnp.asarray(held, self.held.dtype))
         return eqx.tree_at(lambda p: (p.free_mask, p.held), self, new)
 

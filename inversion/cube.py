@@ -103,7 +103,7 @@ class Cube:
         unknown = map(self.problem.component, self.labels)
         u = np.clip([float(q.probability(jnp.asarray(x))) for q, x in zip(unknown, s, strict=True)], 0.0, 1.0)
         for k, count in self.choices.items():
-            of = self.problem.component(self.labels[k])
+            of = self.problem.parameters[self.labels[k]]
             nearest = np.argmin(np.abs(np.asarray(jax.vmap(of.scaled)(of.values)) - s[k]))
             u[k] = (nearest + 0.5) / count
         return u

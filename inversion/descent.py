@@ -163,9 +163,12 @@ def descend(
 def _space(
     objective: Problem | Objective, parameters: Mapping[str, AbstractParameter] | None
 ) -> AbstractCoordinates:
-    if isinstance(objective, Problem) == (parameters is not None):
+    if isinstance(objective, Problem) and parameters is None:
+        space = objective
+    elif parameters is not None and not isinstance(objective, Problem):
+        space = Coordinates(parameters)
+    else:
         raise ValueError("descend: give either a Problem, or a function and its parameters")
-    space = objective if parameters is None else Coordinates(parameters)
     space.require_decided()
     if not space.free:
         raise ValueError("descend: every parameter is held: nothing to find")
@@ -247,7 +250,8 @@ def _run(state, objective, space, optimiser, key, window, seeds, spread, batch_s
         v, g, failed = mean(state.x, keys)
         ok = jnp.isfinite(v) & jnp.all(jnp.isfinite(g))
         safe = jnp.where(ok, g, 0.0)
-        change, inner = optax.with_extra_args_support(optimiser).update(
+        update: Any = optax.with_extra_args_support(optimiser).update
+        change, inner = update(
             safe,
             state.optimiser,
             state.x,

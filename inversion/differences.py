@@ -45,8 +45,8 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
         calls = calls + Calls(2, 0, 2 - sum(valid))
         here = np.asarray(search.residual)[:rows]
         ahead, behind = (np.where(ok, residual, here) for ok, residual in zip(valid, found, strict=True))
-        step = sum(np.asarray(step) for ok, step in zip(valid, steps, strict=True) if ok) if any(valid) else None
-        if step is None or not step.any():
+        step = np.sum([np.asarray(step) for ok, step in zip(valid, steps, strict=True) if ok], axis=0)
+        if not step.any():  # as where neither is valid
             continue
         claimed = np.asarray(search.jacobian)[:rows] @ step
         if np.linalg.norm(ahead - behind - claimed) <= APART * np.linalg.norm(claimed):
@@ -72,5 +72,4 @@ def _ends(
     low, high = jnp.asarray(problem._limits, step.dtype).T
     s = jnp.where(problem.free_mask, problem.fold(x), 0.0)
     ahead, behind = jnp.clip(s + step, low, high), jnp.clip(s - step, low, high)
-    unfolded = tuple(problem.unfold(to, 0.0) for to in (ahead, behind))
-    return unfolded, (ahead - s, s - behind)
+    return (problem.unfold(ahead, 0.0), problem.unfold(behind, 0.0)), (ahead - s, s - behind)

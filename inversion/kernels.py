@@ -135,7 +135,7 @@ class Mixture:
         """The logarithm of the density by the prior's."""
         from scipy.special import logsumexp
 
-        return logsumexp(self._parts(u), axis=0)
+        return np.asarray(logsumexp(self._parts(u), axis=0))
 
     def responsibilities(self, u: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "parts rows"]:
         """The probability that a draw at each point came from the kernels, or from each of the peaks."""

@@ -200,7 +200,7 @@ def fit(
     starts, keep = integer("fit: starts", starts, 0), integer("fit: keep", keep, 0)
     for name, given in (("guesses", guesses), ("candidates", candidates)):
         instance(f"fit: {name}", given, tuple | list, "a list of dicts, name -> value")
-    stops = strip_weak_types(instance("fit: stops", stops or Stops(), Stops, "Stops(...)"))
+    ends: Stops = strip_weak_types(instance("fit: stops", stops or Stops(), Stops, "Stops(...)"))
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")
@@ -216,7 +216,7 @@ def fit(
     calls = Calls()
     given = [problem.given("fit: a candidate", values) for values in candidates[-(starts // 2) :]]
     points, _ = programs.compile(
-        stops,
+        ends,
         lambda: _screened(problem, key, starts, given) if starts else None,
         lambda: _physical(problem, jnp.zeros_like(problem.held)),
     )
@@ -237,7 +237,7 @@ def fit(
             if doubts[i]:  # at once: the search may take an hour more
                 warnings.warn(f"fit: {doubts[i]}", stacklevel=2)
 
-        return programs.search(x[i], stops, begins)
+        return programs.search(x[i], ends, begins)
 
     found = in_threads(searched, range(len(x)))
     calls = sum([*checks, *(Calls(*np.asarray(search.calls)) for search in found)], calls)

@@ -2,6 +2,8 @@
 
 import abc
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -122,7 +124,7 @@ class Observation(AbstractObservation):
 
     @property
     def _error(self) -> Array:
-        return jnp.ravel(self.sigma) if self.cholesky is None else self.cholesky
+        return jnp.ravel(as_float(self.sigma)) if self.cholesky is None else self.cholesky
 
     def _difference(self, prediction: Any, p: Mapping[str, Array]) -> Array:
         prediction = numbers("the prediction", prediction, is_finite=False)
@@ -227,7 +229,7 @@ class Observations(eqx.Module):
         **Raises:** ValueError (when traced) for an observable that is missing or has another shape.
         """
         found = self._each(predictions, lambda observed, predicted: observed.compare(predicted, p))
-        return Compared(jnp.concatenate([f.residual for f in found]), sum(f.misfit for f in found))
+        return Compared(jnp.concatenate([f.residual for f in found]), reduce(add, (f.misfit for f in found)))
 
     def scores(self, predictions: Mapping[str, Any], p: Mapping[str, Array]) -> Float[Array, " size"]:
         """Numbers that are unit normal for the right model and laws of errors, for a test of the fit.

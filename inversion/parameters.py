@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer, numbers
-from difsim.declarations import Declared, quantity, rule
+from difsim.declarations import declared, quantity, rule
 from difsim.typing import all_of, came
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
@@ -216,11 +216,7 @@ class Fixed(AbstractParameter):
     """A known number or array; an array leaf, so that another value does not compile again."""
 
     value: Numbers = quantity("", "number or array in `unit`")
-    unit: str = eqx.field(
-        static=True,
-        converter=Declared(lambda name, annotation, given: _text(name, given), "unit, a text"),
-        default="",
-    )
+    unit: str = declared(lambda name, _, given: _text(name, given), "unit, a text", default="", static=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -289,7 +285,7 @@ class Discrete(AbstractInterval):
 
     def fixed(self, index: int) -> Fixed:
         """The parameter fixed at its value number `index`."""
-        return Fixed(self.values[index], self.unit)
+        return Fixed(value=self.values[index], unit=self.unit)
 
     def nearest_first(self, value: float) -> list[float]:
         """All values, the nearest to `value` on the relaxed scale first."""

@@ -122,7 +122,7 @@ def _at_scales(x: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The logarithm of the density of isotropic Gaussians at all scales, but for a constant."""
     from scipy.special import logsumexp
 
-    return logsumexp(-0.5 * squares(x)[:, None] / scales**2 - x.shape[1] * np.log(scales), axis=1)
+    return np.asarray(logsumexp(-0.5 * squares(x)[:, None] / scales**2 - x.shape[1] * np.log(scales), axis=1))
 
 
 def peak(cube: Cube, found: Piece) -> Kernels:

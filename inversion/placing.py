@@ -87,6 +87,6 @@ def place_best(cube: Cube, particles: Particles, prior: float, probes: Particles
     probes = probes.fewer(PROBES)
     log_posterior = probes.log_weight + probes.log_likelihood
     # 1 / share = E[likelihood / density] over the posterior, relative to the evidence.
-    costs = [logsumexp(log_posterior - kernels.log_density(probes.u)) for kernels in choices]
+    costs = [np.asarray(logsumexp(log_posterior - kernels.log_density(probes.u))) for kernels in choices]
     best = int(np.argmin(costs))
     return choices[best].joined(at(POWER, WINDOWS[best]), BROAD)

@@ -144,7 +144,8 @@ class Posterior:
         """
         values = self._values(name)
         if name not in self.numbers:
-            raise ValueError(f"{name!r} is a choice among {self.component(name).labels}: see its probabilities")
+            labels = self.problem.parameters[name].labels
+            raise ValueError(f"{name!r} is a choice among {labels}: see its probabilities")
         order = np.argsort(values, kind="stable")
         if name in self.probabilities:
             reached = np.searchsorted(np.cumsum(self.weights[order]), np.asarray(share) * (1.0 - 1e-12))

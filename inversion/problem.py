@@ -33,7 +33,7 @@ class Evaluation(eqx.Module):
     misfit: Scalar
     log_likelihood: Scalar
     status: Int[Array, ""]
-    predictions: dict[str, Any]
+    predictions: Mapping[str, Any]
 
     @property
     def ok(self) -> Bool[Array, ""]:
@@ -82,7 +82,7 @@ class Problem(AbstractCoordinates, AbstractProblem):
     classes. What `predict` returns is checked where it is first called.
     """
 
-    parameters: dict[str, AbstractParameter]
+    parameters: dict[str, Any]
     predict: Predict
     data: Observations
     free_mask: Bool[Array, " n"]

@@ -95,11 +95,11 @@ def profiles(
     instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
     known = [problem.scaled(fit.values), *(problem.given("profiles: a candidate", v) for v in candidates)]
     x = [problem.unfold(s) for s in known]
-    stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
+    ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
     with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:
-        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops, bar), order)
+        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, bar), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
         name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])

@@ -64,7 +64,7 @@ class Programs:
             jobs.append(lambda: _simulate.lower(self.problem, x).compile())
         return in_threads(lambda job: job(), jobs)[2 : 2 + len(beside)]
 
-    def _rehearse(self, x: Point, stops: Stops) -> None:
+    def _rehearse(self, x: Any, stops: Stops) -> None:
         """A step of a search without its simulation."""
         search = _start(self.problem.rows, x, stops)
         failed = Evaluation(search.residual, search.misfit, search.misfit, jnp.asarray(int(Status.FAILED)), {})
@@ -130,7 +130,7 @@ def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]
     if len(rows) == 1:
         return [function(rows[0])]
     # A precision that was chosen by a context holds in the thread of that context alone.
-    chosen = jax.config.jax_enable_x64
+    chosen = jax.config.values["jax_enable_x64"]
 
     def one(row):
         with jax.enable_x64(chosen):

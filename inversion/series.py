@@ -104,8 +104,8 @@ class Series(AbstractObservation):
         if unknown := sorted(options.keys() - known):
             raise ValueError(f"Series.read: {unknown} are no arguments of Series: give those of {sorted(known)}")
         try:
-            found = read_columns(source, columns, epoch, options.get("unit", ""))
-            return cls(*found, *(() if sigma is None else (sigma,)), **options)
+            times, values, *found = read_columns(source, columns, epoch, options.get("unit", ""))
+            return cls(times, values, found[0] if sigma is None else sigma, **options)
         except (ValueError, OverflowError) as error:
             where = f"{source}: " if isinstance(source, str | PathLike) else ""
             raise ValueError(f"Series.read: {where}{error}") from None

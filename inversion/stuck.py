@@ -9,7 +9,7 @@ from .profile_likelihood import THRESHOLD
 
 
 def stuck_values(
-    values: Sequence[float], misfit: Sequence[float], threshold: float = THRESHOLD
+    values: Sequence[float], misfit: Sequence[float] | np.ndarray, threshold: float = THRESHOLD
 ) -> tuple[float, ...]:
     """The values whose misfit lies above both of the nearest better ones by more than `threshold`.
 

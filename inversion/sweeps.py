@@ -52,7 +52,7 @@ def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None
     return _map_on(devices, fn, put_on(xs, devices), batch_size)
 
 
-def _map_on(devices: tuple[jax.Device, ...], fn: Callable, xs: Any, batch_size: int | None) -> Any:
+def _map_on(devices: Any, fn: Callable, xs: Any, batch_size: int | None) -> Any:
     count = jax.tree.leaves(xs)[0].shape[0]
     devices = np.array(devices)[:count]
     share = -(-count // devices.size)
@@ -119,7 +119,7 @@ class _Case(eqx.Module):
 
     function: Callable = eqx.field(converter=partial(require_function, "sweep: function"))
 
-    def __call__(self, case: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, case: dict[str, Any]) -> Mapping[str, Any]:
         out = traceable("sweep: function", self.function)(case)
         if not isinstance(out, Mapping):
             raise CallError(f"sweep: function returned {came(out)}: return a dict of name -> array")

@@ -34,7 +34,7 @@ class AbstractContainer(eqx.Module):
     @property
     def walls(self) -> tuple[AbstractSDF, ...]:
         """The floor and the sides, for `Grains`."""
-        return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), *self.sides
+        return Plane(jnp.zeros(3), jnp.array([0.0, 0.0, 1.0])), *self.sides
 
     def from_sides(self, position: Float[np.ndarray, "3 n"]) -> Float[np.ndarray, " n"]:
         """The distance of each point from the nearest side, m; negative outside."""

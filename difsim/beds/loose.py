@@ -2,7 +2,7 @@
 
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from difsim.beds.containers import AbstractContainer
 
@@ -31,7 +31,7 @@ def scattered(
         place = np.where(placed, place, thrown)
         # Those of earlier rounds stay, and of two new ones the larger.
         rank = np.where(placed, -1, np.arange(n))
-        first, second = cKDTree(place.T).query_pairs(2 * r[0], output_type="ndarray").T
+        first, second = KDTree(place.T, leafsize=16).query_pairs(2 * r[0], output_type="ndarray").T
         overlap = np.linalg.norm(place[:, first] - place[:, second], axis=0) < r[first] + r[second]
         first, second = first[overlap], second[overlap]
         free = container.from_sides(place) >= r

@@ -55,8 +55,10 @@ class Settling:
     def on(self, seconds: float) -> None:
         """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
         now = float(self.progress.motion.time)
-        way = {"solver": Courant(COURANT, MAX_STEPS), "save": lambda _: (), "throw": False}
-        run = resume(self.model, self.progress, [now, now + seconds], **way)
+        solver = Courant(jnp.asarray(COURANT), MAX_STEPS)
+        run = resume(
+            self.model, self.progress, [now, now + seconds], solver=solver, save=lambda _: (), throw=False
+        )
         if run.status != Status.OK:
             raise RuntimeError(f"a bed that settles: {failure(run)}")
         self.progress = run.progress

@@ -83,10 +83,12 @@ class BedSpecification(eqx.Module):
         """
         file = None if cache is None else _File(Path(cache), digest((FORM, self)))
         radius = self.sizes.radii(self.count, self.seed)
-        grains = Grains(self.law, radius, self.density, (0.0, 0.0, -self.gravity), self.container.walls)
+        grains = Grains(
+            self.law, jnp.asarray(radius), self.density, jnp.array([0.0, 0.0, -self.gravity]), self.container.walls
+        )
         gravities = self._gravities()
         rested, state = (0, None) if file is None else file.read(grains, len(gravities))
-        if rested < len(gravities):
+        if state is None or rested < len(gravities):
             state = self._settled(grains, state, gravities, rested, file, watch)
         figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
         return Bed(grains, state, figures)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from difsim.beds.containers import AbstractContainer
 
@@ -53,7 +53,7 @@ class PackingStatistics(NamedTuple):
                 f"a bed of {height:.3g} m has no core {margin:.3g} m from walls and surface: take smaller grains"
             )
         points = np.random.default_rng(0).uniform(low[:, None], high[:, None], (3, POINTS))
-        grains = cKDTree(position.T)
+        grains = KDTree(position.T, leafsize=16)
         solid = _solid_fraction(points[:, core(points)], grains, radius)
         inside = core(position)
         contacts = np.bincount(touches(grains, radius).ravel(), minlength=radius.size)
@@ -61,14 +61,14 @@ class PackingStatistics(NamedTuple):
         return cls(height, solid, 1 - solid, density * solid, coordination, int(inside.sum()))
 
 
-def touches(grains: cKDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
+def touches(grains: KDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
     """Pairs [p, 2] of spheres that overlap."""
     first, second = grains.query_pairs(2 * radius.max(), output_type="ndarray").T
     apart = np.linalg.norm(grains.data[first] - grains.data[second], axis=1) - radius[first] - radius[second]
     return np.stack([first, second], axis=1)[apart < 0]
 
 
-def _solid_fraction(points: np.ndarray, grains: cKDTree, radius: np.ndarray) -> float:
+def _solid_fraction(points: np.ndarray, grains: KDTree, radius: np.ndarray) -> float:
     """The share of the points [3, k] that lie in spheres; no volume is counted twice where these overlap."""
-    near = cKDTree(points.T).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
+    near = KDTree(points.T, leafsize=16).sparse_distance_matrix(grains, radius.max(), output_type="ndarray")
     return np.unique(near["i"][near["v"] < radius[near["j"]]]).size / points.shape[1]

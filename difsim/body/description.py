@@ -1,5 +1,8 @@
 """On the host: a rigid body from a robot description, URDF or MJCF, read by MuJoCo (extra `import`)."""
 
+# pyright: reportAttributeAccessIssue=false
+# The compiled modules of MuJoCo have no types.
+
 import importlib.util
 from os import PathLike
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -100,7 +104,7 @@ def read_description(path: str | PathLike) -> Description:
         except ValueError as error:
             raise ValueError(f"{path}: geometry {name!r}: {error}") from error
     try:
-        return Description(RigidBody(mass, inertia), surfaces, centre, locked)
+        return Description(RigidBody(jnp.asarray(mass), jnp.asarray(inertia)), surfaces, centre, locked)
     except ValueError as error:  # inertia that no body has
         raise ValueError(f"{path}: {error}") from error
 

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from difsim.contact import AbstractNormalForce
+from difsim.contact import NormalForce
 from difsim.declarations import part, quantity
 from difsim.typing import Scalar, Vec3
 
@@ -21,7 +21,7 @@ class Hull(eqx.Module):
     """
 
     size: Vec3 = quantity("m", "edges 2a of the box along the body's axes", gt=0, usual=(0.05, 20), slip="mm")
-    normal: AbstractNormalForce = part("normal force of the ground, such as a `NormalForce`")
+    normal: NormalForce = part("normal force of the ground")
 
     @property
     def radius(self) -> Scalar:

@@ -222,7 +222,8 @@ class Lander(eqx.Module):
         **Arguments:** `body`; `flywheel`; `hull`. **Returns:** the lander.
         """
         none = jnp.zeros((0, 3))
-        return cls(body, none, none, 1.0, 1.0, UndampedGear(), flywheel, hull)  # the numbers of no leg do nothing
+        one = jnp.asarray(1.0)  # the numbers of no leg do nothing
+        return cls(body, none, none, one, one, UndampedGear(), flywheel, hull)
 
     @property
     def legs(self) -> int:

@@ -53,7 +53,7 @@ class Stone(eqx.Module):
         self.body = body
         self.points = jnp.asarray(numbers("Stone: points", points, "N 3"), float)
         self.shape = shape
-        self.edges = Edges(np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros(0)) if edges is None else edges
+        self.edges = Edges(jnp.zeros((0, 2), int), jnp.zeros((0, 2, 3)), jnp.zeros(0)) if edges is None else edges
         self.marks = jnp.zeros((0, 3)) if marks is None else jnp.asarray(numbers("Stone: marks", marks), float)
         self.radius = jnp.max(safe.norm(self.points), initial=0.0)
 
@@ -112,7 +112,7 @@ class Stone(eqx.Module):
                     f"nodes to hold a surface; give about {size / 80:.2g} m, or leave it out"
                 )
             shape = GridSDF.from_mesh(centred, spacing, cache=cache)
-        return Stone(RigidBody(mass, inertia), points, shape, edges, marks)
+        return Stone(RigidBody(jnp.asarray(mass), jnp.asarray(inertia)), points, shape, edges, marks)
 
 
 def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarray]:
@@ -138,7 +138,8 @@ def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarra
         nodes.extend(pairwise(chain))
     nodes, marks = np.array(nodes, int).reshape(-1, 2), np.array(marks).reshape(-1, 3)
     lengths = np.linalg.norm(vertices[b] - vertices[a], axis=1) / pieces
-    return Edges(nodes, np.repeat(wings, pieces, axis=0), np.repeat(lengths, pieces)), marks
+    parts = (nodes, np.repeat(wings, pieces, axis=0), np.repeat(lengths, pieces))
+    return Edges(*map(jnp.asarray, parts)), marks
 
 
 def _across(vectors: np.ndarray, along: np.ndarray) -> np.ndarray:

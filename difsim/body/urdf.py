@@ -69,7 +69,7 @@ def read_urdf(path: Path, root: Element) -> tuple[str, tuple[str, ...]]:
         name, kind = joint.get("name"), joint.get("type")
         if kind not in TYPES:
             raise ValueError(f"joint {name!r}: type {kind!r}: give one of {sorted(TYPES)}")
-        above = links.get(joint.find("parent").get("link"))
+        above = links.get(next(joint.iter("parent")).get("link"))
         if kind == "floating" and above is not None and len(above):
             raise ValueError(f"joint {name!r} is floating: two bodies: give each a file of its own")
         if kind not in ("fixed", "floating"):
@@ -97,7 +97,7 @@ def read_urdf(path: Path, root: Element) -> tuple[str, tuple[str, ...]]:
     collides = next(root.iter("collision"), None) is not None
     for shape in root.iter("collision" if collides else "visual"):
         for mesh in shape.iter("mesh"):
-            mesh.set("filename", str(_found(mesh.get("filename"), path.parent, beside)))
+            mesh.set("filename", str(_found(mesh.attrib["filename"], path.parent, beside)))
     compiler.attrib.setdefault("inertiafromgeom", "false")
     compiler.attrib.update(COMPILER, discardvisual=str(collides).lower())
     for link in root.findall("link"):

@@ -1,6 +1,7 @@
 """A pinhole camera with radial distortion: the image of a point, and the test whether there is one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -58,10 +59,10 @@ class Camera(eqx.Module):
         cls,
         field: Vector,
         size: Vector,
-        radial: Vector,
-        rotation: Vector,
-        translation: Vector,
-        rate: float = np.inf,
+        radial: Any,
+        rotation: Any,
+        translation: Any,
+        rate: Any = np.inf,
     ) -> "Camera":
         """A camera without distortion whose axis is in the middle of the image, f = size / (2 tan(field/2)).
 

@@ -5,6 +5,7 @@ flight without smoothing.
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -74,8 +75,8 @@ class AbstractViscousDamping(AbstractDamping):
 
     @staticmethod
     @abstractmethod
-    def returned(ratio: Scalar) -> Scalar:
-        """The e that a damping `ratio` ζ returns: the inverse of `ratio`."""
+    def returned(zeta: Scalar) -> Scalar:
+        """The e that a damping ratio ζ returns: the inverse of `ratio`."""
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
@@ -87,7 +88,7 @@ class AbstractViscousDamping(AbstractDamping):
         return cls.from_ratio(cls.ratio(restitution.check_restitution(e)), elastic, mass=mass)
 
     @classmethod
-    def from_ratio(cls, ratio: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
+    def from_ratio(cls, ratio: Any, elastic: AbstractElastic, *, mass: ArrayLike):
         """The damper with a given damping ratio beside an elastic force.
 
         **Arguments:** `ratio` ζ ≥ 0; `elastic`; `mass`, kg, as of `from_restitution`. **Returns:** the damper.

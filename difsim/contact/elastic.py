@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from difsim import safe
-from difsim.checks import numbers
-from difsim.declarations import quantity, rule
+from difsim.checks import host_numbers, numbers
+from difsim.declarations import declared, quantity, rule
 from difsim.typing import Scalar, as_float, require
 
 
@@ -81,7 +81,9 @@ class PowerLaw(AbstractElastic):
     """
 
     stiffness: Scalar = quantity("N/m^p", "stiffness k", gt=0)
-    exponent: float = eqx.field(static=True, converter=float)
+    exponent: float = declared(
+        lambda name, _, given: float(host_numbers(name, given, "")), "exponent p", static=True
+    )
 
     @rule("exponent = {exponent} must be 1 or more")
     def _has_no_infinite_slope(self):

@@ -80,14 +80,16 @@ class NormalForce(AbstractNormalForce):
         for name, given in (("e", e), ("mass", mass), ("speed", speed)):
             if given is not None:
                 numbers(f"NormalForce: {name}", given)
-        if (mass is None) == (speed is None):
+        if mass is None and speed is not None:
+            damper = HuntCrossley.from_restitution(e, speed=speed)
+        elif mass is not None and speed is None:
+            damper = damping.from_restitution(e, elastic, mass=mass)
+        else:
             raise ValueError(
                 "NormalForce: e belongs to a mass (viscous damper) or to a speed (Hunt and Crossley's): give one "
                 "of mass= in kg and speed= in m/s"
             )
-        if mass is None:
-            return cls(elastic, HuntCrossley.from_restitution(e, speed=speed), regularisation)
-        return cls(elastic, damping.from_restitution(e, elastic, mass=mass), regularisation)
+        return cls(elastic=elastic, damping=damper, regularisation=regularisation)
 
     @property
     def is_discontinuous(self) -> bool:

@@ -1,10 +1,10 @@
 """Regularisation of a normal force: a depth of either sign becomes a penetration δ ≥ 0, smoothly or with a corner."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from difsim import safe
 from difsim.declarations import quantity
@@ -79,6 +79,6 @@ class NoSmoothing(AbstractRegularisation):
         return safe.positive_part(depth)
 
 
-def as_regularisation(given: AbstractRegularisation | ArrayLike) -> AbstractRegularisation:
-    """A regularisation as it is, or a width in m as `Smoothing`."""
+def as_regularisation(given: Any) -> AbstractRegularisation:
+    """A regularisation as it is, or a width in m, a number, as `Smoothing`."""
     return given if isinstance(given, AbstractRegularisation) else Smoothing(given)

@@ -38,13 +38,31 @@ def _find_places(kind: type) -> None:
 def declared_fields(kind: type) -> list[tuple[str, Any, Declared]]:
     """The name, annotation and declaration of each declared field of a class."""
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    found = [(field.name, field.type, field.metadata.get("converter")) for field in fields]
-    return [each for each in found if isinstance(each[2], Declared)]
+    found = ((field.name, field.type, field.metadata.get("converter")) for field in fields)
+    return [(name, kind, given) for name, kind, given in found if isinstance(given, Declared)]
 
 
 def quantities(kind: type) -> dict[str, Quantity]:
     """The declarations of a class's numbers, by the names of fields."""
     return {name: given.quantity for name, _, given in declared_fields(kind) if given.quantity is not None}
+
+
+def declared(
+    convert: Callable[[str, Any, Any], Any],
+    meaning: str,
+    quantity: Quantity | None = None,
+    *,
+    default: Any = dataclasses.MISSING,
+    static: bool = False,
+) -> Any:
+    """A Module field with a conversion of its own.
+
+    **Arguments:** `convert`, a function of the field's name in messages, of its annotation and of what is given;
+    `meaning`; `quantity`, the declaration of a number; `default`; `static`, as of `equinox.field`.
+    **Returns:** the field.
+    """
+    given = {} if default is dataclasses.MISSING else {"default": default}
+    return eqx.field(converter=Declared(convert, meaning, quantity), static=static, **given)
 
 
 def quantity(unit: str, meaning: str, *, default: Any = dataclasses.MISSING, **declaration: Any) -> Any:
@@ -70,7 +88,7 @@ def quantity(unit: str, meaning: str, *, default: Any = dataclasses.MISSING, **d
         number.check(name, x)
         return x
 
-    return eqx.field(converter=Declared(convert, meaning, number), **_default(default))
+    return declared(convert, meaning, number, default=default)
 
 
 def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
@@ -81,7 +99,7 @@ def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> 
     **Arguments:** `unit` and `meaning`; `default`. **Returns:** the field.
     """
     number = Quantity(unit, meaning, is_finite=False)
-    return eqx.field(converter=Declared(_convert_component, meaning, number), **_default(default))
+    return declared(_convert_component, meaning, number, default=default)
 
 
 def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame to the outer one") -> Any:
@@ -90,7 +108,7 @@ def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame
     def convert(name, annotation, given):
         return _convert_component(name, annotation, getattr(given, "quaternion", given))  # of a Rotation
 
-    return eqx.field(converter=Declared(convert, meaning, UnitQuaternion("", meaning, is_finite=False)))
+    return declared(convert, meaning, UnitQuaternion("", meaning, is_finite=False))
 
 
 def _convert_component(name: str, annotation: Any, given: Any) -> Any:
@@ -108,7 +126,7 @@ def count(meaning: str, *, least: int = 1, default: Any = dataclasses.MISSING) -
     def convert(name, annotation, given):
         return named(name, lambda x: as_integer(x, least), given)
 
-    return eqx.field(converter=Declared(convert, meaning), static=True, **_default(default))
+    return declared(convert, meaning, default=default, static=True)
 
 
 def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
@@ -124,11 +142,7 @@ def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
             raise ValueError(f"{name}: got {came(given)}: give {_in_words(annotation)}, the {meaning}")
         return given
 
-    return eqx.field(converter=Declared(convert, meaning), **_default(default))
-
-
-def _default(given: Any) -> dict[str, Any]:
-    return {} if given is dataclasses.MISSING else {"default": given}
+    return declared(convert, meaning, default=default)
 
 
 def _is_a(annotation: Any, given: Any) -> bool:

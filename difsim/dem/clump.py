@@ -133,8 +133,9 @@ class Clump(AbstractClump):
         mass = float(host_numbers("Clump.from_mesh: mass", mass, ""))
         require(mass > 0, f"Clump.from_mesh: mass = {mass} kg must be positive")
         filling = fill_with_spheres(mesh, vacancy)
-        body = RigidBody(mass, mesh.inertia(mass / mesh.volume))
-        return cls(body, filling.centre - mesh.centroid, filling.radius)
+        body = RigidBody(jnp.asarray(mass), jnp.asarray(mesh.inertia(mass / mesh.volume)))
+        centre = jnp.asarray(filling.centre - mesh.centroid)
+        return cls(body=body, centre=centre, radius=jnp.asarray(filling.radius))
 
     def spheres(self, state: RigidState) -> Grain:
         spin = state.rotation @ state.spin

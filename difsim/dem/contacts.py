@@ -1,5 +1,7 @@
 """All contacts of grains at once, between spheres and at walls: forces, memories and stored energy."""
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -144,10 +146,10 @@ def stored(
         index = None if by_wall is None else np.full(depth.size, by_wall[i])
         across, at = _across(laws, index, spheres.radius, depth), felt(wall, depth.size, bodies)
         each.append(jax.tree.map(lambda x: jnp.sum(x, where=at), across))  # noqa: B023
-    elastic, cohesive = (sum(part) for part in zip(*each, strict=True))
+    elastic, cohesive = (reduce(add, part) for part in zip(*each, strict=True))
     memories = (at.memory for at in (pairs, *touched))
     along = (jnp.sum(safe.divide(0.5 * jnp.sum(m.force**2, axis=0), m.stiffness)) for m in memories)
-    return {"elastic": elastic, "tangential": sum(along), "cohesive": cohesive}
+    return {"elastic": elastic, "tangential": reduce(add, along), "cohesive": cohesive}
 
 
 def _stored_across(laws, index, radius, depth):

@@ -6,6 +6,7 @@ a damper beside it.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -61,7 +62,7 @@ class AbstractGrainLaw(eqx.Module):
         """
         elastic = self.elastic(radius)
         damping = ClippedDamping.from_ratio(self.damping_ratio, elastic, mass=mass)
-        return NormalForce(elastic, damping, NoSmoothing())
+        return NormalForce(elastic=elastic, damping=damping, regularisation=NoSmoothing())
 
     def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
         """The elastic energy that the normal force has stored.
@@ -132,8 +133,8 @@ class HertzMindlin(AbstractGrainLaw):
         cls,
         modulus: ArrayLike | Sequence,
         poisson: ArrayLike | Sequence,
-        restitution: ArrayLike,
-        friction: ArrayLike,
+        restitution: Any,
+        friction: Any,
         rolling: tuple = (),
         cohesion: tuple = (),
     ) -> "HertzMindlin":
@@ -151,7 +152,14 @@ class HertzMindlin(AbstractGrainLaw):
         whole = effective_modulus(E, nu)
         share = 1 / jnp.sum(2 * (2 - nu) * (1 + nu) / E) / whole  # G*/E* = (1-ν)/(2 (2-ν))
         alike = (1 - 4 * share) / (1 - 2 * share)
-        return cls(2 * whole * (1 - alike**2), alike, restitution, friction, rolling, cohesion)
+        return cls(  # pyright: ignore[reportCallIssue]  # to pyright `damping_ratio`, which is derived, is an argument
+            modulus=2 * whole * (1 - alike**2),
+            poisson=alike,
+            restitution=restitution,
+            friction=friction,
+            rolling=rolling,
+            cohesion=cohesion,
+        )
 
     @property
     def effective_modulus(self) -> Scalar:

@@ -1,5 +1,8 @@
 """A lander among grains: a body and legs of sub-spheres, springs between them, and the lander's gear."""
 
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -118,10 +121,17 @@ class LeggedClump(AbstractClump):
         centre = -leg_mass * middle.sum(axis=0) / mass
         theirs = sum(_about(leg.body, at) for leg, at in zip(legs, middle, strict=True))
         inertia = np.asarray(lander.body.inertia) - theirs - mass * _shift(centre)
-        body = RigidBody(mass, 0.5 * (inertia + inertia.T))
+        body = RigidBody(jnp.asarray(mass), jnp.asarray(0.5 * (inertia + inertia.T)))
         wheels = lander.flywheel.stored(jnp.zeros_like(lander.flywheel.momentum))
-        hold = Clump(body, filling.centre - centre, filling.radius, wheels)
-        return cls(hold, legs, np.array(footpads) - centre, held, lander.gear, lander.leg_stiffness)
+        own, radius = jnp.asarray(filling.centre - centre), jnp.asarray(filling.radius)
+        return cls(  # pyright: ignore[reportCallIssue]  # to pyright `radius`, which is derived, is an argument
+            body=Clump(body=body, centre=own, radius=radius, wheels=wheels),
+            legs=legs,
+            seat=jnp.asarray(np.array(footpads) - centre),
+            held=jnp.asarray(held),
+            gear=lander.gear,
+            stiffness=lander.leg_stiffness,
+        )
 
     @property
     def radius(self) -> Float[Array, " p"]:
@@ -131,7 +141,7 @@ class LeggedClump(AbstractClump):
     def _parts(self) -> tuple[Clump, ...]:
         return self.body, *self.legs
 
-    def _each(self, of: LeggedState | LeggedLoad):
+    def _each(self, of: LeggedState | LeggedLoad) -> Iterator[tuple[Clump, Any]]:
         """Pairs of the body and of each leg with what is `of` it."""
         return zip(self._parts, (of.body, *of.legs), strict=True)
 
@@ -164,7 +174,7 @@ class LeggedClump(AbstractClump):
         velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
         spins = (at.rotation @ (p.body.inertia @ at.spin + p.wheels) for p, at in parts)
         orbits = (p.body.mass * jnp.cross(at.position - centre, at.velocity - velocity) for p, at in parts)
-        return centre, velocity, sum(spins) + sum(orbits)
+        return centre, velocity, reduce(add, spins) + reduce(add, orbits)
 
     def spheres(self, state: LeggedState) -> Grain:
         many = (part.spheres(at) for part, at in self._each(state))
@@ -214,7 +224,7 @@ class LeggedClump(AbstractClump):
 
     def dissipation(self, state: LeggedState) -> Scalar:
         guides = (self._guide(i, state.body, at) for i, at in enumerate(state.legs))
-        return sum(damping * rate @ rate for guide in guides for damping, rate in guide)
+        return reduce(add, (damping * rate @ rate for guide in guides for damping, rate in guide))
 
     def _bent(self, i: int, body: RigidState, at: RigidState):
         """The displacement of leg i from its seat, m, and its rotation, a quaternion, in the body frame."""
@@ -239,7 +249,7 @@ class LeggedClump(AbstractClump):
             x, y, z = away
             stored += 0.5 * self.across * (x**2 + y**2) + 0.5 * self.stiffness * (z - strokes[i]) ** 2
             stored += 2 * self.turning * q[1:] @ q[1:]
-        total = {name: sum(of[name] for of in parts) for name in parts[0]}
+        total = {name: reduce(add, (of[name] for of in parts)) for name in parts[0]}
         return total | {"elastic": total["elastic"] + stored}
 
     def acceleration(self, load: LeggedLoad) -> Scalar:
@@ -279,7 +289,8 @@ def _leg(hip, foot, footpad: Any, strut: float, mass: float) -> tuple[Clump, np.
         mass * w * (_shift(c - middle) + 0.4 * r**2 * np.eye(3))
         for w, c, r in zip(weight, centre, radius, strict=True)
     )
-    return Clump(RigidBody(mass, inertia), centre - middle, radius), end, end - middle
+    body = RigidBody(jnp.asarray(mass), jnp.asarray(inertia))
+    return Clump(body=body, centre=jnp.asarray(centre - middle), radius=jnp.asarray(radius)), end, end - middle
 
 
 def _shift(x: np.ndarray) -> np.ndarray:

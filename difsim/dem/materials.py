@@ -54,8 +54,10 @@ class LawTable(eqx.Module):
         """The table of `laws`, which `same_class` has compared."""
         return cls(jax.tree.map(lambda *x: jnp.stack(x), *laws), jnp.stack([law.damping_ratio for law in laws]))
 
-    def __getitem__(self, index: Int[Array, ""]) -> Chosen:
-        return Chosen(jax.tree.map(lambda x: x[index], self.laws), self.ratios[index])
+    def __getitem__(self, index: Any) -> Chosen:
+        law = jax.tree.map(lambda x: x[index], self.laws)
+        # To pyright the numbers that are the law's are arguments too.
+        return Chosen(law=law, damping_ratio=self.ratios[index])  # pyright: ignore[reportCallIssue]
 
 
 def law_of(laws: AbstractGrainLaw | LawTable, index: Int[Array, ""] | None) -> AbstractGrainLaw:

@@ -103,7 +103,7 @@ class Bouncer(AbstractHardModel):
         return PointState(state.position, still), PointState(
             position=units.length * ones,
             velocity=units.speed * ones,
-            phase=1.0,
+            phase=jnp.asarray(1.0),
             heading=ones,
         )
 
@@ -188,7 +188,7 @@ class HardBody(AbstractHardModel):
         reach = self.outline.radius
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
-        return HardState(origin), HardState(size, 1.0, jnp.ones(3))
+        return HardState(origin), HardState(size, jnp.asarray(1.0), jnp.ones(3))
 
     def energy(self, t, state):
         return {

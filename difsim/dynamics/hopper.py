@@ -1,6 +1,6 @@
 """A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -61,7 +61,7 @@ class Hopper(AbstractForcedModel):
     def _has_plain_gravity(self):
         return not isinstance(self.gravity, Rotating)
 
-    def start(self, body: RigidState, target: Quat | tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
+    def start(self, body: RigidState, target: Any = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
         """The state before any contact, from the motion in the target's frame.
 
         **Arguments:** `body`, in the target's frame; `target`, its attitude [4]. **Returns:** the state.

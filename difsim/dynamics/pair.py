@@ -96,10 +96,10 @@ class Pair(eqx.Module):
 
     def free_flight(self, state: PairState, dt: Scalar) -> PairState:
         """The state after free flight. **Arguments:** `state`; `dt`, s. **Returns:** the state `dt` later."""
-        both = jax.tree.map(
+        bodies, states = jax.tree.map(
             lambda a, b: jnp.stack([a, b]), (self.first.body, state.first), (self.second.body, state.second)
         )
-        later = jax.vmap(free_flight, in_axes=(0, 0, None, None))(*both, self.gravity, dt)
+        later = jax.vmap(free_flight, in_axes=(0, 0, None, None))(bodies, states, self.gravity, dt)
         return PairState(jax.tree.map(lambda x: x[0], later), jax.tree.map(lambda x: x[1], later))
 
     def flight(self, state: PairState) -> PairState:

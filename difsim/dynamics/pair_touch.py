@@ -113,8 +113,8 @@ def nearby(pair, state) -> Nearby:
     stones, gaps = (pair.first, pair.second), _gaps(pair, state)
     points = [of[: stone.points.shape[0]] for stone, of in zip(stones, gaps, strict=True)]
     edges = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
-    first, second, *along = _smallest(points + edges, POINTS)
-    return Nearby((first, second), tuple(edge[:EDGES] for edge in along))
+    first, second, one, other = _smallest(points + edges, POINTS)
+    return Nearby((first, second), (one[:EDGES], other[:EDGES]))
 
 
 def separation(pair, state, axis: Vec3) -> Scalar:

@@ -218,7 +218,10 @@ class Touchdown(AbstractForcedModel):
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
         # The resolution is a fraction of the legs' own period with the whole lander on them, or of the hull's.
-        stiffness = lander.legs * lander.leg_stiffness if lander.legs else lander.hull.normal.elastic.stiffness
+        if lander.hull is None or lander.legs:
+            stiffness = lander.legs * lander.leg_stiffness
+        else:
+            stiffness = lander.hull.normal.elastic.stiffness
         return Approach(
             gap=jnp.minimum(jnp.minimum(jnp.min(footpads, initial=jnp.inf), hull), jnp.minimum(edge, top)),
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
@@ -274,7 +277,7 @@ class Touchdown(AbstractForcedModel):
 
 def _reach(lander: Lander) -> Scalar:
     """The distance m of the farthest foot from the centre of mass; of a lander without legs a bound for its hull."""
-    return jnp.max(safe.norm(lander.feet)) if lander.legs else lander.hull.radius
+    return jnp.max(safe.norm(lander.feet)) if lander.hull is None or lander.legs else lander.hull.radius
 
 
 def upwards(state: TouchdownState) -> Vec3:

@@ -100,10 +100,10 @@ def lobes_67p() -> AbstractField:
     return Sum(
         tuple(
             Ellipsoid(
-                centre,
-                nearest_rotation(axes).T,
-                semi_axes,
-                share * GM_67P / (G * 4 / 3 * np.pi * np.prod(semi_axes)),
+                jnp.asarray(centre),
+                jnp.asarray(nearest_rotation(axes).T),
+                jnp.asarray(semi_axes),
+                jnp.asarray(share * GM_67P / (G * 4 / 3 * np.pi * np.prod(semi_axes))),
             )
             for share, centre, axes, semi_axes in LOBES_67P
         )

@@ -5,6 +5,8 @@ callers use `vmap`. Fields can be added and multiplied by a number: `3 * (field 
 """
 
 from abc import abstractmethod
+from functools import reduce
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -43,10 +45,10 @@ class AbstractField(eqx.Module):
     def __add__(self, other: "AbstractField") -> "AbstractField":
         return Sum((self, other))
 
-    def __mul__(self, factor: object) -> "AbstractField":
+    def __mul__(self, factor: Any) -> "AbstractField":
         return Scaled(self, factor)
 
-    def __rmul__(self, factor: object) -> "AbstractField":
+    def __rmul__(self, factor: Any) -> "AbstractField":
         return Scaled(self, factor)
 
 
@@ -61,7 +63,7 @@ class Sum(AbstractField):
         return len(self.fields) > 0
 
     def potential(self, x: Vec3) -> Scalar:
-        return sum(field.potential(x) for field in self.fields)
+        return reduce(add, (field.potential(x) for field in self.fields))
 
 
 class Scaled(AbstractField):

@@ -135,7 +135,7 @@ class Gridded(AbstractField):
         far = far_table(field, centre, inner, labels[0])
         near = near_table(field, centre, spacing, far, inner, outer, labels[1])
         near = fit_outside(near, field, mesh, centre, labels[2])
-        return cls(near, far, centre, inner, outer, fingerprint(field, mesh, spacing))
+        return cls(near, far, jnp.asarray(centre), inner, outer, fingerprint(field, mesh, spacing))
 
     def save(self, path: str | PathLike) -> None:
         """Write the tables to a file of arrays (`difsim.saving`), with `made_of`."""
@@ -160,8 +160,9 @@ class Gridded(AbstractField):
         parts = [f"{name}_{part}" for name in ("near", "far") for part in ("origin", "spacing", "coefficients")]
         made_of, file = read_table(path, "gravity field", made_of, (*parts, "centre", "inner", "outer"))
         try:
-            near, far = (GridSpline(*(file[part] for part in three)) for three in (parts[:3], parts[3:]))
-            return cls(near, far, file["centre"], file["inner"], file["outer"], made_of)
+            found = jax.tree.map(jnp.asarray, file)
+            near, far = (GridSpline(*(found[part] for part in three)) for three in (parts[:3], parts[3:]))
+            return cls(near, far, found["centre"], found["inner"], found["outer"], made_of)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} holds no gravity field ({error}): remove it, and make it again") from error
 

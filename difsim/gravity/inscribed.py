@@ -6,6 +6,7 @@ centre is and no facet is nearer to the origin than 1. Two ellipsoids are apart 
 
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -41,7 +42,7 @@ class Inscribed:
 
     def field(self, density: float) -> Ellipsoid:
         """Its gravity field at a density in kg/m³."""
-        return Ellipsoid(self.centre, self.axes, self.semi_axes, density)
+        return Ellipsoid(*map(jnp.asarray, (self.centre, self.axes, self.semi_axes, density)))
 
     def coordinates(self, points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:
         """The coordinates u = B⁻¹ (x - d) of points [..., 3] m, in which the ellipsoid is |u| ≤ 1."""

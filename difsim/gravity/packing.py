@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -61,7 +62,8 @@ class Packing:
     def mascons(self) -> Mascons:
         """The lumps as mascons, with the densities of their lobes."""
         lumps = self.lumps
-        return Mascons(G * self.densities[lumps.lobe] * lumps.volume, lumps.position, lumps.radius)
+        GM = G * self.densities[lumps.lobe] * lumps.volume
+        return Mascons(*map(jnp.asarray, (GM, lumps.position, lumps.radius)))
 
     @property
     def field(self) -> Sum:
@@ -155,7 +157,7 @@ def clustered_lumps(
     **Returns:** `Lumps`, `count` of them or, rarely, a few less.
     **Raises:** `ValueError` for a count below 10, or too small for positive volumes.
     """
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     require_mesh("clustered_lumps", mesh)
     if count < 10:
@@ -168,7 +170,8 @@ def clustered_lumps(
         )
     centres = np.random.default_rng(seed).choice(points, count, replace=False)
     for _ in range(rounds):
-        nearest = np.unique(cKDTree(centres).query(points)[1], return_inverse=True)[1]
+        # The leaves decide between centres that are equally near.
+        nearest = np.unique(KDTree(centres, leafsize=16).query(points)[1], return_inverse=True)[1]
         members = np.bincount(nearest)
         centres = np.column_stack([np.bincount(nearest, axis) / members for axis in points.T])
     volumes = _with_exact_multipoles(mesh, ellipsoids, centres, volume * members)
@@ -194,7 +197,7 @@ def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tupl
     points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
     for ellipsoid in ellipsoids:
         points = points[np.linalg.norm(ellipsoid.coordinates(points), axis=1) > 1]
-    winding = igl.fast_winding_number(mesh.vertices, mesh.faces, points)
+    winding = np.asarray(igl.fast_winding_number(mesh.vertices, mesh.faces, points))
     return points[winding > 0.5], pitch**3
 
 

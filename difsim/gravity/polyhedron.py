@@ -57,12 +57,12 @@ class Polyhedron(AbstractField):
     """
 
     tag = "polyhedron"
-    vertices: Float[Array, "V 3"] = quantity("m", "corners of the surface")
     faces: Int[Array, "F 3"]
     edges: Int[Array, "E 4"]  # from, to, the third vertex of the facet on its left, and of the one on its right
+    vertices: Float[Array, "V 3"] = quantity("m", "corners of the surface")
     density: Scalar = quantity("kg/m³", "density ρ", ge=0, usual=(100, 1e4), slip="g/cm³")
 
-    def __init__(self, mesh: TriMesh, density: object):
+    def __init__(self, mesh: TriMesh, density: Any):
         require_mesh("Polyhedron", mesh)
         self.vertices = jnp.asarray(mesh.vertices)
         self.faces = jnp.asarray(mesh.faces, jnp.int32)
@@ -159,9 +159,9 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
     sums += _blocked(_facet_sums, x, size, vertices, body.faces, block)
     xx, yy, zz, xy, yz, zx, *first, second = G * body.density * sums
     tensor = [[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]
-    x = list(x)
-    g = [_dot(row, x) - part for row, part in zip(tensor, first, strict=True)]
-    U = 0.5 * (second - _dot(first, x) + _dot(g, x))
+    places = list(x)
+    g = [_dot(row, places) - part for row, part in zip(tensor, first, strict=True)]
+    U = 0.5 * (second - _dot(first, places) + _dot(g, places))
     return U, jnp.stack(g, axis=-1), jnp.stack([jnp.stack(row, axis=-1) for row in tensor], axis=-1)
 
 

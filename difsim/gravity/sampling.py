@@ -1,6 +1,7 @@
 """On the host: fields at many places around a mesh, and the errors of one field relative to another there."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -58,8 +59,8 @@ def field_at(
 
 @compile_with_matrix_library
 def _evaluate(field: AbstractField, points: Float[Array, "P 3"]) -> tuple:
-    if hasattr(field, "evaluate"):
-        return field.evaluate(points)[:2]
+    if evaluate := getattr(field, "evaluate", None):
+        return evaluate(points)[:2]
     return jax.lax.map(jax.value_and_grad(field.potential), points, batch_size=256)
 
 
@@ -68,7 +69,7 @@ def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " 
     return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
 
 
-def _chunked(function: Callable, field: AbstractField, points: Points, label: str | None = None) -> object:
+def _chunked(function: Callable, field: AbstractField, points: Points, label: str | None = None) -> Any:
     n = len(points)
     width = min(n, CHUNK)
     chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
@@ -99,7 +100,8 @@ def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndar
     """
     import igl
 
-    return igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)[0] < distance**2
+    squares, *_ = igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)
+    return np.asarray(squares) < distance**2
 
 
 def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:

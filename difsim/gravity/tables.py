@@ -133,7 +133,9 @@ def _samples(table: GridSpline, mesh: TriMesh, centre: Place, h: float) -> Point
     heights = np.random.default_rng(0).permutation(np.resize(HEIGHTS, len(places)))
     places = places + h * heights[:, None] * normals
     domain = (
-        centre + np.asarray(table.lower) + h * np.indices(np.array(table.coefficients.shape) - 2).reshape(3, -1).T
+        centre
+        + np.asarray(table.lower)
+        + h * np.indices([n - 2 for n in table.coefficients.shape]).reshape(3, -1).T
     )
     grid = domain[near_surface(mesh, domain, SEEN * h)]
     raised = np.concatenate([places[heights > 0], grid])

@@ -24,7 +24,7 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
         raise ValueError(f"faces = {faces}: give at least 4 and fewer than the mesh has, {len(mesh.faces)}")
     # Relative to the mean vertex, because the algorithm works in single precision.
     middle = mesh.vertices.mean(axis=0)
-    vertices, triangles = fast_simplification.simplify(
+    vertices, triangles, *_ = fast_simplification.simplify(
         (mesh.vertices - middle).astype(np.float32), mesh.faces.astype(np.int32), target_count=faces
     )
     return TriMesh(vertices + middle, triangles)

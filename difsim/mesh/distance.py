@@ -21,4 +21,4 @@ def signed_distance(mesh: TriMesh, points: Float[np.ndarray, "N 3"]) -> Float[np
     middle = mesh.vertices.mean(axis=0)
     kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
     near = np.ascontiguousarray(points - middle)
-    return igl.signed_distance(near, mesh.vertices - middle, mesh.faces, sign_type=kind)[0]
+    return np.asarray(igl.signed_distance(near, mesh.vertices - middle, mesh.faces, sign_type=kind)[0])

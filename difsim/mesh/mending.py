@@ -38,14 +38,14 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
     faces = host_numbers("repair: faces", faces, "F 3").astype(np.int64)
     if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices):
         raise ValueError(f"{len(faces)} faces do not fit {len(vertices)} vertices: is the file whole?")
-    good = np.isfinite(vertices).all(axis=1)[faces].all(axis=1)
+    good = np.isfinite(vertices[faces]).all(axis=(1, 2))
     good &= (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     if not good.all():
         changes.append(f"dropped {np.sum(~good)} faces with a coordinate that is not finite or a corner twice")
         faces = faces[good]
     count, piece = igl.facet_components(faces)
     if count > 1:
-        area = np.bincount(piece, igl.doublearea(np.nan_to_num(vertices), faces) / 2)
+        area = np.bincount(piece, np.asarray(igl.doublearea(np.nan_to_num(vertices), faces)) / 2)
         kept = piece == area.argmax()
         changes.append(f"kept 1 of {count} pieces, {area.max() / area.sum():.4%} of the area")
         if area.max() < (1 - MOST) * area.sum():
@@ -54,7 +54,7 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
                 "body, merge their vertices along the seams; if not, keep the faces of one of them"
             )
         faces = faces[kept]
-    oriented, _ = igl.bfs_orient(faces)
+    oriented = np.asarray(igl.bfs_orient(faces)[0])
     if turned := np.sum((oriented != faces).any(axis=1)):
         # The orientation that libigl starts from is arbitrary; the minority of the faces is taken as wrong.
         oriented = oriented if 2 * turned <= len(faces) else oriented[:, ::-1]
@@ -68,7 +68,7 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
             raise ValueError(f"a hole of {len(hole)} edges is larger than largest_hole = {largest_hole}: raise it")
         changes.append(f"closed a hole of {len(hole)} edges")
         vertices, faces = _close(vertices, faces, hole)
-    area = igl.doublearea(vertices, faces)
+    area = np.asarray(igl.doublearea(vertices, faces))
     if area[whole:].sum() > MOST * area.sum():
         raise ValueError(
             f"the faces that close the holes have {area[whole:].sum() / area.sum():.2%} of the area: too much of the "

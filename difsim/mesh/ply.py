@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def read_ply(path: Path) -> Polygons:
     if end is None or not re.match(rb"ply\s", raw):
         raise ValueError("is no PLY file: it does not begin with a header from ply to end_header")
     order, elements = _header(raw[: end.start()].decode("latin-1"))
-    body = raw[end.end() :]
+    body: Any = raw[end.end() :]
     if not order:
         body = [line.split() for line in body.decode("latin-1").splitlines() if line.strip()]
     at, columns = 0, {}

@@ -15,10 +15,10 @@ def box(size: Sequence[float]) -> TriMesh:
     """
     from trimesh import creation
 
-    size = host_numbers("box: size", size, "3")
-    if min(size) <= 0:
-        raise ValueError(f"box: size = {size} m must be positive")
-    return _meshed(creation.box(size))
+    edges = host_numbers("box: size", size, "3")
+    if min(edges) <= 0:
+        raise ValueError(f"box: size = {edges} m must be positive")
+    return _meshed(creation.box(edges))
 
 
 def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:

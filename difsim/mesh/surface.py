@@ -108,7 +108,7 @@ class TriMesh:
         normal = np.cross(b - a, c - a)
         below = (a + b + c) / 3 - 1e-3 * normal / np.linalg.norm(normal, axis=1, keepdims=True) ** 0.5
         winding = igl.fast_winding_number(np.ascontiguousarray(self._trimesh.vertices), self.faces, below)
-        if (wrong := np.abs(winding - 1) > 0.5).any():
+        if (wrong := np.abs(np.asarray(winding) - 1) > 0.5).any():
             warnings.warn(
                 f"TriMesh: the surface crosses itself: {wrong.sum()} of {len(self.faces)} faces, the first is number "
                 f"{np.argmax(wrong)}, lie inside the body or inside out, where its volume counts twice or not: "

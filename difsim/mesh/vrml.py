@@ -10,9 +10,9 @@ from difsim.mesh.text_rows import text_of
 
 COMMENT_OR_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*')
 # Nodes that do not change the surface, with all that stands in their braces.
-HARMLESS = "Info|WorldInfo|NavigationInfo|Viewpoint|Background|Fog|DirectionalLight|PointLight|SpotLight"
-HARMLESS += "|PerspectiveCamera|OrthographicCamera|Material|Normal|Color|TextureCoordinate2?|ImageTexture|Texture2"
-HARMLESS = re.compile(rf"\b(?:{HARMLESS})\s*\{{[^{{}}]*\}}")
+NODES = "Info|WorldInfo|NavigationInfo|Viewpoint|Background|Fog|DirectionalLight|PointLight|SpotLight"
+NODES += "|PerspectiveCamera|OrthographicCamera|Material|Normal|Color|TextureCoordinate2?|ImageTexture|Texture2"
+HARMLESS = re.compile(rf"\b(?:{NODES})\s*\{{[^{{}}]*\}}")
 LIST = re.compile(r"\b(point|coordIndex|(?:normal|color|texCoord|textureCoord|material)Index)\s*\[([^\[\]]*)\]")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 # What may stand around the two lists. Transforms, a clockwise order of corners and whatever else are refused.

@@ -6,8 +6,9 @@ each other at one particle. There each particle adds up its own entries, whose p
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 import equinox as eqx
@@ -170,7 +171,7 @@ def by_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> An
     def total(*each):
         # Number by number: together they would be written in the order of the entries, and transposed.
         numbers = zip(*(x.reshape(-1, x.shape[-1]) for x in each), strict=True)
-        sums = [sum(_sums(found, x) for found, x in zip(entries, of, strict=True)) for of in numbers]
+        sums = [reduce(add, (_sums(found, x) for found, x in zip(entries, of, strict=True))) for of in numbers]
         return jnp.stack(sums).reshape(*each[0].shape[:-1], -1)
 
     sums = jax.tree.map(total, *values)

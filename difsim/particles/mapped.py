@@ -49,7 +49,8 @@ def _mapped(
     """The values one(numbers, a, b, c) of each pair, on no CPU by `apart`, with derivatives by all arguments."""
 
     def run(given, ends):
-        return _values(one, apart, *given, ends)
+        numbers, samples, own = given
+        return _values(one, apart, numbers, samples, own, ends)
 
     return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples, own), ends)
 
@@ -58,7 +59,8 @@ def _push(one, at, along):
     """The forward derivative of the values."""
     moving, still, ends = at
     change = changing(one)
-    return _mapped(change, change, *zip(moving, still, along, strict=True), ends)
+    numbers, samples, own = zip(moving, still, along, strict=True)
+    return _mapped(change, change, numbers, samples, own, ends)
 
 
 def _pull(one, at, cotangent):

@@ -40,10 +40,10 @@ class Neighbours(eqx.Module):
     origin: Float[Array, "d n"]  # positions when the list was built
     longest: Int[Array, ""]  # largest number of neighbours of a particle
     overflow: Bool[Array, ""]  # true if a row is full and pairs are missing
+    cells: tuple[int, ...] = eqx.field(static=True)
     cutoff: Scalar = quantity("m", "reach of the interaction")
     skin: Scalar = quantity("m", "distance by which the list sees further")
     corner: Float[Array, " d"] = quantity("m", "corner of the first cell")
-    cells: tuple[int, ...] = eqx.field(static=True)
 
     @classmethod
     def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
@@ -81,8 +81,8 @@ class Neighbours(eqx.Module):
             x,
             jnp.asarray(0, jnp.int32),
             jnp.asarray(False),
-            *(jnp.asarray(of_cells, x.dtype) for of_cells in (cutoff, skin, corner)),
             cells,
+            *(jnp.asarray(of_cells, x.dtype) for of_cells in (cutoff, skin, corner)),
         )
         room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))
         sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))

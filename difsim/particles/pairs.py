@@ -29,8 +29,8 @@ class Pairs(eqx.Module):
     radius: Float[Array, " n"]
     body: Int[Array, " m"]  # body of each of the last m particles
     origin: Float[Array, "3 m"]  # their positions when the list was built
-    gap: Scalar = quantity("m", "range of the interaction")
     overflow: Bool[Array, ""]
+    gap: Scalar = quantity("m", "range of the interaction")
 
     @classmethod
     def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
@@ -53,10 +53,10 @@ class Pairs(eqx.Module):
         groups = (alone, body.size) if body.size else (alone,)
 
         def ends(room):
-            return tuple(Rows.of(room, groups, is_ordered) for is_ordered in (True, False))
+            return Rows.of(room, groups, True), Rows.of(room, groups, False)
 
         empty = cls(
-            ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(gap, start.dtype), jnp.asarray(False)
+            ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(False), jnp.asarray(gap, start.dtype)
         )
         # At least one per particle: separate particles meet later, and spare capacity costs little.
         room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))

@@ -43,15 +43,17 @@ def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index
     """Sums of one(numbers, a, b), with their derivatives by the numbers and the samples."""
 
     def run(given, index, longest):
-        return _summed(one, *given, index, longest)
+        numbers, samples = given
+        return _summed(one, numbers, samples, index, longest)
 
     return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples), index, longest)
 
 
 def _push(one, at, along):
     """The forward derivative of the sums: sums of the derivatives of each neighbour's term."""
-    moving, still, *row = at
-    return _sums(changing(one), *zip(moving, still, along, strict=True), *row)
+    moving, still, index, longest = at
+    numbers, samples = zip(moving, still, along, strict=True)
+    return _sums(changing(one), numbers, samples, index, longest)
 
 
 def _pull(one, at, cotangent):

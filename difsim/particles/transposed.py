@@ -11,6 +11,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import ShapedArray, eval_jaxpr
 from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
@@ -26,7 +27,7 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     numbers, fixed = eqx.partition(traced.consts, eqx.is_array)
 
     def of(numbers, *args):
-        made = jax.core.eval_jaxpr(traced.jaxpr, eqx.combine(numbers, fixed), *jax.tree.leaves(args))
+        made = eval_jaxpr(traced.jaxpr, eqx.combine(numbers, fixed), *jax.tree.leaves(args))
         return jax.tree.unflatten(jax.tree.structure(gives), made)
 
     for x in jax.tree.leaves(jax.eval_shape(of, numbers, *like)):
@@ -97,7 +98,7 @@ def _run(*args, push, pull, count):
 
 def _shape(*avals, **params):
     shapes = jax.eval_shape(partial(_run, **params), *avals)
-    return [jax.core.ShapedArray(s.shape, s.dtype) for s in shapes]
+    return [ShapedArray(s.shape, s.dtype) for s in shapes]
 
 
 def _jvp(primals, tangents, *, push, pull, count):

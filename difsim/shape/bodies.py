@@ -60,7 +60,7 @@ def comet_67p(spacing: float = 150.0) -> TriMesh:
     if not 20 <= spacing <= 300:
         raise ValueError(f"spacing is {spacing} m: give 20 to 300 m (the neck is 500 m thick)")
     lobes = [_lobe(centre, axes, 0.965 * np.array(semi_axes)) for _, centre, axes, semi_axes in LOBES_67P]
-    blend = _Blend((*lobes, _lobe(*_NECK)), 100.0)
+    blend = _Blend((*lobes, _lobe(*_NECK)), jnp.asarray(100.0))
     low, high = np.array([-3000.0, -2400.0, -2200.0]), np.array([3000.0, 2400.0, 2200.0])
     rough = TriMesh(*_level_set(blend, low, high, spacing))
     scale = (VOLUME_67P / rough.volume) ** (1 / 3)
@@ -75,7 +75,7 @@ _NECK = (  # centre, axes in columns, semi-axes
 
 
 def _lobe(centre: tuple, axes: tuple, semi_axes: np.ndarray | tuple) -> Posed:
-    return Posed(Ellipsoid(semi_axes), centre, nearest_rotation(axes))
+    return Posed(Ellipsoid(jnp.asarray(semi_axes)), jnp.asarray(centre), jnp.asarray(nearest_rotation(axes)))
 
 
 def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: float):
@@ -86,9 +86,8 @@ def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: flo
     z, y, x = np.meshgrid(*axes[::-1], indexing="ij")  # x runs fastest
     nodes = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
     value = jax.jit(jax.vmap(jax.value_and_grad(sdf.distance)))
-    vertices, faces, _ = igl.marching_cubes(
-        np.asarray(value(jnp.asarray(nodes))[0], float), nodes, *(len(axis) for axis in axes)
-    )
+    depths = np.asarray(value(jnp.asarray(nodes))[0], float)
+    vertices, faces = map(np.asarray, igl.marching_cubes(depths, nodes, *(len(axis) for axis in axes))[:2])
     outward = np.linalg.det(vertices[faces]).sum() > 0
     faces = (faces if outward else faces[:, ::-1]).astype(np.int64)
     near = igl.adjacency_matrix(faces).astype(float)

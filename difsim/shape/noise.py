@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
-from difsim.declarations import Declared, count, part, quantity, rule
+from difsim.declarations import count, declared, part, quantity, rule
 from difsim.shape.sdf import AbstractSDF
 from difsim.typing import Scalar, Vec3, came, named
 
@@ -103,13 +103,11 @@ class Rough(AbstractSDF):
 
     tag = "rough"
     sdf: AbstractSDF = part("smooth solid, of distance d₀")
-    amplitude: AbstractAmplitude = eqx.field(
-        converter=Declared(_as_amplitude, "amplitude A, a number in m or an `AbstractAmplitude`")
-    )
+    amplitude: AbstractAmplitude = declared(_as_amplitude, "amplitude A, a number in m or an `AbstractAmplitude`")
     wavelength: Scalar = quantity(
         "m", "wavelength λ of the first octave, its lattice spacing", gt=0, usual=(0.01, 1e3), slip="mm"
     )
-    seed: UInt32[Array, ""] = eqx.field(converter=Declared(_as_seed, "seed, an integer"))
+    seed: UInt32[Array, ""] = declared(_as_seed, "seed, an integer")
     octaves: int = count("number of octaves", default=4)
     lacunarity: Scalar = quantity(
         "", "ratio ℓ of the frequencies of an octave and the one before", gt=0, usual=(1.5, 4), default=2.0

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
+import jax.numpy as jnp
+
 from difsim.mesh import TriMesh
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
@@ -26,8 +28,8 @@ def cached(cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tupl
     if not path.exists():
         table = make()
         write_table(path, kind, mark, {name: getattr(table, name) for name in PARTS})
-    _, table = read_table(path, kind, mark, PARTS)
+    _, found = read_table(path, kind, mark, PARTS)
     try:
-        return GridSpline(*(table[name] for name in PARTS[:3]), int(table["degree"]))
+        return GridSpline(*(jnp.asarray(found[name]) for name in PARTS[:3]), degree=int(found["degree"]))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no table ({error}): remove it, and it is made again") from error

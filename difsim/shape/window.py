@@ -38,7 +38,7 @@ class Window(AbstractSDF):
     def box(self) -> Posed:
         """The box that the table covers, as a solid."""
         lower, upper = self.spline.lower, self.spline.upper
-        return Posed(Box((upper - lower) / 2), (upper + lower) / 2, np.eye(3))
+        return Posed(Box((upper - lower) / 2), (upper + lower) / 2, jnp.eye(3))
 
     @staticmethod
     def from_mesh(

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.checks import numbers
-from difsim.declarations import Declared, part, quantity, rule
-from difsim.typing import Scalar, Vec2, came, is_known
+from difsim.declarations import declared, part, quantity, rule
+from difsim.typing import Scalar, Vec2, as_float, came, is_known
 
 
 class AbstractPath(eqx.Module):
@@ -117,12 +117,10 @@ class Tool(eqx.Module):
     freely (`difsim.sph.walls`). A corner between two such surfaces is a separate tool without a normal.
     """
 
-    members: Int[Array, " m"] = eqx.field(converter=Declared(_members, "indices of the particles"))
+    members: Int[Array, " m"] = declared(_members, "indices of the particles")
     reference: Float[Array, "d m"] = quantity("m", "places of the particles at 0 s")
     path: AbstractPath = part("motion of the tool", default=Fixed())
-    normal: Float[Array, "d m"] | None = eqx.field(
-        converter=Declared(_normal, "normals at 0 s, of any length but 0"), default=None
-    )
+    normal: Float[Array, "d m"] | None = declared(_normal, "normals at 0 s, of any length but 0", default=None)
 
     @rule("a particle is a member twice: {members}")
     def _has_different_members(self):
@@ -158,5 +156,7 @@ class Tool(eqx.Module):
 
     def normal_at(self, time: Scalar) -> Float[Array, "d m"]:
         """Unit normals at `time` s, which rotate with the tool."""
-        turned = self.path.place(self.reference + self.normal, time) - self.path.place(self.reference, time)
+        turned = self.path.place(self.reference + as_float(self.normal), time) - self.path.place(
+            self.reference, time
+        )
         return turned / jnp.sqrt(jnp.sum(turned**2, axis=0))[None]

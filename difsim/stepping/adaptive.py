@@ -91,7 +91,7 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
     """Steps by their error, which shorten near contacts as `near(t, z, system)` says (None: there are none)."""
     solver = choice.solver
     weight = choice.derivative.weight if isinstance(choice.derivative, Forward) else 1.0
-    controller = step_size(solver.rtol, solver.atol, times, FiniteNorm(weight))
+    controller: Any = step_size(solver.rtol, solver.atol, times, FiniteNorm(jnp.asarray(weight)))
     if solver.order == 8:
         # Steps end at the wanted times: between its steps Dopri8 is known a thousand times less well.
         controller = EndingAt(controller, times)
@@ -99,12 +99,10 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
 
 
 @unchecked
-def stepped(
-    system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any
-) -> diffrax.Solution:
+def stepped(system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any) -> Any:
     """Adaptive steps from `t0` to the last of the `times`, or to where the `controller` ends them.
 
-    States are saved at the `times`, and the controller's last state is kept.
+    States are saved at the `times`, and the controller's last state is kept. **Returns:** the solution of diffrax.
     """
     reverse = isinstance(choice.derivative, Reverse)
     return diffrax.diffeqsolve(
@@ -167,7 +165,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     else:
         guard = ending
     contacts, per_contact = (
-        (0, jnp.asarray(jnp.inf)) if near is None else (guard.contacts, guard.steps_per_contact)
+        (jnp.asarray(0), jnp.asarray(jnp.inf)) if near is None else (guard.contacts, guard.steps_per_contact)
     )
     status = status_of(solution.result, per_contact, choice.solver.resolve)
     if rules.rest is not None:
@@ -185,7 +183,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     else:
         shifts = jnp.where(later, shift[:, None], unmoved(z, times) if shifts is None else shifts)
         states = along(system, times, states, shifts)
-    contacts = jnp.asarray(contacts) if rules.contact is None else contacts + hit
+    contacts = contacts if rules.contact is None else contacts + hit
     steps = solution.stats["num_accepted_steps"]
     return states, times, shifts, (status, Stats(steps, per_contact, contacts, **stats))
 

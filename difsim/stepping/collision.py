@@ -265,8 +265,8 @@ def _touch(
     # A first guess that no rate is known for: the end of the step, by way of high - 0/(-1).
     nowhere = jnp.zeros_like(state.first.position)
     start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high), nowhere, nowhere)
-    _, dt, _, _, _, *where = jax.lax.while_loop(goes_on, step, start)
-    return dt, *where
+    _, dt, _, _, _, rate, slope, point = jax.lax.while_loop(goes_on, step, start)
+    return dt, rate, slope, point
 
 
 def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3) -> tuple[Scalar, PairState]:

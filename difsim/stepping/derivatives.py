@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 
 from difsim.checks import integer
-from difsim.declarations import Declared
+from difsim.declarations import declared
 from difsim.stepping.precision import Tolerance, tolerance
 
 
@@ -41,10 +41,8 @@ class Reverse(AbstractDerivative):
     raise `ValueError`.
     """
 
-    checkpoints: int | None = eqx.field(
-        static=True,
-        converter=Declared(_count, "number of states that are kept, by default some √(2 max_steps)"),
-        default=None,
+    checkpoints: int | None = declared(
+        _count, "number of states that are kept, by default some √(2 max_steps)", default=None, static=True
     )
 
 

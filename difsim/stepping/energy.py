@@ -1,5 +1,8 @@
 """Whether the energy of a solution is accounted for: what no law of the model explains makes it worthless."""
 
+from functools import reduce
+from operator import add
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -29,7 +32,7 @@ def energy_error(energy: dict[str, Float[Array, " T"]], unit: Scalar, dtype: jnp
         return jnp.full((), jnp.nan, dtype)
     parts = {name: jax.lax.stop_gradient(part) for name, part in energy.items()}
     there = [jnp.abs(part - part[0] if name in RELATIVE else part) for name, part in parts.items()]
-    total = sum(parts.values())
+    total = reduce(add, parts.values())
     unknown = ROUNDINGS * jnp.finfo(dtype).eps * jnp.max(sum(jnp.abs(part) for part in parts.values()))
     drift = jnp.maximum(jnp.max(jnp.abs(total - total[0])) - unknown, 0.0)
     return safe.divide(drift, jnp.maximum(jnp.max(sum(there)), jax.lax.stop_gradient(unit)))

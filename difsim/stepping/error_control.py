@@ -74,7 +74,7 @@ def rule_of(solver: AbstractSolver, span: Scalar | float, dtype: jnp.dtype) -> A
         case Courant():
             return StableSteps(solver.fraction)
         case FixedSteps():
-            return EqualSteps(span / solver.steps)
+            return EqualSteps(jnp.asarray(span / solver.steps))
         case Adaptive():
             return EstimatedSteps(jnp.asarray(solver.rtol, dtype))
     raise TypeError(f"simulate: particles are not stepped by {type(solver).__name__}: give Courant or FixedSteps")

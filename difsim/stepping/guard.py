@@ -38,7 +38,11 @@ def step_size(rtol: Scalar | float, atol: Scalar | float, times: Array, norm: Ca
 CLOSE = 1e-8
 
 
-class AbstractWrapper(diffrax.AbstractAdaptiveStepSizeController):
+# Any: to pyright its `rtol`, `atol` and `norm`, which a wrapper derives, would be arguments of constructors.
+_Controller: Any = diffrax.AbstractAdaptiveStepSizeController
+
+
+class AbstractWrapper(_Controller):
     """Wraps an adaptive `controller`, whose tolerances it shows."""
 
     controller: eqx.AbstractVar[diffrax.AbstractAdaptiveStepSizeController]

@@ -33,7 +33,7 @@ class Integrating(AbstractModel):
     **Arguments:** `model`; `integrands(model, t, state)`, rates by name, or None.
     """
 
-    model: AbstractModel
+    model: Any  # an `AbstractModel`, with the methods of an `AbstractImpactModel` if it has impacts
     integrands: Integrands | None = None
 
     @property

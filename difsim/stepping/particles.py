@@ -25,7 +25,7 @@ from difsim.stepping.marching import (
 from difsim.stepping.modes import NONE, REVERSE, allow_one_reverse, refuse_derivatives
 from difsim.stepping.outcome import Outcome
 from difsim.stepping.solution import Stats
-from difsim.stepping.solvers import AbstractSolver, FixedSteps
+from difsim.stepping.solvers import FixedSteps
 from difsim.stepping.stops import AtRest
 from difsim.stepping.table import Choice
 from difsim.typing import is_known
@@ -90,7 +90,7 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
             case None:
                 progress = advance(model, progress, end, rule, last, rest)
             case Unrolled():
-                progress = fixed_steps(model, progress, rule.dt, solver.steps)
+                progress = fixed_steps(model, progress, (end - begin) / solver.steps, solver.steps)
             case Reverse():
                 kept = derivative.checkpoints or CHECKPOINTS
                 progress = checkpointed_steps(model, progress, end, rule, last, rest, kept)
@@ -121,7 +121,7 @@ def energy_of(model: AbstractParticles, state: Any, time: Any, lost: dict[str, A
     return model.energy(time, state) | lost
 
 
-def last_step(solver: AbstractSolver, made: Any) -> Any:
+def last_step(solver: Any, made: Any) -> Any:
     """The number of the last step that a run may make, which has `made` so many: equal steps have their own end."""
     return made + 2 * solver.steps + 1 if isinstance(solver, FixedSteps) else jnp.asarray(solver.max_steps)
 

@@ -4,17 +4,16 @@ import functools
 import warnings
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.declarations import Declared, Quantity
+from difsim.declarations import Quantity, declared
 from difsim.typing import as_scalar, is_known, named
 
-Tolerance = Float[Array | np.ndarray, ""]
+Tolerance = Float[Array | np.ndarray, ""] | float  # a float is what a user gives
 
 ROUNDINGS = 10  # of a number of size 1: a finer tolerance is met by no steps
 USE_X64 = "for float64 call difsim.configure() before any array is made"
@@ -41,7 +40,7 @@ def tolerance(meaning: str, default: float, **declaration: Any) -> Any:
         number.check(name, x)
         return np.asarray(given, float) if np.isscalar(given) else x
 
-    return eqx.field(converter=Declared(convert, meaning, number), default=default)
+    return declared(convert, meaning, number, default=default)
 
 
 def warn_of_single(asked: Any, state: Any) -> None:

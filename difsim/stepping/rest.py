@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.stepping.guard import ContactGuard, GuardState
+from difsim.stepping.guard import AbstractWrapper, ContactGuard, GuardState
 from difsim.stepping.stops import AtRest, Outside
 from difsim.typing import Scalar
 
@@ -33,38 +33,23 @@ class StopState(eqx.Module):
     left: Bool[Array, ""]
 
 
-class StopGuard(diffrax.AbstractAdaptiveStepSizeController):
+class StopGuard(AbstractWrapper):
     """Wraps the contact guard; `body_of(z, args)` is the rigid body that the rules look at."""
 
-    guard: ContactGuard
+    controller: ContactGuard
     at_rest: AtRest | None
     outside: Outside | None
     body_of: Callable[..., Any] = eqx.field(static=True)
 
-    @property
-    def rtol(self):
-        return self.guard.rtol
-
-    @property
-    def atol(self):
-        return self.guard.atol
-
-    @property
-    def norm(self):
-        return self.guard.norm
-
-    def wrap(self, direction):
-        return StopGuard(self.guard.wrap(direction), self.at_rest, self.outside, self.body_of)
-
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
-        next_t1, guard = self.guard.init(terms, t0, t1, y0, dt0, args, func, error_order)
+        next_t1, guard = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
         no = jnp.asarray(False)
         since = jnp.where(self._slow(self.body_of(y0, args)), t0, jnp.inf)
         return next_t1, StopState(guard, since, jnp.full_like(y0, jnp.nan), jnp.full_like(t0, jnp.nan), no, no)
 
     def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
         old = controller_state
-        keep, next_t0, next_t1, made_jump, guard, result = self.guard.adapt_step_size(
+        keep, next_t0, next_t1, made_jump, guard, result = self.controller.adapt_step_size(
             t0, t1, y0, y1_candidate, args, y_error, error_order, old.guard
         )
         body = self.body_of(y1_candidate, args)

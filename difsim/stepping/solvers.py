@@ -19,8 +19,6 @@ class AbstractSolver(eqx.Module):
     `neighbours`, of particles: a neighbour list by `allocate`, whose capacity the run has.
     """
 
-    neighbours: eqx.AbstractVar[NeighbourList | None]
-
     def within(self, dtype: jnp.dtype) -> "AbstractSolver":
         """The same solver with tolerances that the precision can hold; one without tolerances is what it was."""
         return self

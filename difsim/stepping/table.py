@@ -76,14 +76,14 @@ class Rules(eqx.Module):
     contact: AtContact | None = None
     rest: AtRest | None = None
     outside: Outside | None = None
-    impacts: MaxImpacts | None = None
+    impacts: Any = None  # `MaxImpacts`
 
 
 class Choice(eqx.Module):
     """A valid combination, and the `integrals` beside it."""
 
-    solver: AbstractSolver | None
-    derivative: AbstractDerivative | None
+    solver: Any  # of the class in the row, as is the derivative
+    derivative: Any
     rules: Rules
     integrals: Integrands | None = eqx.field(static=True, default=None)
 
@@ -148,7 +148,8 @@ def _rules(row: Row, stops: tuple[AbstractStop, ...]) -> Rules:
     if row.stops == (MaxImpacts,) and not stops:
         stops = (CONTACTS,) if row.model is Pair else (IMPACTS,)
     field = {AtContact: "contact", AtRest: "rest", Outside: "outside", MaxImpacts: "impacts"}
-    return Rules(**{field[type(stop)]: stop for stop in stops})
+    given: dict[str, Any] = {field[type(stop)]: stop for stop in stops}
+    return Rules(**given)
 
 
 def _in_words(row: Row) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -21,7 +22,7 @@ class _Rows:
 
     def __init__(self, function: Callable, structure: Any, shared: int):
         self.function, self.structure, self.shared = function, structure, shared
-        self.results: tuple[Any, Any] | None = None  # structures of both, known once it has been traced
+        self.results: Any = None  # structures of both, known once it has been traced
         self.single = jax.jit(self._single, inline=True)  # abstract evaluation and lowering share one trace
 
     def together(self, *flat: Any) -> tuple[list[Any], list[Any]]:
@@ -60,7 +61,7 @@ _together.def_impl(lambda *flat, rows: rows.single(*flat))
 
 @_together.def_abstract_eval
 def _(*flat, rows):
-    return [jax.core.ShapedArray(x.shape, x.dtype) for x in jax.eval_shape(rows.single, *flat)]
+    return [ShapedArray(x.shape, x.dtype) for x in jax.eval_shape(rows.single, *flat)]
 
 
 def _in_a_batch(flat, axes, *, rows):

@@ -63,7 +63,7 @@ class Variational(eqx.Module):
     scales: "Scales"
 
     @property
-    def model(self) -> AbstractModel:
+    def model(self) -> Any:
         return eqx.combine(self.moved, self.still)
 
     def state(self, z: Array) -> Any:

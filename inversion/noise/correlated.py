@@ -51,8 +51,8 @@ class Correlated(AbstractNoise):
         return count * (2 if self.parameters else 1)
 
     def at(self, times: Float[Array, " k"]) -> "Correlated":
-        quantities = (q.name if q.number is None else q.number for q in (self.amplitude, self.time))
-        return Correlated(*quantities, times)
+        amplitude, time = (q.name if q.number is None else q.number for q in (self.amplitude, self.time))
+        return Correlated(amplitude, time, times)
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
         both = self._factor(factor, p)
@@ -70,5 +70,6 @@ class Correlated(AbstractNoise):
 
     def _factor(self, factor: Array, p: Mapping[str, Array]) -> Float[Array, "k k"]:
         stated = jnp.diag(factor**2) if factor.ndim == 1 else factor @ factor.T
-        apart = jnp.abs(self.times[:, None] - self.times[None, :])
+        times = as_float(self.times)
+        apart = jnp.abs(times[:, None] - times[None, :])
         return jnp.linalg.cholesky(stated + self.amplitude(p) ** 2 * jnp.exp(-apart / self.time(p)))

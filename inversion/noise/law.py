@@ -41,7 +41,7 @@ class Quantity(eqx.Module):
             require(jnp.isfinite(self.number) & (self.number > 0), f"{what} = {given} must be positive and finite")
 
     def __call__(self, p: Mapping[str, Array]) -> Array:
-        return self.number if self.name is None else p[self.name]
+        return as_float(self.number) if self.name is None else p[self.name]
 
 
 def named(*quantities: Quantity) -> tuple[str, ...]:
