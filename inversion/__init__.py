@@ -7,7 +7,6 @@ Laws of errors are in `noise`.
 
 from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
-from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .importance import Importance as Importance
 from .leastsq import fit as fit

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import CallError, instance, integer, require_function, traceable
+from difsim.extras import require
 from difsim.saving.arrays import read_table, write_table
 from difsim.saving.marks import digest
 from difsim.status import Status
@@ -22,6 +22,7 @@ from difsim.typing import came
 from difsim.wide import accelerators, devices_of, has_many_rows, put_on
 
 from .batches import memory_of, rows_at_once
+from .progress import show_progress
 from .shares import Share, share_out
 
 Piece = dict[str, np.ndarray]  # arrays by name
@@ -207,8 +208,7 @@ def sweep(
     **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
     dimension, a checkpoint with other outputs than `function` has, or a share without a checkpoint.
     """
-    import xarray as xr
-
+    xr = require("inversion", "xarray")
     case = _Case(function)
     instance("sweep: cases", cases, Mapping, "a dict of name -> array [cases, ...]")
     if chunk is not None:
@@ -227,7 +227,7 @@ def sweep(
     rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
     parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
     names = [_chunk_key(part) for part in parts]
-    shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
+    known = set()
 
     def task(name, part):
         def compute():
@@ -240,16 +240,16 @@ def sweep(
             result = checkpoint.get_or(name, compute)
             if is_stored:
                 _check_outputs(function, part, result, checkpoint)
-        shown.update(name not in known)
         known.add(name)
+        show(len(known))
         return result
 
     tasks = {name: partial(task, name, part) for name, part in zip(names, parts, strict=True)}
-    if share is None:
-        found = {name: task() for name, task in tasks.items()}
-    else:
-        found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
-    shown.close()
+    with show_progress("sweep", len(tasks), progress) as show:
+        if share is None:
+            found = {name: task() for name, task in tasks.items()}
+        else:
+            found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
     if found is None:
         return None
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 # From the bottom up. A part may import from the rows above its own in this list, never from its own row.
 LAYERS = [
-    ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session"),
+    ("difsim.typing", "difsim.units", "difsim.saving", "difsim.status", "difsim.session", "difsim.extras"),
     (
         "difsim.declarations",
         "difsim.checks",
