@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from difsim.checks import host_numbers, instance, integer, require_function
+from difsim.saving.checkpoint import Checkpoint
 from difsim.typing import all_of, came
 
 from .coordinates import plain
@@ -17,7 +18,6 @@ from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
 from .progress import show_progress
-from .sweeps import Checkpoint
 from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
 
 

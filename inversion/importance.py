@@ -7,13 +7,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer
+from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
 from .draws import Draws
 from .particles import pool_stages
 from .progress import show_progress
 from .search import Search
-from .sweeps import Checkpoint
 from .tails import K_HAT, pareto_smoothed
 from .tempered import Tempered
 

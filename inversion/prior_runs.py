@@ -7,12 +7,13 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from difsim.saving.checkpoint import Checkpoint
 from difsim.status import Status
 
 from .cube import Cube
 from .problem import Problem
 from .progress import show_progress
-from .sweeps import Checkpoint, Piece, stored
+from .sweeps import Piece, stored
 
 PART = 1000  # simulations between two savings
 

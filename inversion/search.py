@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
+from difsim.saving.checkpoint import Checkpoint
+
 from .cube import Cube
 from .drawn import Drawn
 from .draws import smallest_size
@@ -15,7 +17,7 @@ from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import place_best
 from .programs import in_threads
-from .sweeps import Checkpoint, Piece, stored
+from .sweeps import Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and

@@ -14,12 +14,13 @@ from jaxtyping import Array
 
 from difsim.checks import host_numbers, instance, integer
 from difsim.extras import require
+from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resampled, smallest_size
 from .prior_runs import PriorRuns
 from .progress import show_progress
-from .sweeps import Checkpoint, Piece, stored
+from .sweeps import Piece, stored
 
 
 @dataclass(frozen=True)

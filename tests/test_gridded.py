@@ -11,7 +11,6 @@ import pytest
 import trimesh
 
 from difsim.gravity import Ellipsoid, Gridded, PointMass, Polyhedron, Uniform, error_map
-from difsim.gravity.gridded import fingerprint
 from difsim.gravity.sampling import above_surface, field_at, outside
 from difsim.gravity.tables import near_table
 from difsim.mesh import TriMesh, load, surface_points
@@ -144,18 +143,17 @@ def test_linear_in_the_density(fast):
     twice = Gridded.fit(2 * BODY, mesh(), SPACING)
     x = jnp.asarray(on_ellipsoid(20))
     np.testing.assert_allclose(jax.vmap(twice.potential)(x), jax.vmap((2 * fast).potential)(x), rtol=1e-10)
-    assert twice.made_of != fast.made_of
 
 
-def test_save_and_load(fast, tmp_path):
-    fast.save(tmp_path / "field.arrays")
-    again = Gridded.load(tmp_path / "field.arrays")
-    assert eqx.tree_equal(Gridded.load(tmp_path / "field.arrays", fast.made_of), fast)
-    with pytest.raises(ValueError, match="is of another gravity field: remove it"):
-        Gridded.load(tmp_path / "field.arrays", fingerprint(BODY, mesh(), 2 * SPACING))
-    assert eqx.tree_equal(again, fast)
-    assert again.made_of == fingerprint(BODY, mesh(), SPACING) != fingerprint(BODY, mesh(), 2 * SPACING)
-    assert again.made_of != fingerprint(BODY, mesh(2), SPACING)
+def test_tables_are_kept(tmp_path):
+    spacing = 2 * SPACING
+    made = Gridded.fit(BODY, mesh(2), spacing, cache=tmp_path)
+    (file,) = tmp_path.glob("*/*")
+    written = file.stat().st_mtime_ns
+    assert eqx.tree_equal(Gridded.fit(BODY, mesh(2), spacing, cache=tmp_path), made)
+    assert list(tmp_path.glob("*/*")) == [file] and file.stat().st_mtime_ns == written
+    other = Gridded.fit(2 * BODY, mesh(2), spacing, cache=tmp_path)
+    assert len(list(tmp_path.glob("*/*"))) == 2 and not eqx.tree_equal(other, made)
 
 
 def test_places_around_a_mesh():
