@@ -23,6 +23,7 @@ test-full: .venv/.docs
 lint: .venv/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 docs: .venv/.docs
 	$(BIN)/mkdocs build --strict
