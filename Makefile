@@ -23,6 +23,7 @@ test-full: .venv/.docs
 lint: .venv/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 types: .venv/.docs  # the extras too: what is not there has no types
 	$(BIN)/pyright --pythonpath $(BIN)/python
@@ -36,9 +37,9 @@ clean:
 .venv/.built: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(None if sys.version_info >= (3, 11) else "difsim needs Python 3.11 or newer, but $(PYTHON) is " + v + ". Name a newer one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt -e ".[test]"
+	$(BIN)/pip install -q -c constraints.txt -e ".[studies,test]"
 	@touch $@
 
 .venv/.docs: .venv/.built
-	$(BIN)/pip install -q -c constraints.txt -e ".[docs,view,import,spice]"  # the tests of an extra that is not there skip
+	$(BIN)/pip install -q -c constraints.txt -e ".[docs,all]"  # the tests of an extra that is not there skip
 	@touch $@

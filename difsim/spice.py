@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.checks import host_numbers, integer
+from difsim.extras import require
 from difsim.saving.atomic import atomically
 
 KM = 1e3  # m
@@ -26,10 +27,10 @@ UNEVEN = 0.01  # of the length of a step, by which polynomials may miss the moti
 def kernels(*paths: str | PathLike) -> Iterator[None]:
     """Load kernels for the length of a `with` block, text or binary or meta-kernels.
 
-    **Arguments:** `paths`. **Raises:** `FileNotFoundError`; `ValueError` without spiceypy (extra `spice`), and for a
-    file that SPICE does not read.
+    **Arguments:** `paths`. **Raises:** FileNotFoundError; ImportError without spiceypy; ValueError for a file that
+    SPICE does not read.
     """
-    spice = _spice()
+    spice = require("spice", "spiceypy")
     for path in paths:
         if not Path(path).is_file():
             raise FileNotFoundError(f"no kernel at {path}")
@@ -64,7 +65,7 @@ def orientation(
     and the spin of `frame` against `reference`, rad/s, with components in `frame`: constant `omega` of `Flight` where
     the pole does not move. **Raises:** `ValueError` for unknown frames and times without data.
     """
-    turn, spin = _spice().xf2rav(_ask("sxform", reference, frame, _one("orientation", time)))
+    turn, spin = require("spice", "spiceypy").xf2rav(_ask("sxform", reference, frame, _one("orientation", time)))
     return np.asarray(turn), np.asarray(turn) @ np.asarray(spin)
 
 
@@ -116,7 +117,7 @@ def write_spk(
         )
     body, centre = (integer(f"write_spk: {k}", x, -(2**31)) for k, x in (("body", body), ("centre", centre)))
     pieces = _pieces(times, np.concatenate(states, axis=1))
-    spice = _spice()
+    spice = require("spice", "spiceypy")
     with atomically(path) as beside:  # a kernel that SPICE gave up is removed
         handle = _ask("spkopn", str(beside), "difsim", 0, remedy="give another path")
         try:
@@ -191,18 +192,10 @@ def _one(function: str, time: Any) -> float:
 
 def _ask(function: str, *given: Any, remedy: str = "load the kernel that has it") -> Any:
     """The answer of SPICE. **Raises:** `ValueError` that says what is missing."""
-    spice = _spice()
+    spice = require("spice", "spiceypy")
     try:
         return getattr(spice, function)(*given)
     except (spice.utils.exceptions.SpiceyError, spice.NotFoundError) as error:
         reason = " ".join((getattr(error, "long", "") or str(error)).split())
         names = tuple(x for x in given if not isinstance(x, np.ndarray))
         raise ValueError(f"SPICE: {function}{names}: {reason}: {remedy}") from error
-
-
-def _spice() -> Any:
-    try:
-        import spiceypy
-    except ImportError:
-        raise ValueError('difsim.spice needs spiceypy: pip install "difsim[spice]"') from None
-    return spiceypy

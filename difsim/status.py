@@ -44,9 +44,8 @@ class Status(IntEnum):
     LIMIT = 105
     BLOCKED = 106
     FAILED = 107
-    STALLED = 108
-    NOISE = 109
-    UNEXPLAINED = 110
+    NOISE = 108
+    UNEXPLAINED = 109
 
     @property
     def message(self) -> str:
@@ -182,7 +181,6 @@ _TEXTS = {
         "the simulator says no more than that it failed",
         "return `solution.status` in the place of `solution.ok`: it has the reason",
     ),
-    Status.STALLED: ("evolution found no better member for many generations", "allow more, or take gradients"),
 }
 
 

@@ -15,7 +15,12 @@ configure()  # before a study is imported: an array that it makes then would be 
 import importlib.metadata
 import sys
 
-import tyro
+from difsim.extras import require
+
+try:
+    tyro = require("studies", "tyro")
+except ImportError as error:
+    sys.exit(f"difsim: {error}")
 
 import experiments
 from experiments.data_files import CopyData
@@ -33,7 +38,7 @@ def main() -> None:
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
         options.run()
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         sys.exit(f"difsim: {error}")
     except OSError as error:  # a file that is not there, a full disk, a download that did not come
         place = error.filename2 or error.filename  # the second is the name that a file was to get

@@ -3,13 +3,13 @@
 It needs the extra `view` (PyVista).
 """
 
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import tyro
 
+from difsim.extras import require
 from difsim.saving.atomic import atomically
 from experiments.geometry import Part, parts, read
 
@@ -36,8 +36,7 @@ class View:
 
     def run(self) -> None:
         """Draw each dataset that holds something to be seen."""
-        if importlib.util.find_spec("pyvista") is None:
-            raise ValueError('difsim view needs PyVista: pip install "difsim[view]"')
+        require("view", "pyvista")
         seen = {name: found for name, data in read(self.result).items() if (found := parts(data))}
         if not seen:
             raise ValueError(
@@ -57,8 +56,7 @@ class Scene3D:
     """Parts in a plotter, at one instant at a time."""
 
     def __init__(self, seen: list[Part], size: tuple[int, int], follow: str = "", off_screen: bool = True):
-        import pyvista
-
+        pyvista = require("view", "pyvista")
         self.pyvista, self.parts = pyvista, seen
         self.followed = next((p for p in seen if follow and p.name.startswith(follow)), None)
         if follow and self.followed is None:

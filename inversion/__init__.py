@@ -5,9 +5,10 @@ those of the functions that return them.
 Laws of errors are in `noise`.
 """
 
+from difsim.saving.checkpoint import Checkpoint as Checkpoint
+
 from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
-from .evolution import differential_evolution as differential_evolution
 from .identifiability import identify as identify
 from .importance import Importance as Importance
 from .leastsq import fit as fit
@@ -27,7 +28,6 @@ from .sampling import sample as sample
 from .series import Series as Series
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import smoothed_gradient as smoothed_gradient
-from .sweeps import Checkpoint as Checkpoint
 from .sweeps import map_batched as map_batched
 from .sweeps import sweep as sweep
 from .tempered import Tempered as Tempered

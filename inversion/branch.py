@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer, require_function
+from difsim.saving.checkpoint import Checkpoint
 from difsim.typing import all_of, came
 
 from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
-from .sweeps import Checkpoint
+from .progress import show_progress
 from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
 
 
@@ -97,7 +97,7 @@ def branch_and_bound(
         holder = stands(above)
         return max(-np.inf if holder is None else nodes[holder].misfit, known(assignment))
 
-    with tqdm(disable=not progress, desc="branch and bound") as bar:
+    with show_progress("branch and bound", is_shown=progress) as show:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
             if incumbent is not None and heap[0][0] >= incumbent.misfit - tolerance:
                 break
@@ -108,7 +108,6 @@ def branch_and_bound(
                 guess = parent.values | assignment
             node = replace(_solve_node(problem, solve, assignment, guess, checkpoint), parent=above)
             nodes.append(node)
-            bar.update()
             # The tolerance of the solver, unless a larger one is given: two searches agree to about 1e-6 of a minimum.
             if node.misfit < bound - max(tolerance, 1e-6 * abs(bound) + 1e-9):
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
@@ -117,13 +116,14 @@ def branch_and_bound(
                 heapq.heapify(heap)
             if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
                 incumbent = node
-                bar.set_postfix(best=node.misfit)
             elif node.status == "open":
                 name = order[len(assignment)]
                 for rank, value in enumerate(problem.parameters[name].nearest_first(node.values[name])):
                     here, below = len(nodes) - 1, assignment | {name: value}
                     bound = bound_of(here, below)
                     heapq.heappush(heap, (bound, -len(assignment), rank, len(heap) + len(nodes), here, below))
+            best = np.inf if incumbent is None else incumbent.misfit
+            show(len(nodes), f"({len(nodes)} nodes, best {best:.4g})")
 
     best = np.inf if incumbent is None else incumbent.misfit
     branched = {node.parent for node in nodes}
@@ -161,11 +161,12 @@ def enumerate_leaves(
     _check("enumerate_leaves", problem, solve, checkpoint)
     names = _discrete(problem)
     choices = [np.asarray(problem.parameters[name].values).tolist() for name in names]
-    combinations = list(itertools.product(*choices))
-    return tuple(
-        _solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint)
-        for values in tqdm(combinations, disable=not progress, desc="leaves")
-    )
+    combinations, leaves = list(itertools.product(*choices)), []
+    with show_progress("leaves", len(combinations), progress) as show:
+        for values in combinations:
+            leaves.append(_solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint))
+            show(len(leaves))
+    return tuple(leaves)
 
 
 def _check(door: str, problem: Any, solve: Any, checkpoint: Any) -> None:

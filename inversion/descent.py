@@ -15,16 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
-from tqdm import tqdm
 
 from difsim.checks import CallError, integer, random_key, require_function, traceable
+from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
 
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
-from .sweeps import Checkpoint, map_batched
+from .progress import show_progress
+from .sweeps import map_batched
 from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]
@@ -142,7 +143,7 @@ def descend(
     mark = digest((np.asarray(x), np.asarray(jax.random.key_data(key)), steps, window, seeds, spread))[:16]
     windows: list[_Window] = []
     status = Status.RUNNING
-    with tqdm(total=steps, disable=not progress, desc="descent") as bar:
+    with show_progress("descent", steps, progress) as show:
         while status == Status.RUNNING:
             before = float(state.least)
             state, made = _kept(checkpoint, f"descent-{mark}-{len(windows):05d}", state, settings)
@@ -150,8 +151,8 @@ def descend(
             status = _ended(isinstance(objective, Problem), space, windows, before, float(state.least), tolerance)
             if status == Status.RUNNING and len(windows) * window >= steps:
                 status = Status.LIMIT
-            bar.update(window)
-            bar.set_postfix(value=float(jnp.nanmean(made.value)) if np.isfinite(state.least) else np.nan)
+            value = float(jnp.nanmean(made.value)) if np.isfinite(state.least) else np.nan
+            show(len(windows) * window, f"(value {value:.4g})")
     if status == Status.FAILED and throw:
         raise RuntimeError(
             "descend: the objective, or its gradient, is not finite at the start: give another guess, look at the "
@@ -185,25 +186,11 @@ def _kept(checkpoint: Checkpoint | None, key: str, state: _State, settings: tupl
     """The state after a window and what was seen in it, from the checkpoint if it holds them."""
     if checkpoint is None:
         return _run(state, *settings)
-    like = jax.eval_shape(lambda state: _run(state, *settings), state) if key in checkpoint else None
-    made = None
-
-    def compute():
-        nonlocal made
-        made = _run(state, *settings)
-        return {str(i): leaf for i, leaf in enumerate(jax.tree.leaves(made))}
-
-    stored = checkpoint.get_or(key, compute)
-    if made is not None:
-        return made
-    leaves, structure = jax.tree.flatten(like)
-    found = [stored.get(str(i)) for i in range(len(leaves))]
-    if any(a is None or a.shape != b.shape or a.dtype != b.dtype for a, b in zip(found, leaves, strict=True)):
-        raise ValueError(
-            f"descend: {checkpoint.folder} holds another descent (other unknowns, or another optimiser): change the "
-            "checkpoint's fingerprint, or remove the folder"
-        )
-    return structure.unflatten([jnp.asarray(array) for array in found])
+    if key in checkpoint:
+        return checkpoint.read_tree(key, jax.eval_shape(lambda state: _run(state, *settings), state))
+    made = _run(state, *settings)
+    checkpoint.write_tree(key, made)
+    return made
 
 
 @eqx.filter_jit

@@ -60,7 +60,7 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
     return (
         f"the derivative disagrees with differences of simulations. Along {along} the residuals change, in standard "
         f"deviations, by the derivative and between simulations: {numbers} of the prior. Its standard deviations mean "
-        "nothing. Use values alone (`sample`, `differential_evolution`), a `response_surface`, or a shorter run"
+        "nothing. Use values alone (`sample`), a `response_surface`, or a shorter run"
     ), calls
 
 

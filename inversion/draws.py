@@ -7,6 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from difsim.extras import require
+
 from .cube import Cube
 
 
@@ -125,6 +127,5 @@ def resampled(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> In
 
 @partial(jax.jit, static_argnums=2)
 def _systematic(key, weights, count):
-    from blackjax.smc import resampling
-
+    resampling = require("inversion", "blackjax.smc.resampling")
     return resampling.systematic(key, weights, count)

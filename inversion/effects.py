@@ -78,7 +78,7 @@ def warn_of_zero_columns(programs: Programs, search: Search) -> Calls:
             warnings.warn(
                 f"fit: the first derivative by {still} is zero, though predictions change with them over the prior: a "
                 "search cannot move them from there. Look for stop_gradient, rounding and switches in `predict`, or "
-                "use differential_evolution",
+                "use `sample`",
                 stacklevel=3,
             )
     return Calls(len(values), 0, int(np.sum(~np.isfinite(values))))

@@ -7,12 +7,14 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
+from difsim.extras import require
+
 from .draws import resampled
 
 
 def datatree(posterior: Any) -> Any:
     """The groups of `Posterior.to_xarray`, as an xarray.DataTree. **Arguments:** `posterior`, a Posterior."""
-    import xarray as xr
+    xr = require("inversion", "xarray")
 
     def group(values: Mapping[str, np.ndarray], dims: tuple[str, ...], attrs: dict[str, Any] | None = None):
         return xr.Dataset({k: (dims, v, _attributes(posterior, k)) for k, v in values.items()}, attrs=attrs)

@@ -1,5 +1,6 @@
 """Predictions of a function for draws of the parameters, in threads."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
 
 from .programs import in_threads
+from .progress import show_progress
 from .sweeps import map_compiled
 
 
@@ -33,11 +34,12 @@ def predictions(
     program = compile_sooner(function)
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
-    with tqdm(total=count, initial=1, disable=not progress, desc="predictions") as bar:
+    done = itertools.count(2)
+    with show_progress("predictions", count, progress) as show:
 
         def one(case):
             found = jax.tree.map(np.asarray, program(case))
-            bar.update()
+            show(next(done))
             return found
 
         found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]

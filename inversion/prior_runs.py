@@ -6,13 +6,14 @@ from functools import partial
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
-from tqdm import tqdm
 
+from difsim.saving.checkpoint import Checkpoint
 from difsim.status import Status
 
 from .cube import Cube
 from .problem import Problem
-from .sweeps import Checkpoint, Piece, stored
+from .progress import show_progress
+from .sweeps import Piece, stored
 
 PART = 1000  # simulations between two savings
 
@@ -46,10 +47,12 @@ class PriorRuns:
         """
         cube = Cube(problem)
         parts = []
-        for start in tqdm(range(0, count, PART), disable=not progress, desc="simulations of the prior"):
-            rows = min(PART, count - start)
-            compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
-            parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
+        with show_progress("simulations of the prior", count, progress) as show:
+            for start in range(0, count, PART):
+                rows = min(PART, count - start)
+                compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
+                parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
+                show(start + rows)
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         u, statuses = found.pop("u"), found.pop("statuses")
         return cls(u, {k.removeprefix("of-"): v for k, v in found.items()}, statuses)

@@ -1,6 +1,7 @@
 """Profiles of the likelihood: the misfit along one parameter, with all others fitted again."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer
 from difsim.status import Status
@@ -20,6 +20,7 @@ from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
 from .programs import Programs, in_threads
+from .progress import show_progress
 
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
@@ -98,8 +99,9 @@ def profiles(
     ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
-    with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:
-        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, bar), order)
+    done = itertools.count(1)
+    with show_progress("profiles", sum(row.size for row in rows), progress) as show:
+        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, lambda: show(next(done))), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
         name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])
@@ -142,27 +144,6 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Cha
     return Profile(name, values, misfit, float(best), interval, up.calls + down.calls, converged)
 
 
-def envelope(problem: Problem, profiles: Sequence[Profile]) -> Profile:
-    """The lowest of several profiles of one parameter on one grid, over alternatives such as models.
-
-    **Arguments:** `problem`: any with the parameter; `profiles`: at least one. **Returns:** Profile.
-    **Raises:** ValueError for different parameters or grids.
-    """
-    first = profiles[0]
-    if any(p.name != first.name or not np.array_equal(p.grid, first.grid) for p in profiles):
-        raise ValueError("envelope: profiles of different parameters or on different grids")
-    least = np.argmin([p.misfit for p in profiles], axis=0), np.arange(first.grid.size)
-    misfit, converged = (
-        np.array(of)[least] for of in zip(*((p.misfit, p.converged) for p in profiles), strict=True)
-    )
-    best = min(p.best for p in profiles)
-    q = problem.component(first.name)
-    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(first.grid)))
-    interval = _interval(q, s, misfit - best)
-    calls = sum((p.calls for p in profiles), Calls())
-    return Profile(first.name, first.grid, misfit, best, interval, calls, converged)
-
-
 class _Chain(NamedTuple):
     """Misfit and convergence at each value of a chain, and what it cost."""
 
@@ -171,8 +152,10 @@ class _Chain(NamedTuple):
     calls: Calls
 
 
-def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, bar: tqdm) -> _Chain:
-    """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest of `x` are candidates."""
+def _walk(
+    problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, report: Callable[[], None]
+) -> _Chain:
+    """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest are candidates."""
     here, candidates = x[0], x[1:]
     misfits, converged, calls = [], [], Calls()
     for value in values:
@@ -190,7 +173,7 @@ def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stop
         converged.append(Status(int(found.status)).is_converged)
         # A failed neighbour is no place to start from: keep the last valid one.
         here = found.x if np.isfinite(found.misfit) else here
-        bar.update()
+        report()
     return _Chain(misfits, converged, calls)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from difsim.extras import require
 from difsim.saving.texts import read_number, read_text
 
 from .dates import seconds_from
@@ -33,9 +34,7 @@ def read_columns(source: Any, columns: Sequence[str], epoch: Any = None, unit: s
     **Raises:** ValueError for another source, a column that is missing, there twice or not of numbers, a row of more or
     fewer fields than the header, units that differ, dates without an epoch, and an epoch without dates.
     """
-    import pandas
-    import xarray
-
+    pandas, xarray = require("inversion", "pandas"), require("inversion", "xarray")
     time, *others = columns
     table = source
     if isinstance(table, str | PathLike):

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from difsim.checks import instance, integer, random_key, require_function
+from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
 from .dropping import Bound, told, weighed_leaves
@@ -18,7 +19,7 @@ from .importance import Importance
 from .posterior import Posterior
 from .problem import Problem
 from .reporting import reported
-from .sweeps import Checkpoint, stored
+from .sweeps import stored
 from .tempered import Tempered
 
 

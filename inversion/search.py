@@ -1,11 +1,13 @@
 """Adaptive importance sampling of one posterior: kernels are placed anew at draws until that gains nothing."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
-from tqdm import tqdm
+
+from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
 from .drawn import Drawn
@@ -15,7 +17,7 @@ from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import place_best
 from .programs import in_threads
-from .sweeps import Checkpoint, Piece, stored
+from .sweeps import Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
@@ -34,7 +36,8 @@ class Search:
     So no density depends on the draws that it weighs, and the halves stay unbiased.
 
     **Arguments:** `cube`; `generation`: draws from kernels before new ones are placed; `prior`: the share of draws
-    from the prior; `seed`; `effective_size`; `limit` of simulations; `checkpoint`; `bar` of the draws' progress.
+    from the prior; `seed`; `effective_size`; `limit` of simulations; `checkpoint`; `show`, a function of the
+    effective size so far.
     """
 
     cube: Cube
@@ -44,7 +47,7 @@ class Search:
     effective_size: int
     limit: int
     checkpoint: Checkpoint | None
-    bar: tqdm
+    show: Callable[[float], None]
     peaks: list[Kernels] = field(default_factory=list)
     masses: list[float] = field(default_factory=list)
 
@@ -81,7 +84,7 @@ class Search:
             self._draw()
             before, after, size = after, self._settles(), self.size
             self.is_settled |= before and after  # once may be by chance
-            self.bar.update(round(min(size, self.effective_size)) - self.bar.n)
+            self.show(min(size, self.effective_size))
             is_last = (self.is_settled or self.number >= GENERATIONS) and size >= self.effective_size
             if is_last and pareto_smoothed(self.log_ratio)[1] > K_HAT:
                 is_last = not self._add_highest() and self.number >= 2 * GENERATIONS

@@ -1,9 +1,7 @@
 """Batches: many simulations in one compiled call, on all devices; stores that survive a killed process."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -12,16 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import CallError, instance, integer, require_function, traceable
-from difsim.saving.arrays import read_table, write_table
+from difsim.extras import require
+from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import came
 from difsim.wide import accelerators, devices_of, has_many_rows, put_on
 
 from .batches import memory_of, rows_at_once
+from .progress import show_progress
 from .shares import Share, share_out
 
 Piece = dict[str, np.ndarray]  # arrays by name
@@ -131,52 +130,6 @@ class _Case(eqx.Module):
         return out
 
 
-class Checkpoint:
-    """Finished pieces of long work in a folder, so that a killed process loses only unfinished ones.
-
-    Each piece is one file of arrays (`difsim.saving`), which is complete or absent.
-
-    **Arguments:** `folder`; `fingerprint`: all inputs of the results (model, data, settings), as text, numbers,
-    arrays, dicts, tuples, or Modules of such: each has its own subfolder, so a changed one starts afresh and
-    deletes nothing. Do not use the `repr` of a Module, which does not show its numbers.
-    **Raises:** ValueError for an input that has no reproducible hash, such as a function, and for a file as folder.
-    """
-
-    def __init__(self, folder: str | Path, fingerprint: Any):
-        instance("Checkpoint: folder", folder, str | Path, "a path")
-        self.mark = digest(fingerprint)
-        self.folder = Path(folder) / self.mark[:16]
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise ValueError(f"Checkpoint: folder: {folder} is a file, or in one: give a folder") from None
-
-    def get_or(self, key: str, compute: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """The arrays stored under a key, computed and stored if they are not there yet.
-
-        **Arguments:** `key`, part of a file's name; `compute`, returns the arrays by name. **Returns:** the arrays
-        by name.
-        **Raises:** ValueError for a key that names no file, for a file that is damaged or of another piece, and unless
-        `compute` returns a dict.
-        """
-        path = self._path(key)
-        require_function("Checkpoint.get_or: compute", compute)
-        if not path.exists():
-            found = instance("Checkpoint.get_or: compute returned", compute(), Mapping, "a dict of name -> array")
-            arrays = {name: np.asarray(value) for name, value in found.items()}
-            write_table(path, "piece", f"{self.mark} {key}", arrays)
-        return read_table(path, "piece", f"{self.mark} {key}")[1]
-
-    def __contains__(self, key: str) -> bool:
-        return self._path(key).exists()
-
-    def _path(self, key: str) -> Path:
-        instance("Checkpoint: key", key, str, "a text, which names a file")
-        if not re.fullmatch(r"[\w.=,+-]+", key):
-            raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
-        return self.folder / f"{key}.arrays"
-
-
 def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
     """The arrays of a part of the work, from the checkpoint if there is one that has them.
 
@@ -207,8 +160,7 @@ def sweep(
     **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
     dimension, a checkpoint with other outputs than `function` has, or a share without a checkpoint.
     """
-    import xarray as xr
-
+    xr = require("inversion", "xarray")
     case = _Case(function)
     instance("sweep: cases", cases, Mapping, "a dict of name -> array [cases, ...]")
     if chunk is not None:
@@ -227,7 +179,7 @@ def sweep(
     rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
     parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
     names = [_chunk_key(part) for part in parts]
-    shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
+    known = set()
 
     def task(name, part):
         def compute():
@@ -240,16 +192,16 @@ def sweep(
             result = checkpoint.get_or(name, compute)
             if is_stored:
                 _check_outputs(function, part, result, checkpoint)
-        shown.update(name not in known)
         known.add(name)
+        show(len(known))
         return result
 
     tasks = {name: partial(task, name, part) for name, part in zip(names, parts, strict=True)}
-    if share is None:
-        found = {name: task() for name, task in tasks.items()}
-    else:
-        found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
-    shown.close()
+    with show_progress("sweep", len(tasks), progress) as show:
+        if share is None:
+            found = {name: task() for name, task in tasks.items()}
+        else:
+            found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
     if found is None:
         return None
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}

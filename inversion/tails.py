@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from difsim.extras import require
+
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
 
 
@@ -32,6 +34,4 @@ def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray,
 
 @jax.jit
 def _smoothed(log_ratio):
-    from blackjax.diagnostics import psis_weights
-
-    return psis_weights(log_ratio)
+    return require("inversion", "blackjax.diagnostics").psis_weights(log_ratio)

@@ -11,14 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer
+from difsim.extras import require
+from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resampled, smallest_size
 from .prior_runs import PriorRuns
-from .sweeps import Checkpoint, Piece, stored
+from .progress import show_progress
+from .sweeps import Piece, stored
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,11 @@ class Tempered:
         **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
         pieces = [stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
-        with tqdm(disable=not progress, desc="tempering", total=1.0, bar_format=BAR) as bar:
+        with show_progress("tempering", 1.0, progress) as show:
             while (piece := pieces[-1])["temperature"] < 1.0:
                 compute = partial(self._stage, cube, jax.random.fold_in(key, len(pieces)), piece)
                 pieces.append(stored(checkpoint, f"tempering-{len(pieces)}", compute))
-                bar.update(float(pieces[-1]["temperature"] - piece["temperature"]))
+                show(float(pieces[-1]["temperature"]))
         return pieces
 
     def population(self, stages: list[Piece], cube: Cube, key: Array) -> Draws:
@@ -125,11 +127,11 @@ class Tempered:
         """
         found, part = start, 0
         pool = start.u.reshape(-1, start.u.shape[-1])
-        with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
+        with show_progress("chains", effective_size, progress) as show:
             while (
                 size := smallest_size(cube, found.u, found.weights, found.families)
             ) < effective_size and cube.calls.forward < limit:
-                bar.update(min(round(size), effective_size) - bar.n)
+                show(min(size, effective_size))
                 part += 1
                 compute = partial(
                     self._moved, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
@@ -143,7 +145,7 @@ class Tempered:
                     u, values, weights, start.families, start.prior, start.log_evidence, start.error, None,
                     f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
                 )  # fmt: skip
-            bar.update(min(round(size), effective_size) - bar.n)
+            show(min(size, effective_size))
         return found
 
     def _uniform(self, cube: Cube, key: Array) -> np.ndarray:
@@ -207,14 +209,10 @@ class Tempered:
         return {"u": np.stack([s[0] for s in states]), "log_likelihood": np.stack([s[1] for s in states])}
 
 
-BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
-
-
 @jax.jit
 def _raised(log_likelihood, share, left):
     """The change of temperature, at most `left`, after which the weights have an effective share."""
-    from blackjax.smc import ess, solver
-
+    ess, solver = (require("inversion", f"blackjax.smc.{name}") for name in ("ess", "solver"))
     return ess.ess_solver(lambda values: values, log_likelihood, share, left, solver.dichotomy)
 
 
@@ -238,8 +236,7 @@ def _proposed(keys, u, pool):
 @jax.jit
 def _accepted(keys, power, here, there):
     """The states after blackjax's step of Metropolis with a symmetric proposal, simulated already."""
-    from blackjax.mcmc import random_walk
-
+    random_walk = require("inversion", "blackjax.mcmc.random_walk")
     kernel = random_walk.build_rmh()
 
     def one(key, here, there):

@@ -96,7 +96,7 @@ def test_a_bed_rests(settled):
 
 def test_a_bed_is_kept_by_what_made_it(settled):
     bed, folder = settled
-    (file,) = folder.glob("*")
+    (file,) = folder.glob("*/*")
     written, looks = file.stat().st_mtime_ns, []
     again = RECIPE.bed(folder, watch=lambda *look: looks.append(look))
     assert not looks and file.stat().st_mtime_ns == written
@@ -124,10 +124,10 @@ def test_an_interrupted_bed_goes_on_and_rests_in_low_gravity(tmp_path):
     recipe = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, gravity=1e-3, seed=3)
     with pytest.raises(Settles):
         recipe.bed(tmp_path, watch=refuse)
-    (file,) = tmp_path.glob("*")
+    (file,) = tmp_path.glob("*/*")
     looks = []
     bed = recipe.bed(tmp_path, watch=lambda *look: looks.append(look))
-    assert [file] == list(tmp_path.glob("*"))
+    assert [file] == list(tmp_path.glob("*/*"))
     gravities = np.unique([gravity for gravity, _ in looks])
     np.testing.assert_allclose(gravities, np.geomspace(1e-3, 9.81, 5))
     assert looks[-1][1] < 1e-6 and float(bed.grains.gravity[2]) == -1e-3

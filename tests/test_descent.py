@@ -64,7 +64,7 @@ def test_a_killed_descent_goes_on_with_the_same_bits(key, tmp_path):
         np.testing.assert_array_equal(other.last, whole.last)
         np.testing.assert_array_equal(other.values["a"], whole.values["a"])
         assert other.status == whole.status and other.value == whole.value
-    with pytest.raises(ValueError, match="holds another descent"):
+    with pytest.raises(ValueError, match="holds other arrays"):
         inversion.descend(
             noisy,
             NOISY,

@@ -58,7 +58,7 @@ def test_a_wheel_runs_the_main_study_from_any_folder(tmp_path):
         assert f"experiments/data/{file.relative_to(data_folder())}" in inside
 
     run(sys.executable, "-m", "venv", tmp_path / "empty")
-    run(tmp_path / "empty/bin/pip", "install", "-q", wheel, "-c", ROOT / "constraints.txt")
+    run(tmp_path / "empty/bin/pip", "install", "-q", f"{wheel}[studies]", "-c", ROOT / "constraints.txt")
     difsim = tmp_path / "empty/bin/difsim"
     assert run(difsim, "--version") == f"difsim {VERSION}\n"
     said = run(difsim, "agilkia", "--quick", XDG_CACHE_HOME=str(tmp_path / "cache"))

@@ -4,7 +4,6 @@ import functools
 import json
 import os
 import re
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 
 from difsim.camera.files import read_cameras
 from difsim.mesh import load
-from difsim.saving.arrays import read_table, write_table
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.foot import calibration
@@ -95,13 +93,6 @@ def experiment():
     return read_experiment(COBBLES / "cams.json", [COBBLES / "stone.obj"] * 2)
 
 
-@functools.cache
-def arrays() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        write_table(Path(folder, "a"), "piece", "mark", {"x": np.arange(3.0), "y": np.ones((2, 2))})
-        return Path(folder, "a").read_bytes()
-
-
 def in_metres(path: Path):
     return load(path, "m")
 
@@ -125,7 +116,6 @@ FILES = {
     "series": Kind(".csv", SERIES, Series.read),
     "calibration by grains": Kind(".json", shipped("sole_in_grains.json"), calibration.read),
     "failure of the soak": Kind(".json", FAILURE, read_failure),
-    "table of arrays": Kind(".arrays", arrays(), lambda path: read_table(path, "piece", "mark")),
     "OBJ": Kind(".obj", OBJ.encode(), in_metres),
     "STL, text": Kind(".stl", STL.encode(), in_metres),
     "STL, binary": Kind(".stl", binary_stl(), in_metres),

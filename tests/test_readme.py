@@ -11,14 +11,29 @@ import numpy as np
 README = Path(__file__).parents[1] / "README.md"
 
 
+def test_an_extra_that_is_missing_is_named(tmp_path):
+    code = """
+from difsim import mesh
+try:
+    mesh.box((1, 1, 1))
+except ImportError as error:
+    print(error)
+import experiments.__main__
+"""
+    command = [sys.executable, "tests/bare.py", code]
+    run = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=False)
+    assert run.stdout == 'trimesh is not installed: pip install "difsim[mesh]"\n', run.stderr
+    assert run.stderr.strip() == 'difsim: tyro is not installed: pip install "difsim[studies]"' and run.returncode
+
+
 def test_the_example_finds_the_restitution(tmp_path):
     (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
     assert len([line for line in block.splitlines() if line]) == 12
-    # A process of its own, as that of a reader: the block configures JAX.
+    # A process of its own, as that of a reader who has installed no extra: the block configures JAX.
     # With the flags of the session: in `make test` they compile fast, in `make test-full` they are a user's.
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
     said = subprocess.run(
-        [sys.executable, "-c", block],
+        [sys.executable, "tests/bare.py", block],
         env=environment,
         cwd=README.parent,
         check=True,

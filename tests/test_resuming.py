@@ -13,9 +13,7 @@ import difsim
 from difsim import FixedSteps, allocate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.dem import Grains, HertzMindlin
-from difsim.gravity import Gridded
 from difsim.shape import GridSDF, Plane
-from difsim.spline import GridSpline
 from experiments.agilkia import run as agilkia
 from experiments.agilkia.files import DATA
 from inversion import Checkpoint, Observation, sweep
@@ -44,15 +42,6 @@ def distances(folder: Path):
     return GridSDF.from_mesh(ball(1), 0.5, cache=folder)
 
 
-def field(folder: Path):
-    """A field of zeros, as good a file as any."""
-    near, far = (GridSpline((-4.0,) * 3, 1.0, np.zeros((9, 9, 9))) for _ in range(2))
-    path = folder / "field.arrays"
-    if not path.exists():
-        Gridded(near, far, np.zeros(3), 1.0, 2.0, "made of nothing").save(path)
-    return Gridded.load(path, "made of nothing")
-
-
 def piece(folder: Path):
     return Checkpoint(folder, "settings").get_or("piece", lambda: {"x": np.arange(3.0)})
 
@@ -64,12 +53,11 @@ def chunk(folder: Path):
 @pytest.mark.parametrize(
     ("make", "file"),
     [
-        (two_grains, "run"),
-        (two_grains, "state_00000"),
-        (two_grains, "state_00001"),
-        pytest.param(bed, "bed_*", marks=pytest.mark.slow),
-        (distances, "sdf_*"),
-        (field, "field*"),
+        (two_grains, "*/run.arrays"),
+        (two_grains, "*/state_00000.arrays"),
+        (two_grains, "*/state_00001.arrays"),
+        pytest.param(bed, "*/bed.arrays", marks=pytest.mark.slow),
+        (distances, "*/sdf.arrays"),
         (piece, "*/piece*"),
         (chunk, "*/chunk*"),
     ],
@@ -140,20 +128,22 @@ def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
 
 
 def test_states_of_another_time_or_run_are_refused(tmp_path):
-    two_grains(tmp_path / "one")
-    difsim.run(TWO, HIGH, [0.0, 0.001, 0.003], solver=TEN, checkpoint=tmp_path / "other")
-    state = (tmp_path / "one" / "state_00000").read_bytes()
-    for foreign in ((tmp_path / "one" / "state_00001"), (tmp_path / "other" / "state_00000")):
-        (tmp_path / "one" / "state_00000").write_bytes(foreign.read_bytes())
-        with pytest.raises(ValueError, match="state_00000 is of another run: remove the folder"):
-            two_grains(tmp_path / "one")
-    (tmp_path / "one" / "state_00000").unlink()
-    with pytest.raises(ValueError, match="state_00000 is missing: remove the folder"):
-        two_grains(tmp_path / "one")
-    (tmp_path / "one" / "state_00000").write_bytes(state)
-    two_grains(tmp_path / "one")
+    two_grains(tmp_path)
+    (first,), (second,) = (list(tmp_path.glob(f"*/state_0000{i}.arrays")) for i in range(2))
+    difsim.run(TWO, HIGH, [0.0, 0.001, 0.003], solver=TEN, checkpoint=tmp_path)
+    (other,) = set(tmp_path.glob("*/state_00000.arrays")) - {first}
+    state = first.read_bytes()
+    for foreign in (second, other):
+        first.write_bytes(foreign.read_bytes())
+        with pytest.raises(ValueError, match=r"state_00000\.arrays is of another run: remove it"):
+            two_grains(tmp_path)
+    first.unlink()
+    with pytest.raises(ValueError, match=r"state_00000\.arrays is missing"):
+        two_grains(tmp_path)
+    first.write_bytes(state)
+    two_grains(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="file is a file, and a checkpoint is a folder"):
+    with pytest.raises(ValueError, match="file is a file, or in one: give a folder"):
         two_grains(tmp_path / "file")
 
 

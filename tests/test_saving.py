@@ -1,6 +1,5 @@
 """Files that are whole or not there, arrays in them, and hashes that name them."""
 
-import json
 import time
 import tracemalloc
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 import pytest
 
 from difsim.declarations import quantity
-from difsim.saving.arrays import read_arrays, read_table, write_arrays, write_table
 from difsim.saving.atomic import atomically
+from difsim.saving.checkpoint import ABOUT, Checkpoint
 from difsim.saving.marks import digest
 from difsim.typing import Scalar
 from tests.crafted import HARM, Harmful, planted
@@ -72,9 +71,9 @@ def sized():
 
 
 def test_arrays_come_back_to_the_same_bits_types_and_structure(tmp_path):
-    tree, path = sized(), tmp_path / "tree"
-    write_arrays(path, "tree", "mark", tree)
-    back = read_arrays(path, "tree", "mark", tree)
+    tree, kept = sized(), Checkpoint(tmp_path, "mark")
+    kept.write_tree("tree", tree)
+    back = kept.read_tree("tree", tree)
     assert jax.tree.structure(back) == jax.tree.structure(tree)
     for new, old in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
         assert new.dtype == old.dtype and new.shape == old.shape
@@ -84,62 +83,58 @@ def test_arrays_come_back_to_the_same_bits_types_and_structure(tmp_path):
     assert back[0].number.weak_type and back[0].arrays["weak"].weak_type  # or float32 would become float64
     # Of a template without values too.
     outline = jax.eval_shape(lambda x: x, tree[0].arrays["float"])
-    write_arrays(path, "tree", "mark", tree[0].arrays["float"])
-    np.testing.assert_array_equal(read_arrays(path, "tree", "mark", outline), tree[0].arrays["float"])
+    kept.write_tree("array", tree[0].arrays["float"])
+    np.testing.assert_array_equal(kept.read_tree("array", outline), tree[0].arrays["float"])
 
 
-def test_a_table_is_read_by_the_format_alone(tmp_path):
-    """The layout that the module's page promises."""
-    path = tmp_path / "table"
-    write_table(path, "table", "made of this", {"x": np.arange(3.0), "n": 7})
-    first, line, rest = path.read_bytes().split(b"\n", 2)
-    header = json.loads(line)
-    assert first == b"difsim arrays 1" and header["kind"] == "table" and header["mark"] == "made of this"
-    assert header["arrays"][0] == {"name": "x", "dtype": "<f8", "shape": [3], "weak": False}
-    np.testing.assert_array_equal(np.frombuffer(rest[:24], "<f8"), np.arange(3.0))
-    mark, table = read_table(path, "table", None, ("n", "x"))
-    assert mark == "made of this" and int(table["n"]) == 7
+def test_numpy_alone_reads_a_piece(tmp_path):
+    kept = Checkpoint(tmp_path, "mark")
+    kept.write("piece", {"x": np.arange(3.0), "n": 7})
+    with np.load(kept.path("piece")) as file:
+        np.testing.assert_array_equal(file["x"], np.arange(3.0))
+        assert file["n"] == 7 and kept.mark in file[ABOUT].decode()
 
 
 def test_what_may_have_grown_may_grow_along_one_axis(tmp_path):
-    path = tmp_path / "list"
-    write_arrays(path, "list", "1", jnp.ones((3, 50)))
-    assert read_arrays(path, "list", "1", jnp.zeros((3, 1)), grown=True).shape == (3, 50)
-    for other in (jnp.zeros((2, 1)), jnp.zeros(3), jnp.zeros((3, 1), jnp.int32)):
-        with pytest.raises(ValueError, match="something else than is asked for"):
-            read_arrays(path, "list", "1", other, grown=True)
-    with pytest.raises(ValueError, match=r"of shape \[3, 50\] and float64, where \[3, 1\] and float64"):
-        read_arrays(path, "list", "1", jnp.zeros((3, 1)))
-    write_arrays(path, "list", "1", jnp.ones((1, 2000)))
-    with pytest.raises(ValueError, match="many times more than the 8 bytes"):
-        read_arrays(path, "list", "1", jnp.zeros((1, 1)), grown=True)
+    kept = Checkpoint(tmp_path, "mark")
+    kept.write_tree("list", jnp.ones((3, 50)))
+    assert kept.read_tree("list", jnp.zeros((3, 1)), grown=True).shape == (3, 50)
+    for other in (jnp.zeros((2, 1)), jnp.zeros(3), jnp.zeros((3, 1), jnp.int32), (jnp.zeros((3, 50)),) * 2):
+        with pytest.raises(ValueError, match="other arrays than are asked for"):
+            kept.read_tree("list", other, grown=True)
+    with pytest.raises(ValueError, match="other arrays than are asked for"):
+        kept.read_tree("list", jnp.zeros((3, 1)))
 
 
 def test_no_objects_are_written(tmp_path):
+    kept = Checkpoint(tmp_path, "mark")
     for what in (np.array([Harmful()]), np.array(["text"])):
         with pytest.raises(ValueError, match="give numbers"):
-            write_table(tmp_path / "table", "table", "", {"x": what})
-    assert not list(tmp_path.iterdir())
+            kept.write("piece", {"x": what})
+    assert not list(kept.folder.iterdir())
+
+
+def test_files_of_an_earlier_version_are_named(tmp_path):
+    for name in ("bed_2513dcdc42b21fc4.arrays", "state_00000"):
+        (tmp_path / name).touch()
+        with pytest.raises(ValueError, match=f"{name} is of an earlier version of difsim: remove it"):
+            Checkpoint(tmp_path, "mark")
+        (tmp_path / name).unlink()
 
 
 def test_other_files_are_refused_and_never_executed(tmp_path, monkeypatch):
     monkeypatch.setenv(HARM, str(tmp_path / "harm"))
-    path, tree = tmp_path / "tree", {"x": jnp.arange(1000.0), "y": jnp.arange(5)}
-    write_arrays(path, "tree", "mark", tree)
-    for read in (
-        lambda: read_arrays(path, "tree", "mark", tree),
-        lambda: read_arrays(path, "tree", "mark", tree, grown=True),
-        lambda: read_table(path, "tree", "mark"),
-    ):
-        for what in planted(path):
-            tracemalloc.start()
-            began = time.perf_counter()
-            with pytest.raises(ValueError, match=r"tree .*: remove it") as error:
-                read()
-            took, (_, most) = time.perf_counter() - began, tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            assert error.value.__class__ is ValueError and took < 2.0 and most < 2e7, what
-        read()
+    kept = Checkpoint(tmp_path, "mark")
+    kept.write("piece", {"x": np.arange(1000.0), "y": np.arange(5)})
+    for what in planted(kept.path("piece")):
+        tracemalloc.start()
+        began = time.perf_counter()
+        with pytest.raises(ValueError, match=r"piece\.arrays .*: remove"):
+            kept.read("piece")
+        took, (_, most) = time.perf_counter() - began, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert took < 2.0 and most < 2e7, what
+    assert kept.read("piece")["x"][-1] == 999.0
     assert not (tmp_path / "harm").exists()
 
 

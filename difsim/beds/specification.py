@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,11 +15,11 @@ from difsim.beds.statistics import PackingStatistics
 from difsim.declarations import part, quantity, rule
 from difsim.dem import AbstractGrainLaw, Grains
 from difsim.dem.state import GrainsState
-from difsim.saving.arrays import read_arrays, write_arrays
-from difsim.saving.marks import digest
+from difsim.saving.checkpoint import Checkpoint
 from difsim.typing import Scalar
 
 FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this
+BED = "bed"  # the name of its file
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
 LESS = 10.0  # by which gravity falls at a time: a bed that is relieved springs up
 
@@ -81,15 +80,15 @@ class BedSpecification(eqx.Module):
         a step fails; ValueError where grains do not fit or the bed is too small to be measured, or for a damaged
         file.
         """
-        file = None if cache is None else _File(Path(cache), digest((FORM, self)))
+        kept = None if cache is None else Checkpoint(cache, (FORM, self))
         radius = self.sizes.radii(self.count, self.seed)
         grains = Grains(
             self.law, jnp.asarray(radius), self.density, jnp.array([0.0, 0.0, -self.gravity]), self.container.walls
         )
         gravities = self._gravities()
-        rested, state = (0, None) if file is None else file.read(grains, len(gravities))
-        if state is None or rested < len(gravities):
-            state = self._settled(grains, state, gravities, rested, file, watch)
+        rested, state = (0, None) if kept is None else _read(kept, grains)
+        if rested < len(gravities):
+            state = self._settled(grains, state, gravities, rested, kept, watch)
         figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
         return Bed(grains, state, figures)
 
@@ -97,7 +96,7 @@ class BedSpecification(eqx.Module):
         tens = np.log(float(self.pour / self.gravity)) / np.log(LESS)
         return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
 
-    def _settled(self, grains, state, gravities, rested, file, watch) -> GrainsState:
+    def _settled(self, grains, state, gravities, rested, kept, watch) -> GrainsState:
         if state is None:
             place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
             run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
@@ -108,34 +107,23 @@ class BedSpecification(eqx.Module):
         for stage in range(rested, len(gravities)):
 
             def seen(unrest, rested=stage, gravity=float(gravities[stage])):
-                if file is not None:
-                    file.write(rested, run.state)
+                if kept is not None:
+                    kept.write_tree(BED, (np.asarray(rested), run.state))
                 if watch is not None:
                     watch(gravity, unrest)
 
             run.under(gravities[stage])
             run.rest(float(self.sizes.mean), seen)
-            if file is not None:
-                file.write(stage + 1, run.state)
+            if kept is not None:
+                kept.write_tree(BED, (np.asarray(stage + 1), run.state))
         return run.state
 
 
-class _File:
-    """A file with the state of a bed and the number of gravities under which it has come to rest."""
-
-    def __init__(self, folder: Path, mark: str):
-        self.path, self.mark = folder / f"bed_{mark[:24]}.arrays", mark
-
-    def write(self, rested: int, state: GrainsState) -> None:
-        write_arrays(self.path, "bed", self.mark, (np.asarray(rested), state))
-
-    def read(self, grains: Grains, gravities: int) -> tuple[int, GrainsState | None]:
-        """The number of gravities and the state in the file; 0 and None without a file."""
-        if not self.path.exists():
-            return 0, None
-        like = np.asarray(0), grains.at_rest(jnp.zeros((3, grains.radius.shape[0]), grains.radius.dtype))
-        # What contacts remember is as long as the list of the last run was.
-        rested, state = read_arrays(self.path, "bed", self.mark, like, grown=True)
-        if not 0 <= rested <= gravities:
-            raise ValueError(f"{self.path} has rested under {rested} of {gravities} gravities: remove it")
-        return int(rested), state
+def _read(kept: Checkpoint, grains: Grains) -> tuple[int, GrainsState | None]:
+    """The number of gravities under which a bed has come to rest, and its state; 0 and None of a new one."""
+    if BED not in kept:
+        return 0, None
+    like = np.asarray(0), grains.at_rest(jnp.zeros((3, grains.radius.shape[0]), grains.radius.dtype))
+    # What contacts remember is as long as the list of the last run was.
+    rested, state = kept.read_tree(BED, like, grown=True)
+    return int(rested), state

@@ -3,7 +3,6 @@
 # pyright: reportAttributeAccessIssue=false
 # The compiled modules of MuJoCo have no types.
 
-import importlib.util
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from jaxtyping import Float
 from difsim.body.rigid import RigidBody
 from difsim.body.urdf import read_urdf
 from difsim.checks import instance
+from difsim.extras import require
 from difsim.mesh import TriMesh, box, cylinder
 from difsim.mesh.solids import ellipsoid_mesh
 from difsim.saving.texts import MOST, check_file
@@ -47,18 +47,15 @@ def read_description(path: str | PathLike) -> Description:
     the simulation are not read.
 
     **Arguments:** `path`. **Returns:** the body, its surfaces, its centre and the joints that were locked.
-    **Raises:** `ValueError` without MuJoCo, for a file that MuJoCo refuses or that has what is not known here, for one
-    without mass or of several bodies, and for a surface that is open or of another kind; `FileNotFoundError`.
+    **Raises:** ValueError for a file that MuJoCo refuses or that has what is not known here, for one without mass or of
+    several bodies, and for a surface that is open or of another kind; FileNotFoundError; ImportError without MuJoCo.
     """
     path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
     if path.suffix.lower() not in (".urdf", ".xml"):
         raise ValueError(f"{path}: give a robot as URDF (.urdf) or as MJCF (.xml)")
-    if importlib.util.find_spec("mujoco") is None:
-        raise ValueError('read_description needs MuJoCo: pip install "difsim[import]"')
-    import mujoco
-
+    mujoco = require("import", "mujoco")
     try:
         check_file(path, MOST)
         root = ElementTree.parse(path).getroot()
@@ -122,8 +119,7 @@ def _lock(spec: Any) -> tuple[str, ...]:
 
     A link that moves must have a mass for MuJoCo; one that is locked need not.
     """
-    import mujoco
-
+    mujoco = require("import", "mujoco")
     if spec.flexes:
         raise ValueError(f"flex {spec.flexes[0].name!r} can be deformed: give rigid bodies alone")
     spec.compiler.fusestatic = False  # links that are welded to the world keep their mass
@@ -149,8 +145,7 @@ def _composite(model: Any, data: Any) -> tuple[float, np.ndarray, np.ndarray]:
 
 def _surface(model: Any, data: Any, i: int, centre: np.ndarray) -> TriMesh:
     """One geometry, m from the centre of mass along the axes of the file."""
-    import mujoco
-
+    mujoco = require("import", "mujoco")
     kinds, size = mujoco.mjtGeom, model.geom_size[i]
     kind = kinds(model.geom_type[i])
     if kind == kinds.mjGEOM_BOX:

@@ -6,9 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import yaml
 
 from difsim import rotation
+from difsim.extras import require
 from difsim.rotation import Rotation
 from difsim.saving.texts import read_number, read_text
 
@@ -29,25 +29,6 @@ MATRIX = {"rows", "cols", "sizes", "dt", "type_id", "data"}  # of OpenCV's FileS
 LARGEST_YAML = 2**18  # bytes: one camera has a thousand, and a reader in Python takes seconds for more
 
 
-class _Loader(yaml.BaseLoader):
-    """A YAML loader without code execution that reads OpenCV's matrices.
-
-    All leaves are texts: YAML itself takes 1e-5 as a text, 0640 as octal, 1:30 as ninety and `yes` as a Boolean.
-    """
-
-    def compose_node(self, parent, index):
-        # A few nested aliases stand for lists of any length; no calibration has one.
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias (*name): write out what it stands for")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node, deep=False):
-        table = super().construct_mapping(node, deep)
-        if len(table) < len(node.value):
-            raise yaml.YAMLError(f"one of {sorted(map(str, table))} stands twice: leave one out")
-        return table
-
-
 def read_opencv(path: Path) -> dict[str, Any]:
     """The arguments of a camera from a file of OpenCV or ROS, as `difsim.camera.read_cameras` describes it.
 
@@ -58,8 +39,8 @@ def read_opencv(path: Path) -> dict[str, Any]:
     # FileStorage wrote "%YAML:1.0" for long, which is not YAML.
     text = "\n".join(line for line in text.splitlines() if not line.startswith("%YAML"))
     try:
-        contents = [each for each in yaml.load_all(text, _Loader) if each]  # `rostopic echo` ends one by ---
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        contents = _load(text)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no YAML: {error}") from None
     if len(contents) != 1 or not isinstance(contents[0], dict):
         raise ValueError(
@@ -100,6 +81,33 @@ def read_opencv(path: Path) -> dict[str, Any]:
         "translation": shift,
         "size": size,
     }
+
+
+def _load(text: str) -> list[Any]:
+    """Read the documents of a YAML text, without executing anything.
+
+    All leaves are texts: YAML itself takes 1e-5 as a text, 0640 as octal, 1:30 as ninety and `yes` as a Boolean.
+    **Raises:** ValueError for what is no YAML, for an alias, and for a key that stands twice.
+    """
+    yaml = require("import", "yaml")
+
+    class Loader(yaml.BaseLoader):
+        def compose_node(self, parent, index):
+            # A few nested aliases stand for lists of any length; no calibration has one.
+            if self.check_event(yaml.AliasEvent):
+                raise ValueError("an alias (*name): write out what it stands for")
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node, deep=False):
+            table = super().construct_mapping(node, deep)
+            if len(table) < len(node.value):
+                raise ValueError(f"one of {sorted(map(str, table))} stands twice: leave one out")
+            return table
+
+    try:
+        return [each for each in yaml.load_all(text, Loader) if each]  # `rostopic echo` ends one by ---
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
 
 
 def _check_image(content: Mapping[str, Any]) -> set[str]:

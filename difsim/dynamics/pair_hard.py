@@ -72,7 +72,6 @@ class HardPair(AbstractPairLaw):
 
 def delassus(pair, state, points):
     """W [M, 3, M, 3] 1/kg: the relative velocity at each point per impulse at each."""
-
     at_rest = jax.tree.map(jnp.zeros_like, (state.first.velocity, state.first.spin) * 2)
     still = eqx.tree_at(
         lambda s: (s.first.velocity, s.first.spin, s.second.velocity, s.second.spin), state, at_rest

@@ -68,7 +68,6 @@ def _confocal(u2: Vec3, a2: Vec3) -> Scalar:
     without passing it. Only the last two steps are differentiated; two steps from a converged root give
     derivatives exact up to the third.
     """
-
     outside = jnp.sum(u2 / a2) > 1
     u2 = jnp.where(outside, u2, a2)  # inside, solve for an outer point instead and discard the result
     root = jnp.maximum(jnp.sum(u2) - jnp.max(a2), 0.0)

@@ -5,7 +5,6 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,14 +16,15 @@ from difsim.gravity.field import AbstractField, as_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
 from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
-from difsim.saving.arrays import read_table, write_table
-from difsim.saving.marks import digest
+from difsim.saving.checkpoint import Checkpoint
 from difsim.spline import GridSpline
 from difsim.typing import Scalar, Vec3
 
 # Where the far table takes over, in largest radii of the body. Both are outside the sphere around the body: the
 # image of points inside it cannot be resolved by a table.
 BLEND = (1.35, 1.5)
+
+PARTS = ("origin", "spacing", "coefficients")  # of a table
 
 LARGEST_TABLE = 1e8  # numbers in the near table; the fit needs some ten times their memory (8 GB)
 
@@ -53,7 +53,6 @@ class Gridded(AbstractField):
     centre: Vec3 = quantity("m", "centre of both tables")
     inner: Scalar = quantity("m", "radius a where the far table begins to count", gt=0, usual=(1, 1e5), slip="km")
     outer: Scalar = quantity("m", "radius from which the far table alone counts", gt=0, usual=(1, 1e5), slip="km")
-    made_of: str = eqx.field(static=True, default="")  # fingerprint of the inputs
 
     @rule("inner = {inner} m and outer = {outer} m: give 0 < inner < outer")
     def _has_radii_in_order(self):
@@ -103,16 +102,18 @@ class Gridded(AbstractField):
         return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
 
     @classmethod
-    def fit(cls, field: AbstractField, mesh: TriMesh, spacing: float, progress: bool = True) -> "Gridded":
+    def fit(
+        cls, field: AbstractField, mesh: TriMesh, spacing: float, cache: str | PathLike | None = None
+    ) -> "Gridded":
         """On the host: the tables of the gravity of a body with the surface `mesh`.
 
         The field is evaluated at some 10 (largest radius/spacing)³ + 1.2e5 places, and the result has some 27
         (largest radius/spacing)³ numbers.
 
-        **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
-        true to show bars. **Returns:** the fast field.
+        **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m;
+        `cache`, a folder that keeps the tables (None: they are not kept). **Returns:** the fast field.
         **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or so small that the near
-        table has more than 1e8 numbers, and for a field that does not fall off as GM/r.
+        table has more than 1e8 numbers, for a field that does not fall off as GM/r, and for a damaged file.
         """
         instance("Gridded.fit: field", field, AbstractField, "a field of difsim.gravity")
         require_mesh("Gridded.fit", mesh)
@@ -131,48 +132,24 @@ class Gridded(AbstractField):
                 f"numbers, {8 * numbers / 2**30:.3g} GiB: give {2 * outer / LARGEST_TABLE ** (1 / 3):.3g} m or more; "
                 "is the mesh in metres?"
             )
-        labels = ("far table", "near table", "surface") if progress else (None,) * 3
-        far = far_table(field, centre, inner, labels[0])
-        near = near_table(field, centre, spacing, far, inner, outer, labels[1])
-        near = fit_outside(near, field, mesh, centre, labels[2])
-        return cls(near, far, jnp.asarray(centre), inner, outer, fingerprint(field, mesh, spacing))
 
-    def save(self, path: str | PathLike) -> None:
-        """Write the tables to a file of arrays (`difsim.saving`), with `made_of`."""
-        instance("Gridded.save: path", path, str | PathLike, "the path of a file")
-        tables = {
-            f"{name}_{part}": getattr(table, part)
-            for name, table in (("near", self.near), ("far", self.far))
-            for part in ("origin", "spacing", "coefficients")
-        }
-        numbers = {name: getattr(self, name) for name in ("centre", "inner", "outer")}
-        write_table(path, "gravity field", self.made_of, tables | numbers)
+        def compute():
+            far = far_table(field, centre, inner)
+            near = near_table(field, centre, spacing, far, inner, outer)
+            near = fit_outside(near, field, mesh, centre)
+            return {
+                f"{name}_{part}": getattr(table, part)
+                for name, table in (("near", near), ("far", far))
+                for part in PARTS
+            }
 
-    @classmethod
-    def load(cls, path: str | PathLike, made_of: str | None = None) -> "Gridded":
-        """Read what `save` wrote.
-
-        **Arguments:** `path`; `made_of`, the `fingerprint` that the file must have (None: any). **Returns:** the
-        field.
-        **Raises:** `ValueError` for a file that is damaged, of another kind, or made of something else.
-        """
-        instance("Gridded.load: path", path, str | PathLike, "the path of a file")
-        parts = [f"{name}_{part}" for name in ("near", "far") for part in ("origin", "spacing", "coefficients")]
-        made_of, file = read_table(path, "gravity field", made_of, (*parts, "centre", "inner", "outer"))
-        try:
-            found = jax.tree.map(jnp.asarray, file)
-            near, far = (GridSpline(*(found[part] for part in three)) for three in (parts[:3], parts[3:]))
-            return cls(near, far, found["centre"], found["inner"], found["outer"], made_of)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} holds no gravity field ({error}): remove it, and make it again") from error
-
-
-def fingerprint(field: AbstractField, mesh: TriMesh, spacing: float) -> str:
-    """A hash of all inputs of `Gridded.fit`.
-
-    **Arguments:** `field`, with its numbers; `mesh`; `spacing`, m. **Returns:** the hash.
-    """
-    return digest((FIT, field, mesh.vertices, mesh.faces, float(spacing)))
+        if cache is None:
+            tables = compute()
+        else:
+            kept = Checkpoint(cache, (FIT, field, mesh.vertices, mesh.faces, spacing))
+            tables = kept.get_or("gravity", compute)
+        near, far = (GridSpline(*(tables[f"{name}_{part}"] for part in PARTS)) for name in ("near", "far"))
+        return cls(near, far, centre, inner, outer)
 
 
 def _rise(t: Scalar) -> Scalar:

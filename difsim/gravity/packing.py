@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from difsim.checks import host_numbers
+from difsim.extras import require
 from difsim.gravity.field import Sum
 from difsim.gravity.growth import inscribe
 from difsim.gravity.inscribed import Inscribed, clearance, gap
@@ -189,7 +190,7 @@ def _nearest(ellipsoids: Sequence[Inscribed], points) -> np.ndarray:
 
 def _samples(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int) -> tuple[np.ndarray, float]:
     """About `count` points of a cubic grid in the rest, and the volume of each, m³."""
-    import igl
+    igl = require("mesh", "igl")
 
     pitch = (_rest(mesh, ellipsoids) / count) ** (1 / 3)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)

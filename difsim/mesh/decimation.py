@@ -3,6 +3,7 @@
 import numpy as np
 
 from difsim.checks import integer
+from difsim.extras import require
 from difsim.mesh.surface import TriMesh, require_mesh
 
 
@@ -16,7 +17,7 @@ def simplify(mesh: TriMesh, faces: int) -> TriMesh:
     surface.
     **Source:** Garland and Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997.
     """
-    import fast_simplification
+    fast_simplification = require("mesh", "fast_simplification")
 
     require_mesh("simplify", mesh)
     faces = integer("simplify: faces", faces, 4)

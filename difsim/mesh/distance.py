@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from difsim.extras import require
 from difsim.mesh.surface import TriMesh
 
 
@@ -15,7 +16,7 @@ def signed_distance(mesh: TriMesh, points: Float[np.ndarray, "N 3"]) -> Float[np
     **Arguments:** `mesh`; `points` [N,3], m. **Returns:** distances [N], m.
     **Source:** Baerentzen and Aanaes, IEEE Trans. Vis. Comput. Graph. 11 (2005) 243; libigl.
     """
-    import igl
+    igl = require("mesh", "igl")
 
     # Relative to the mean vertex, like the integrals of the mesh.
     middle = mesh.vertices.mean(axis=0)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from difsim.checks import host_numbers
+from difsim.extras import require
 from difsim.mesh.surface import TriMesh
 
 MOST = 0.05  # share of the area that a repair may drop or add: more of it is another body
@@ -31,7 +32,7 @@ def repair(vertices: Float[np.ndarray, "V 3"], faces: Int[np.ndarray, "F 3"], la
     **Raises:** `ValueError` for larger holes, edges of three faces, faces without area, and a surface of which more
     than 5 % would change.
     """
-    import igl
+    igl = require("mesh", "igl")
 
     changes = []
     vertices = host_numbers("repair: vertices", vertices, "V 3", is_finite=False)

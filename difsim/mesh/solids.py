@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from difsim.checks import host_numbers, integer
+from difsim.extras import require
 from difsim.mesh.surface import TriMesh
 
 
@@ -13,7 +14,7 @@ def box(size: Sequence[float]) -> TriMesh:
 
     **Raises:** ValueError unless each is positive.
     """
-    from trimesh import creation
+    creation = require("mesh", "trimesh.creation")
 
     edges = host_numbers("box: size", size, "3")
     if min(edges) <= 0:
@@ -27,7 +28,7 @@ def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
     **Arguments:** `radius` of the corners, m; `height`, m; `sectors`, at least 3. **Returns:** the mesh.
     **Raises:** ValueError unless both lengths are positive, or for fewer than three sectors.
     """
-    from trimesh import creation
+    creation = require("mesh", "trimesh.creation")
 
     radius, height = (
         float(host_numbers(f"cylinder: {k}", v, "")) for k, v in (("radius", radius), ("height", height))
@@ -44,7 +45,7 @@ def ellipsoid_mesh(semi_axes: Sequence[float], refinements: int = 3) -> TriMesh:
     **Arguments:** `semi_axes` [3] m, along x, y, z; `refinements`, each with four times as many faces.
     **Returns:** the mesh. **Raises:** ValueError unless each axis is positive.
     """
-    from trimesh import creation
+    creation = require("mesh", "trimesh.creation")
 
     if min(semi_axes) <= 0:
         raise ValueError(f"ellipsoid_mesh: semi_axes = {semi_axes} m must be positive")

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from difsim.checks import host_numbers, instance
+from difsim.extras import require
 
 LARGEST = 1e12  # m, of a body: beyond it squares and volumes overflow sooner or later
 
@@ -72,8 +73,7 @@ class TriMesh:
         self._check_closed()
 
     def _check_closed(self):
-        import trimesh
-
+        trimesh = require("mesh", "trimesh")
         edges, uses = np.unique(self._trimesh.edges_sorted, axis=0, return_counts=True)
         if (uses != 2).any():
             first = edges[np.argmax(uses != 2)]
@@ -102,7 +102,7 @@ class TriMesh:
 
     def _warn_of_crossings(self):
         """Warn where the surface folds over itself: elsewhere the winding number just below a face is 1."""
-        import igl
+        igl = require("mesh", "igl")
 
         a, b, c = np.moveaxis(self._trimesh.vertices[self.faces], 1, 0)
         normal = np.cross(b - a, c - a)
@@ -118,9 +118,8 @@ class TriMesh:
 
     @cached_property
     def _trimesh(self) -> Any:  # trimesh.Trimesh
+        trimesh = require("mesh", "trimesh")
         # Relative to the mean vertex: the integrals of a body far from the origin lose digits.
-        import trimesh
-
         return trimesh.Trimesh(self.vertices - self.vertices.mean(axis=0), self.faces, process=False)
 
     @property

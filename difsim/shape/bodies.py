@@ -11,11 +11,11 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pooch
 
 from difsim import mesh
 from difsim.checks import host_numbers
 from difsim.declarations import part, quantity
+from difsim.extras import require
 from difsim.mesh import TriMesh
 from difsim.rotation import nearest_rotation
 from difsim.shape.ellipsoid import Ellipsoid
@@ -80,7 +80,7 @@ def _lobe(centre: tuple, axes: tuple, semi_axes: np.ndarray | tuple) -> Posed:
 
 def _level_set(sdf: AbstractSDF, low: np.ndarray, high: np.ndarray, spacing: float):
     """Vertices and faces of the surface by marching cubes, evened out along the surface."""
-    import igl
+    igl = require("mesh", "igl")
 
     axes = [np.arange(start, stop + spacing, spacing) for start, stop in zip(low, high, strict=True)]
     z, y, x = np.meshgrid(*axes[::-1], indexing="ij")  # x runs fastest
@@ -144,6 +144,7 @@ def shap5() -> TriMesh:
 
 def fetch(download: Download) -> Path:
     """The path of a public file, which is downloaded if needed. **Raises:** as `shap5`."""
+    pooch = require("mesh", "pooch")
     folder = Path(os.environ.get("DIFSIM_DATA") or pooch.os_cache("difsim"))
     path = folder / download.place
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from os import PathLike
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,9 +14,9 @@ from jaxtyping import Float
 from difsim.checks import instance, require_function, state_of, traceable
 from difsim.declarations import is_valid
 from difsim.particles.model import AbstractParticles
-from difsim.saving.marks import digest
+from difsim.saving.checkpoint import Checkpoint
 from difsim.status import Status
-from difsim.stepping.checkpoint import Store
+from difsim.stepping.checkpoint import read_run, write_run
 from difsim.stepping.error_control import rule_of
 from difsim.stepping.marching import (
     NeighbourList,
@@ -51,7 +51,7 @@ def run(
     solver: AbstractSolver | None = None,
     until: AtRest | Callable[[Any], bool] | None = None,
     save: Callable[[Any], Any] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | PathLike | None = None,
     watch: Callable[[float], None] | None = None,
     throw: bool = True,
 ) -> Solution:
@@ -76,8 +76,8 @@ def run(
 
     **Returns:** a `Solution` with what was saved at the times that were reached.
 
-    **Raises:** `ValueError` for what `simulate` refuses, for traced numbers, and for a checkpoint that is damaged, of
-    another run or of another `save`; `RuntimeError` as above.
+    **Raises:** `ValueError` for what `simulate` refuses, for traced numbers, and for a checkpoint that is damaged or of
+    another `save`; `RuntimeError` as above.
     """
     course = _Course.of("run", model, state, times, solver, until, save)
     state_of("run", model, state)
@@ -87,19 +87,18 @@ def run(
     listed = course.choice.solver.neighbours
     if listed is not None:
         check_list("run", model, state, listed)
-    store, found = None, None
+    kept, found = None, None
     if checkpoint is not None:
-        instance("run: checkpoint", checkpoint, str | Path, "the path of a folder")
-        store = Store(
-            checkpoint, digest((model, state, course.times, course.choice.solver, course.choice.rules.rest))
-        )
-        found = store.read(lambda: _outline(model, state, listed), len(course.times), course.look)
+        instance("run: checkpoint", checkpoint, str | PathLike, "the path of a folder")
+        made_of = model, state, course.times, course.choice.solver, course.choice.rules.rest
+        kept = Checkpoint(checkpoint, made_of)
+        found = read_run(kept, lambda: _outline(model, state, listed), course.look)
     looks, progress, steps = found or ([], initialise(model, state, course.times[0], listed), [])
     progress = put_on(progress, devices_of(state, is_wide(state))[:1])
 
     def keep(looks, progress, steps):
-        if store is not None:
-            store.write(looks, progress, steps)
+        if kept is not None:
+            write_run(kept, looks, progress, steps)
         if watch is not None:
             watch(float(course.times[len(looks) - 1]))
 

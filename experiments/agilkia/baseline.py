@@ -16,6 +16,7 @@ import numpy as np
 from difsim import Status, safe
 from experiments.agilkia.files import DATA, read_observations
 from experiments.agilkia.scenario import experiment, unknowns
+from experiments.evolution import Evolution
 from inversion import (
     Bounded,
     Gaussian,
@@ -23,10 +24,8 @@ from inversion import (
     Observations,
     Problem,
     Stops,
-    differential_evolution,
     fit,
 )
-from inversion.evolution import Evolution
 from inversion.outcome import Calls
 from inversion.programs import Programs
 
@@ -75,19 +74,6 @@ def paper_problem(lander: dict[str, Any]) -> Problem:
     return Problem(bounded, known, Observations({"rebound_velocity": target}))
 
 
-def evolve(problem: Problem, seed: int, max_generations: int, stall: int) -> Evolution:
-    """One run of the paper's differential evolution: NP 100, CR 0.8, F 0.47, stop w < 1e-4."""
-    return differential_evolution(
-        problem,
-        jax.random.PRNGKey(seed),
-        objective=paper_objective,
-        stop=STOP,
-        max_generations=max_generations,
-        stall=stall,
-        throw=False,
-    )
-
-
 def descend(
     problem: Problem,
     seed: int,
@@ -116,7 +102,7 @@ def descend(
             break
     evaluation = problem.evaluate(problem.scaled(best.values))
     w = float(paper_objective(problem, evaluation.predictions))
-    return Evolution(best.values, w, calls, len(history), best.status, np.asarray(history))
+    return Evolution(best.values, w, calls, best.status, np.asarray(history))
 
 
 def jacobian_cost(problem: Problem) -> float:

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 
 from difsim import mesh, units
 from difsim.gravity import AbstractField, Gridded, Polyhedron, lobes_67p, pack
-from difsim.gravity.gridded import fingerprint
 from difsim.mesh import TriMesh
 from difsim.shape import AbstractSDF, Ellipsoid, GridSDF, Posed, Union, comet_67p, shap5
 from difsim.shape.bodies import SHAP5, fetch
@@ -93,15 +92,9 @@ def coarse_of(body: TriMesh) -> TriMesh:
 
 
 def fast_field_of(coarse: TriMesh, cache: Path) -> Gridded:
-    """A mesh, filled evenly with the mass of 67P, as tables, kept in `cache` by a hash of what made them."""
+    """A mesh, filled evenly with the mass of 67P, as tables, kept in `cache`."""
     exact = Polyhedron(coarse, _density(coarse))
-    made_of = fingerprint(exact, coarse, FIELD_SPACING)
-    path = cache / f"field_{made_of[:24]}.arrays"
-    if path.exists():
-        return Gridded.load(path, made_of)
-    fitted = Gridded.fit(exact, coarse, FIELD_SPACING)
-    fitted.save(path)
-    return fitted
+    return Gridded.fit(exact, coarse, FIELD_SPACING, cache)
 
 
 def best_of(name: str, cache: Path) -> World:

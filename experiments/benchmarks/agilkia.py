@@ -7,18 +7,19 @@ the gradient search starts from its parent's solution; evolution starts every no
 
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from experiments.agilkia.baseline import STOP, descend, evolve, jacobian_cost, paper_problem
+from experiments.agilkia.baseline import STOP, descend, jacobian_cost, paper_objective, paper_problem
 from experiments.agilkia.files import DATA, read_lander
 from experiments.agilkia.solve import ORDER
 from experiments.benchmarks.timing import row
+from experiments.evolution import Evolution, evolve
 from inversion import Checkpoint, Problem, branch_and_bound
-from inversion.evolution import Evolution
 from inversion.outcome import Calls
 from inversion.tree import Tree
 
@@ -30,10 +31,11 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     lander = read_lander(DATA / "philae.toml")
     problem = paper_problem(lander)
     cost = jacobian_cost(problem.relax())
-    searches = {"gradients": descend, "evolution": lambda p, seed, _: evolve(p, seed, GENERATIONS, STALL)}
+    evolution = partial(evolve, objective=paper_objective, stop=STOP, stall=STALL)
+    searches = {"gradients": descend, "evolution": lambda p, seed, _: evolution(p, seed, generations=GENERATIONS)}
     store = Checkpoint(folder / "checkpoint_agilkia", (GENERATIONS, STALL, lander))
     found: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in searches}
-    descend(problem.relax(), 0), evolve(problem.relax(), 0, 1, 1)  # compiled
+    descend(problem.relax(), 0), evolution(problem.relax(), 0, generations=1)  # compiled
     for seed in tqdm(range(seeds), desc="seeds"):
         for name, search in searches.items():
             found[name].append(store.get_or(f"{name}-{seed}", lambda: _whole(problem, search, seed)))  # noqa: B023

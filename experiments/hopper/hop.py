@@ -15,12 +15,13 @@ from difsim.declarations import quantity
 from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping.solvers import AbstractSolver
 from difsim.typing import Scalar
+from experiments.evolution import evolve
 from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import track_pictures, words
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from experiments.variables import described
-from inversion import Bounded, Observation, Observations, Problem, Stops, differential_evolution, fit
+from inversion import Bounded, Observation, Observations, Problem, Stops, fit
 from inversion.programs import Programs, in_threads
 
 HERE = GRAVITY["67p"]  # m/s²
@@ -159,9 +160,7 @@ def search(quick: bool) -> Found:
         stops=Stops(target=1e-4, iterations=40),
     )
     population, generations = (8, 3) if quick else (20, 60)
-    evolved = differential_evolution(
-        inverse, jax.random.PRNGKey(1), population=population, stop=1.0, max_generations=generations, throw=False
-    )
+    evolved = evolve(inverse, 1, population=population, stop=1.0, generations=generations)
     along = np.linspace(3e-4, GREATEST, 9 if quick else 43)
     momenta = np.stack([np.zeros_like(along), along], axis=1)
     places, jacobians, ok = slopes(inverse, momenta)
