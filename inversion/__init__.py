@@ -5,6 +5,7 @@ those of the functions that return them.
 Laws of errors are in `noise`.
 """
 
+from .batches import map_batched as map_batched
 from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
 from .evolution import differential_evolution as differential_evolution
@@ -28,6 +29,5 @@ from .series import Series as Series
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import smoothed_gradient as smoothed_gradient
 from .sweeps import Checkpoint as Checkpoint
-from .sweeps import map_batched as map_batched
 from .sweeps import sweep as sweep
 from .tempered import Tempered as Tempered

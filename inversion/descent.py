@@ -22,9 +22,10 @@ from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
 
+from .batches import map_batched
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
-from .sweeps import Checkpoint, map_batched
+from .sweeps import Checkpoint
 from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]

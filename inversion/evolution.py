@@ -15,11 +15,11 @@ from difsim.checks import instance, integer, random_key, require_function, trace
 from difsim.status import Status
 from difsim.typing import Scalar
 
+from .batches import map_batched
 from .coordinates import plain
 from .leastsq import latin_hypercube
 from .outcome import Calls
 from .problem import Problem
-from .sweeps import map_batched
 
 OBJECTIVE = "differential_evolution: objective"
 Objective = Callable[[Problem, dict[str, Array]], Array]

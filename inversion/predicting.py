@@ -12,8 +12,8 @@ from tqdm import tqdm
 from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
 
+from .batches import map_compiled
 from .programs import in_threads
-from .sweeps import map_compiled
 
 
 def predictions(

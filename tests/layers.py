@@ -31,7 +31,7 @@ HEIGHT = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 ONLY_IN = {"trimesh": "difsim.mesh", "diffrax": "difsim.stepping"}
 # Heavy and of the host alone: imported where they are used, so that `import difsim` stays short.
 HEAVY = ("trimesh", "igl", "scipy", "xarray", "pandas", "fast_simplification", "matplotlib", "blackjax")
-HEAVY += ("pyvista", "PIL", "mujoco", "spiceypy")  # of the extras
+HEAVY += ("pyvista", "PIL", "mujoco", "spiceypy", "distributed")  # of the extras
 PEERS = "experiments.benchmarks"  # which measure beside other libraries
 PACKAGES = ("difsim", "inversion", "experiments")
 
