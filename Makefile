@@ -37,5 +37,5 @@ clean:
 	@touch $@
 
 .venv/.docs: .venv/.built
-	$(BIN)/pip install -q -c constraints.txt -e ".[docs,view,import,spice]"  # the tests of an extra that is not there skip
+	$(BIN)/pip install -q -c constraints.txt -e ".[docs,view,import,spice,cluster]"  # the tests of an extra that is not there skip
 	@touch $@

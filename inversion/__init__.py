@@ -9,6 +9,7 @@ from .batches import map_batched as map_batched
 from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
 from .evolution import differential_evolution as differential_evolution
+from .executors import open_executor as open_executor
 from .identifiability import identify as identify
 from .importance import Importance as Importance
 from .leastsq import fit as fit

@@ -81,7 +81,7 @@ def open_executor(cluster: str | None) -> Iterator[Executor | None]:
     with ExitStack() as stack:
         address = stack.enter_context(_start(LocalCluster, cluster)) if cluster.startswith("local:") else cluster
         client = stack.enter_context(Client(address))
-        client.register_worker_callbacks(_configure_worker)
+        client.register_worker_callbacks(configure_worker)
         yield client.get_executor()
 
 
@@ -99,7 +99,8 @@ def _start(kind: Callable, cluster: str) -> Any:
     )
 
 
-def _configure_worker() -> None:
+def configure_worker() -> None:
+    """Configure a process of an executor: one core, and no bars of several processes on one terminal."""
     configure(cores=1)
-    for stream in filter(os.isatty, (1, 2)):  # the bars of several processes on one terminal
+    for stream in filter(os.isatty, (1, 2)):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

@@ -44,6 +44,7 @@ def threads():
 
 @pytest.fixture(scope="module")
 def cluster():
+    pytest.importorskip("distributed", reason="difsim[cluster] is not there")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
         with open_executor("local:2") as executor:
