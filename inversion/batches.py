@@ -56,10 +56,11 @@ def map_batched(
 
 
 def _map_by(executor: Executor, fn: Callable, xs: Any, batch_size: int | None, count: int) -> Any:
-    compute, xs = Sent(Chunk(fn, batch_size)), jax.tree.map(np.asarray, xs)
+    compute, xs = MapRows(fn, batch_size), jax.tree.map(np.asarray, xs)
     parts = [jax.tree.map(lambda leaf, rows=rows: leaf[rows], xs) for rows in chunks(count, CHUNK)]
-    executor.submit(compile_chunk, compute, parts[0]).result()
-    found = dict(results_as_completed(executor, {i: partial(compute, part) for i, part in enumerate(parts)}))
+    executor.submit(compute.compile, parts[0]).result()
+    sent = Sent(compute)
+    found = dict(results_as_completed(executor, {i: partial(sent, part) for i, part in enumerate(parts)}))
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:count], *(found[i] for i in range(len(parts))))
 
 
@@ -69,31 +70,6 @@ def chunks(count: int, size: int) -> list[Int[np.ndarray, " size"]]:
     **Arguments:** `count` of rows; `size` of a chunk. **Returns:** the numbers of the rows of each chunk.
     """
     return [np.minimum(np.arange(i, i + min(size, count)), count - 1) for i in range(0, count, size)]
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Map a function over the rows of one chunk, wherever an executor does, from numpy to numpy.
-
-    **Arguments:** `fn`; `batch_size`, as of `map_batched`.
-    """
-
-    fn: Callable[[Any], Any]
-    batch_size: int | None
-
-    def __call__(self, xs: Any) -> Any:
-        return jax.tree.map(np.asarray, map_compiled(self.fn, xs, self.batch_size))
-
-    def compile(self, xs: Any) -> None:
-        _map_compiled.lower(*_placed(self.fn, xs, self.batch_size)).compile()
-
-
-def compile_chunk(chunk: Sent, xs: Any) -> None:
-    """Compile the program of a chunk, which other processes of this machine then read from its cache.
-
-    **Arguments:** `chunk`, a `Chunk` that is sent; `xs`, its rows.
-    """
-    chunk.function.compile(xs)
 
 
 def _map_on(devices: tuple[jax.Device, ...], fn: Callable, xs: Any, batch_size: int | None) -> Any:
@@ -144,17 +120,26 @@ def numeric_rows(name: str, leaf: Any) -> Array | np.ndarray:
 _map_compiled = eqx.filter_jit(_map_on)
 
 
-def map_compiled(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """`map_batched` of arrays that have values, as one program, which equal functions share.
+@dataclass(frozen=True)
+class MapRows:
+    """Compute `map_batched` of arrays that have values as one program, which equal functions share, as numpy.
 
-    **Arguments:** as of `map_batched`. **Returns:** pytree of arrays [rows, ...].
+    **Arguments:** `fn`, `batch_size`: as of `map_batched`.
     """
-    return _map_compiled(*_placed(fn, xs, batch_size))
 
+    fn: Callable[[Any], Any]
+    batch_size: int | None = None
 
-def _placed(fn: Callable, xs: Any, batch_size: int | None) -> tuple:
-    devices = devices_of(xs, has_many_rows(len(jax.tree.leaves(xs)[0])))
-    return devices, fn, put_on(xs, devices), batch_size
+    def __call__(self, xs: Any) -> Any:
+        return jax.tree.map(np.asarray, _map_compiled(*self._placed(xs)))
+
+    def compile(self, xs: Any) -> None:
+        """Compile the program, which other processes of this machine then read from the cache."""
+        _map_compiled.lower(*self._placed(xs)).compile()
+
+    def _placed(self, xs: Any) -> tuple:
+        devices = devices_of(xs, has_many_rows(len(jax.tree.leaves(xs)[0])))
+        return devices, self.fn, put_on(xs, devices), self.batch_size
 
 
 def rows_at_once(fn: Callable[[Any], Any], row: Any, rows: int, platform: str, memory: int) -> int | None:

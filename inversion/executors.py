@@ -80,7 +80,8 @@ def open_executor(cluster: str | None) -> Iterator[Executor | None]:
         raise ValueError(f'cluster {cluster!r} needs Dask: pip install "difsim[cluster]"') from error
     with ExitStack() as stack:
         address = stack.enter_context(_start(LocalCluster, cluster)) if cluster.startswith("local:") else cluster
-        client = stack.enter_context(Client(address))
+        # Not the default of Dask, which xarray would ask for a lock to write a file.
+        client = stack.enter_context(Client(address, set_as_default=False))
         client.register_worker_callbacks(configure_worker)
         yield client.get_executor()
 

@@ -20,7 +20,7 @@ from difsim.status import Status
 from difsim.typing import came
 from difsim.wide import accelerators, has_many_rows
 
-from .batches import CHUNK, Chunk, chunks, compile_chunk, numeric_rows
+from .batches import CHUNK, MapRows, chunks, numeric_rows
 from .executors import Sent, results_as_completed
 
 Piece = dict[str, np.ndarray]  # arrays by name
@@ -169,13 +169,14 @@ def sweep(
     count = next(iter(lengths.values()))
     chunk = chunk or (WIDE_CHUNK if accelerators() and has_many_rows(count) else CHUNK)
     parts = [{name: value[rows] for name, value in inputs.items()} for rows in chunks(count, chunk)]
-    names, compute = [_chunk_key(part) for part in parts], Sent(Chunk(case, batch_size))
-    tasks = {name: partial(compute, part) for name, part in zip(names, parts, strict=True)}
+    names, compute = [_chunk_key(part) for part in parts], MapRows(case, batch_size)
+    sent = Sent(compute)
+    tasks = {name: partial(sent, part) for name, part in zip(names, parts, strict=True)}
     before = [name for name in tasks if checkpoint is not None and name in checkpoint]
     for name in before:
         _check_outputs(function, parts[names.index(name)], checkpoint.get_or(name, tasks[name]), checkpoint)
     if executor is not None and len(before) < len(tasks):
-        executor.submit(compile_chunk, compute, parts[0]).result()
+        executor.submit(compute.compile, parts[0]).result()
     found = compute_parts(tasks, checkpoint, executor, "sweep" if progress else "")
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}
     if clash := sorted(outputs.keys() & inputs.keys()):
