@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jax
+import matplotlib
 import numpy as np
 import tyro
 import xarray as xr
@@ -22,6 +23,7 @@ from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
+from experiments.style import STYLE
 from inversion.sweeps import compute_parts
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
@@ -76,7 +78,8 @@ def _case(
     with tqdm(total=times.size, desc=name, position=i) as bar, jax.default_device(devices[i % len(devices)]):
         evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.update())
     write_json(out / f"{mark}.json", found)
-    return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
+    with matplotlib.rc_context(STYLE):  # also in a worker
+        return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
 
 
 def _sensitivity(options: Sampling, out: Path) -> Found:
