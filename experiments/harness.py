@@ -19,20 +19,17 @@ import pkgutil
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 import matplotlib
 import numpy as np
 import tyro
 import xarray as xr
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim.declarations import Quantity
 from difsim.saving.atomic import atomically, remove_at_once
@@ -43,10 +40,7 @@ from experiments.records import hashes, provenance, write_json
 from experiments.report import Report, remedies
 from experiments.style import STYLE
 from experiments.variables import described
-from inversion import Checkpoint
-from inversion.shares import Share, share_of, share_out
-
-T = TypeVar("T")
+from inversion.executors import open_executor
 
 
 def no_words(summary: Mapping[str, Any]) -> Report:
@@ -81,8 +75,7 @@ class Study:
     A subclass adds its options as fields, one of them `stage`, and the class attribute `stages`: for each stage a
     function of the options and of the folder `out`. A stage may keep checkpoints in `out`, in folders whose names
     end with "checkpoint"; an interrupted run goes on from them. They are removed when the stage has finished.
-    A stage of many runs gives them to `shared`, or its `part` to `inversion.sweep`, is named in `shared_stages`, and
-    returns None where another process is to write the results.
+    A stage of many independent runs has them computed by `executor`, and is named in `cluster_stages`.
     """
 
     out: Path | None = None
@@ -92,13 +85,14 @@ class Study:
     keep_checkpoint: bool = False
     """Keep the checkpoints after a complete run (an interrupted run always goes on from them)."""
 
-    share: Annotated[str | None, tyro.conf.arg(metavar="RANK/OF")] = None
-    """Which process this is of how many that share one stage out among themselves through --out: 0/16 to 15/16, or
-    "auto" under SLURM and Open MPI. Whoever finishes last writes the results. The checkpoints stay."""
+    cluster: Annotated[str | None, tyro.conf.arg(metavar="local:N|ADDRESS")] = None
+    """Who computes the independent runs of a stage: "local:4" for four processes of this machine, or the address of a
+    Dask scheduler, such as tcp://host:8786."""
 
     command: ClassVar[str] = ""  # of the command line; the folder's name unless given
-    stages: ClassVar[Mapping[str, Callable[[Any, Path], Found | None]]] = {}
-    shared_stages: ClassVar[tuple[str, ...]] = ()  # those that processes can share
+    stages: ClassVar[Mapping[str, Callable[[Any, Path], Found]]] = {}
+    cluster_stages: ClassVar[tuple[str, ...]] = ()  # those that --cluster is for
+    executor: ClassVar[Executor | None] = None  # of --cluster, while a stage runs
     ranges: ClassVar[Mapping[str, Quantity]] = {}  # of the options that are physical quantities
 
     @classmethod
@@ -124,10 +118,8 @@ class Study:
     def run(self) -> None:
         """Run the chosen stage, or each of them for the stage "all", and write what they found."""
         self.check_numbers()
-        if self.part and self.stage not in self.shared_stages:
-            raise ValueError(
-                f"--share: stages that can be shared are {list(self.shared_stages)}, not {self.stage!r}"
-            )
+        if self.cluster and self.stage not in self.cluster_stages:
+            raise ValueError(f"--cluster is for the stages {list(self.cluster_stages)}, not {self.stage!r}")
         for stage in (self.stage,) if self.stage in self.stages else self.stages:
             out = self.folder(stage)
             if out.exists() and not out.is_dir():
@@ -135,49 +127,16 @@ class Study:
             out.mkdir(parents=True, exist_ok=True)
             started = time.perf_counter()
             life = heartbeat(f"difsim {self.name()} --stage {stage}")
-            # Processes that share a stage claim its parts one by one.
-            claim = nullcontext() if self.part else owned(out)
-            with claim, matplotlib.rc_context(STYLE), life:
+            with owned(out), matplotlib.rc_context(STYLE), life, open_executor(self.cluster) as self.executor:
                 found = self.stages[stage](self, out)
-                if found is None:
-                    print(f"the last of the processes that share {out}/ writes the results")
-                    continue
                 seconds = time.perf_counter() - started
                 about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
                 lead = " ".join((self.__doc__ or "").split())
                 write(out, found, about, f"difsim {self.name()}, {stage}", lead)
             print(f"written to {out}/ in {seconds:.0f} s")
-            if not (self.keep_checkpoint or self.part):  # a process that starts late looks there
+            if not self.keep_checkpoint:
                 for kept in out.glob("*checkpoint"):
                     remove_at_once(kept)
-
-    @property
-    def part(self) -> Share | None:
-        """Rank and number of the processes of --share."""
-        return share_of(self.share) if self.share else None
-
-    def shared(self, tasks: Mapping[str, Callable[[], T]], out: Path, workers: int = 1) -> dict[str, T] | None:
-        """The results of tasks; None where they are shared, and another process is to write them.
-
-        **Arguments:** `tasks`, by names of files: each keeps what it made, and reads that when it is called again;
-        `out`, the stage's folder; `workers`, threads where the tasks are not shared.
-        """
-        if self.part is None:
-            if workers == 1:  # in this thread, which can be interrupted
-                return {name: task() for name, task in tqdm(tasks.items(), desc="runs")}
-            with ThreadPoolExecutor(workers) as pool:
-                return dict(zip(tasks, pool.map(lambda task: task(), tasks.values()), strict=True))
-        options = {k: v for k, v in asdict(self).items() if k not in ("out", "share", "keep_checkpoint")}
-        done = Checkpoint(out / "shared.checkpoint", json.dumps(options, default=str))
-
-        def marked(name: str) -> T:
-            result = tasks[name]()
-            done.get_or(name, dict)
-            return result
-
-        return share_out(
-            {name: partial(marked, name) for name in tasks}, done.__contains__, done.folder, self.part
-        )
 
     def inputs(self) -> list[Path]:
         """The files that a run reads: those among its options. A study adds the ones it ships or downloads."""

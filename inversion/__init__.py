@@ -7,8 +7,10 @@ Laws of errors are in `noise`.
 
 from difsim.saving.checkpoint import Checkpoint as Checkpoint
 
+from .batches import map_batched as map_batched
 from .branch import branch_and_bound as branch_and_bound
 from .descent import descend as descend
+from .executors import open_executor as open_executor
 from .identifiability import identify as identify
 from .importance import Importance as Importance
 from .leastsq import fit as fit
@@ -28,6 +30,5 @@ from .sampling import sample as sample
 from .series import Series as Series
 from .smoothed import pathwise_gradient as pathwise_gradient
 from .smoothed import smoothed_gradient as smoothed_gradient
-from .sweeps import map_batched as map_batched
 from .sweeps import sweep as sweep
 from .tempered import Tempered as Tempered

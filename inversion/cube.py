@@ -1,7 +1,8 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import cached_property, partial
 from typing import Any
 
 import equinox as eqx
@@ -12,11 +13,14 @@ from jaxtyping import Array, Float, Int
 
 from difsim.wide import accelerators, has_many_rows, put
 
+from .executors import Sent
 from .outcome import Calls
 from .parameters import Discrete
 from .problem import Evaluation, Problem
 from .programs import Programs, in_threads
-from .sweeps import WIDE_CHUNK
+from .sweeps import WIDE_CHUNK, compute_parts
+
+SENT = 16  # simulations that an executor is given at once
 
 
 class Cube:
@@ -28,13 +32,14 @@ class Cube:
 
     **Arguments:** `problem`; `batch_size`: None for simulations one by one in as many threads as there are cores, and
     side by side on a GPU where they are many; a number for so many at once in one compiled call, quicker for closed
-    forms and slower for adaptive solutions.
+    forms and slower for adaptive solutions; `executor`: simulates in place of this process.
     **Raises:** ValueError when all unknowns are held.
     """
 
-    def __init__(self, problem: Problem, batch_size: int | None = None):
-        self.problem, self.batch_size = problem, batch_size
+    def __init__(self, problem: Problem, batch_size: int | None = None, executor: Executor | None = None):
+        self.problem, self.batch_size, self.executor = problem, batch_size, executor
         self.relaxed = problem.relax()
+        self.simulate_rows = Sent(partial(_simulate_rows, self.relaxed))
         self.programs = Programs(self.relaxed)
         self.active = np.flatnonzero(np.asarray(self.relaxed.free_mask))
         self.calls = Calls()
@@ -134,15 +139,19 @@ class Cube:
 
     def _evaluations(self, x: np.ndarray) -> Evaluation:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
+        if self.executor is not None:
+            parts = {str(i): partial(self.simulate_rows, x[i : i + SENT]) for i in range(0, len(x), SENT)}
+            found = _join(np.concatenate, compute_parts(parts, executor=self.executor).values())
+            self.programs.statuses += found.status.tolist()
+            return found
         size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
         if size is None and not on_gpu:
-            each = in_threads(lambda row: jax.tree.map(np.asarray, self.programs.simulate(jnp.asarray(row))), x)
-            return jax.tree.map(lambda *rows: np.stack(rows), *each)
+            return _join(np.stack, in_threads(partial(_simulate_row, self.programs), x))
         size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
         # Repeat the last row to fill up the last batch: one shape, one compilation.
         rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
         each = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
-        found = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(x)], *each)
+        found = jax.tree.map(lambda leaf: leaf[: len(x)], _join(np.concatenate, each))
         self.programs.statuses += found.status.tolist()
         return found
 
@@ -169,6 +178,20 @@ class Cube:
         rows = np.full((len(u), self.problem.size), 0.5)
         rows[:, self.active] = u
         return jnp.asarray(rows, self.problem.held.dtype)
+
+
+def _simulate_rows(problem: Problem, x: np.ndarray) -> Evaluation:
+    """The simulations of a few rows, in the process of an executor."""
+    programs = Programs(problem)
+    return _join(np.stack, [_simulate_row(programs, row) for row in x])
+
+
+def _simulate_row(programs: Programs, row: np.ndarray) -> Evaluation:
+    return jax.tree.map(np.asarray, programs.simulate(jnp.asarray(row)))
+
+
+def _join(how: Callable, each: Iterable[Evaluation]) -> Evaluation:
+    return jax.tree.map(lambda *leaves: how(leaves), *each)
 
 
 @eqx.filter_jit

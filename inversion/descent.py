@@ -22,10 +22,10 @@ from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
 
+from .batches import map_batched
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
 from .progress import show_progress
-from .sweeps import map_batched
 from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]

@@ -12,9 +12,9 @@ from jaxtyping import Array
 from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
 
+from .batches import MapRows
 from .programs import in_threads
 from .progress import show_progress
-from .sweeps import map_compiled
 
 
 def predictions(
@@ -28,9 +28,7 @@ def predictions(
     """
     count = len(next(iter(rows.values())))
     if accelerators() and has_many_rows(count):
-        return jax.tree.map(
-            np.asarray, map_compiled(function, {k: jnp.asarray(v, dtype) for k, v in rows.items()})
-        )
+        return MapRows(function)({k: jnp.asarray(v, dtype) for k, v in rows.items()})
     program = compile_sooner(function)
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it

@@ -1,5 +1,6 @@
 """Simulations of draws of the prior, kept with their predictions: they serve all data of one model."""
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
@@ -38,14 +39,21 @@ class PriorRuns:
 
     @classmethod
     def simulated(
-        cls, problem: Problem, key: Array, count: int, checkpoint: Checkpoint | None = None, progress: bool = False
+        cls,
+        problem: Problem,
+        key: Array,
+        count: int,
+        checkpoint: Checkpoint | None = None,
+        progress: bool = False,
+        executor: Executor | None = None,
     ) -> "PriorRuns":
         """So many draws of the prior of a problem, simulated.
 
         **Arguments:** `problem`, whose data's numbers do not matter; `key`; `count`; `checkpoint`: keeps finished
-        parts; `progress`: show a bar. **Returns:** PriorRuns.
+        parts; `progress`: show a bar; `executor`: simulates in place of this process.
+        **Returns:** PriorRuns.
         """
-        cube = Cube(problem)
+        cube = Cube(problem, executor=executor)
         parts = []
         with show_progress("simulations of the prior", count, progress) as show:
             for start in range(0, count, PART):

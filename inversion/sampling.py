@@ -1,6 +1,7 @@
 """Posteriors: `sample`, the one entry point to all samplers."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ def sample(
     bound: Bound | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool = False,
+    executor: Executor | None = None,
 ) -> Posterior:
     """The posterior of a problem: draws with weights, evidence, and the probabilities of its discrete choices.
 
@@ -50,7 +52,9 @@ def sample(
     `fit(...).solutions` or the values of a tree's leaves, for `Importance()`;
     `bound`, for some hundred combinations of discrete values: a function of them to a misfit that no other values
     undercut, such as `Tree.bound`; those whose weight it shows to be below 1e-4 are dropped, and the result says so;
-    `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars.
+    `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars;
+    `executor`: simulates in place of this process, one by one (`inversion.executors`), for simulations of seconds: it
+    has to be able to pickle `predict`.
     **Returns:** Posterior; `print` it, and check `posterior.ok`.
     **Raises:** ValueError when every unknown is held, the size is below 2, or there is nothing to bound; RuntimeError
     when fewer than two of the first draws of the prior could be simulated.
@@ -71,7 +75,7 @@ def sample(
     instance("sample: guesses", guesses, tuple | list, "a list of dicts, name -> value")
     if guesses and isinstance(method, Tempered):
         raise ValueError("sample: guesses are places to draw from, which Tempered() does not: use Importance()")
-    cube = Cube(problem, batch_size)
+    cube = Cube(problem, batch_size, executor)
     at = np.stack([*map(cube.at, guesses)]) if guesses else None
     method = Importance() if method is None else method
     if bound is not None:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from difsim.checks import CallError, integer, numbers, random_key, traceable
 from difsim.typing import Scalar, require
 
-from .sweeps import map_batched
+from .batches import map_batched
 
 
 class Smoothed(eqx.Module):

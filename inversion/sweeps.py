@@ -1,6 +1,7 @@
-"""Batches: many simulations in one compiled call, on all devices; stores that survive a killed process."""
+"""Sweeps: the results of many independent runs, in parts that are kept when the process is killed."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
-from jaxtyping import Array
 
 from difsim.checks import CallError, instance, integer, require_function, traceable
 from difsim.extras import require
@@ -17,98 +16,20 @@ from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import came
-from difsim.wide import accelerators, devices_of, has_many_rows, put_on
+from difsim.wide import accelerators, has_many_rows
 
-from .batches import memory_of, rows_at_once
+from .batches import CHUNK, MapRows, chunks, numeric_rows
+from .executors import Sent, results_as_completed
 from .progress import show_progress
-from .shares import Share, share_out
 
 Piece = dict[str, np.ndarray]  # arrays by name
-CHUNK, WIDE_CHUNK = 64, 8192  # cases per call, on a CPU and on a GPU
-
-
-def map_batched(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """The function of each row of xs; the rows are shared by the devices of this process.
-
-    A CPU computes one row after the other: a vmapped adaptive solve takes as many steps as its slowest member, and its
-    members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`), and is
-    taken from a hundred rows a core on (`difsim.wide`). To use the cores of a CPU as devices, call `difsim.configure`
-    first. Nothing is raised for a run that failed: return its status too, and print
-    `Status.summary(found["status"])`.
-
-    **Arguments:** `fn`: pytree -> pytree, traceable; `xs`: pytree of arrays [rows, ...]; `batch_size`: rows to
-    vmap together on any device. **Returns:** pytree of arrays [rows, ...].
-    **Raises:** ValueError when the arrays have different numbers of rows, or none.
-    """
-    fn = traceable("map_batched: fn", fn)
-    xs = jax.tree.map(lambda leaf: _rows("map_batched: xs", leaf), xs)
-    if batch_size is not None:
-        batch_size = integer("map_batched: batch_size", batch_size)
-    rows = {leaf.shape[0] for leaf in jax.tree.leaves(xs)}
-    if len(rows) != 1 or 0 in rows:
-        raise ValueError(f"map_batched: arrays of {sorted(rows)} rows: all need the same number, at least one")
-    devices = devices_of(xs, has_many_rows(*rows))
-    return _map_on(devices, fn, put_on(xs, devices), batch_size)
-
-
-def _map_on(devices: Any, fn: Callable, xs: Any, batch_size: int | None) -> Any:
-    count = jax.tree.leaves(xs)[0].shape[0]
-    devices = np.array(devices)[:count]
-    share = -(-count // devices.size)
-    if batch_size is None:
-        row = jax.eval_shape(lambda xs: jax.tree.map(lambda leaf: leaf[0], xs), xs)
-        batch_size = rows_at_once(fn, row, share, devices[0].platform, memory_of(devices[0]))
-    # Whole batches only: repeat the last row, a valid input, and drop its results. A last batch of another size would
-    # be compiled beside the others.
-    size = min(batch_size or 1, share)
-    padding = -count % (size * devices.size)
-
-    def pad(leaf):
-        return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
-
-    xs = jax.tree.map(pad, xs)
-    if devices.size == 1:
-        mapped = jax.lax.map(fn, xs, batch_size=batch_size and size)
-    else:
-        # Trace here, not in shard_map, where arrays carry the mesh and constants do not: lineax compares the two and
-        # raises in the search for the time of an impact.
-        traced, closed = jax.closure_convert(fn, jax.tree.map(lambda leaf: leaf[0], xs))
-        rowwise = PartitionSpec("rows")
-        mapped = jax.shard_map(
-            lambda part: jax.lax.map(lambda row: traced(row, *closed), part, batch_size=batch_size and size),
-            mesh=Mesh(devices, ("rows",)),
-            in_specs=rowwise,
-            out_specs=rowwise,
-            check_vma=False,  # loops inside fn start from constants, which are not marked as varying by row
-        )(xs)
-    return jax.tree.map(lambda leaf: leaf[:count], mapped)
-
-
-def _rows(name: str, leaf: Any) -> Array | np.ndarray:
-    """An array with a leading axis. Keys of `jax.random` pass."""
-    if not isinstance(leaf, jax.Array | np.ndarray):
-        raise ValueError(f"{name}: got {came(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
-    if leaf.ndim == 0 or (isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biuf"):
-        raise ValueError(f"{name}: got {came(leaf)}: give arrays of numbers [rows, ...]")
-    return leaf
-
-
-_map_compiled = eqx.filter_jit(_map_on)
-
-
-def map_compiled(fn: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
-    """`map_batched` of arrays that have values, as one program, which equal functions share.
-
-    **Arguments:** as of `map_batched`. **Returns:** pytree of arrays [rows, ...].
-    """
-    devices = devices_of(xs, has_many_rows(len(jax.tree.leaves(xs)[0])))
-    return _map_compiled(devices, fn, put_on(xs, devices), batch_size)
+WIDE_CHUNK = 8192  # cases per call on a GPU
 
 
 def _column(name: str, given: Any) -> np.ndarray:
     """The values of one input of all cases."""
     try:
-        return np.asarray(_rows(name, np.asarray(given)))
+        return np.asarray(numeric_rows(name, np.asarray(given)))
     except ValueError:
         raise ValueError(f"{name}: got {came(given)}: give an array of numbers [cases, ...]") from None
 
@@ -138,6 +59,30 @@ def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]
     return compute() if checkpoint is None else checkpoint.get_or(key, compute)
 
 
+def compute_parts(
+    tasks: Mapping[str, Callable[[], Any]],
+    checkpoint: Checkpoint | None = None,
+    executor: Executor | None = None,
+    progress: str = "",
+) -> dict[str, Any]:
+    """Compute independent parts of a work: one after the other, or by an executor, which may have many processes.
+
+    Only this process writes to the checkpoint, each part as soon as it is finished.
+
+    **Arguments:** `tasks`: functions without arguments, by name, which the executor can pickle; with a checkpoint each
+    returns a dict of arrays; `checkpoint`: keeps finished parts; `executor`; `progress`: the text of a bar.
+    **Returns:** the results by name, in the order of the tasks.
+    """
+    kept = {name for name in tasks if checkpoint is not None and name in checkpoint}
+    found = {name: checkpoint.get_or(name, tasks[name]) for name in kept}
+    left = {name: task for name, task in tasks.items() if name not in kept}
+    with show_progress(progress, len(tasks), bool(progress)) as show:
+        for name, result in results_as_completed(executor, left):
+            found[name] = result if checkpoint is None else checkpoint.get_or(name, lambda r=result: r)
+            show(len(found))
+    return {name: found[name] for name in tasks}
+
+
 def sweep(
     function: Callable[[dict[str, Any]], dict[str, Any]],
     cases: Mapping[str, Any],
@@ -145,20 +90,20 @@ def sweep(
     checkpoint: Checkpoint | None = None,
     batch_size: int | None = None,
     progress: bool = False,
-    share: Share | None = None,
-) -> Any:  # xarray.Dataset | None
-    """The results of a function for all cases in chunks, each one compiled call on all devices of this process.
+    executor: Executor | None = None,
+) -> Any:  # xarray.Dataset
+    """The results of a function for all cases in chunks, each one compiled call on all devices of a process.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
     [cases, ...]; `chunk`: cases per call, the largest loss when killed, by default 64 on a CPU and 8192 on a GPU;
     `checkpoint`: keeps finished chunks together with their cases; `batch_size`: see `map_batched`; `progress`: show
-    a bar; `share`: the rank of this process and the number of processes that share the cases out among themselves
-    through the checkpoint's folder, see `inversion.shares`.
+    a bar; `executor`: computes the chunks in place of this process (`inversion.executors`), with the same results to
+    the last bit on machines of one kind; it has to be able to pickle `function`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
     are `y_0`, `y_1`, ...). Where one output is the `status` of a solution, the attribute `runs` says how many runs
-    failed and why. Of several processes, only the one that finishes last returns it, the others None.
+    failed and why.
     **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
-    dimension, a checkpoint with other outputs than `function` has, or a share without a checkpoint.
+    dimension, or a checkpoint with other outputs than `function` has.
     """
     xr = require("inversion", "xarray")
     case = _Case(function)
@@ -167,43 +112,24 @@ def sweep(
         chunk = integer("sweep: chunk", chunk)
     if checkpoint is not None:
         instance("sweep: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
+    if executor is not None:
+        instance("sweep: executor", executor, Executor, "an Executor of concurrent.futures")
     inputs = {name: _column(f"sweep: cases[{name!r}]", x) for name, x in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise ValueError(f"sweep: cases have lengths {lengths}: all need the same, at least one")
-    if share is not None and checkpoint is None:
-        raise ValueError("sweep: processes share cases out through a folder: give a checkpoint")
     count = next(iter(lengths.values()))
     chunk = chunk or (WIDE_CHUNK if accelerators() and has_many_rows(count) else CHUNK)
-    # The last chunk is filled up with its last case: one shape, one compilation.
-    rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
-    parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
-    names = [_chunk_key(part) for part in parts]
-    known = set()
-
-    def task(name, part):
-        def compute():
-            return map_compiled(case, part, batch_size)
-
-        if checkpoint is None:
-            result = {k: np.asarray(value) for k, value in compute().items()}
-        else:
-            is_stored = name in checkpoint
-            result = checkpoint.get_or(name, compute)
-            if is_stored:
-                _check_outputs(function, part, result, checkpoint)
-        known.add(name)
-        show(len(known))
-        return result
-
-    tasks = {name: partial(task, name, part) for name, part in zip(names, parts, strict=True)}
-    with show_progress("sweep", len(tasks), progress) as show:
-        if share is None:
-            found = {name: task() for name, task in tasks.items()}
-        else:
-            found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
-    if found is None:
-        return None
+    parts = [{name: value[rows] for name, value in inputs.items()} for rows in chunks(count, chunk)]
+    names, compute = [_chunk_key(part) for part in parts], MapRows(case, batch_size)
+    sent = Sent(compute)
+    tasks = {name: partial(sent, part) for name, part in zip(names, parts, strict=True)}
+    before = [name for name in tasks if checkpoint is not None and name in checkpoint]
+    for name in before:
+        _check_outputs(function, parts[names.index(name)], checkpoint.get_or(name, tasks[name]), checkpoint)
+    if executor is not None and len(before) < len(tasks):
+        executor.submit(compute.compile, parts[0]).result()
+    found = compute_parts(tasks, checkpoint, executor, "sweep" if progress else "")
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}
     if clash := sorted(outputs.keys() & inputs.keys()):
         raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")

@@ -66,7 +66,7 @@ settings.load_profile("difsim")
 LONG = (
     "interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown", "cliff",
     "calibration", "soak", "flight_study", "tracks", "foot", "examples", "agilkia", "sliding", "grains", "readme",
-    "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps",
+    "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "executors", "sweeps",
 )  # fmt: skip
 
 

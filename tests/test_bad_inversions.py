@@ -314,9 +314,9 @@ STORES = {  # what is done in a checkpoint, what the message says
     "a number for a key": (lambda store: store.get_or(3, dict), "key: got 3"),
     "compute: a number": (lambda store: store.get_or("z", 3), "compute: got 3"),
     "compute: returns a number": (lambda store: store.get_or("z", lambda: 3), "compute returned: got 3"),
-    "share": (
-        lambda store: sweep(lambda c: {"y": c["a"]}, {"a": [1.0]}, checkpoint=store, share="x"),
-        "share: got 'x'",
+    "executor": (
+        lambda store: sweep(lambda c: {"y": c["a"]}, {"a": [1.0]}, checkpoint=store, executor="x"),
+        "executor: got 'x'",
     ),
 }
 

@@ -159,15 +159,15 @@ def few_among_grains(monkeypatch, tmp_path):
 
     To pour seven beds and throw 57 soles takes 25 minutes.
     """
-    pour, throw, among_grains = footpads.poured, footpads.Range.__call__, []
+    pour, throw, among_grains = footpads.poured, footpads.path_of, []
     bed = (footpads.GRAINS, THICKNESSES[0], 0.48, 0)  # the first of the drum of --quick
 
-    def thrown(self, one):
+    def thrown(one, first, until):
         if one.grains == bed and len(among_grains) < 3:
             among_grains.append(one.key)
-            return throw(self, one)
+            return throw(one, first, until)
         way, speed = law_fall(one.speed, one.load, ground_of(one.soil, one.soil.thickness))
-        falls = speed > self.until * one.speed
+        falls = speed > until * one.speed
         told = {"time": way, "penetration": way - 1e-3, "speed": speed}  # its time is not judged
         return {name: x[falls] for name, x in told.items()} | {
             "thickness": one.soil.thickness,
@@ -176,7 +176,7 @@ def few_among_grains(monkeypatch, tmp_path):
         }
 
     monkeypatch.setattr(footpads, "poured", lambda *grains: pour(*grains) if grains == bed else None)
-    monkeypatch.setattr(footpads.Range, "__call__", thrown)
+    monkeypatch.setattr(footpads, "path_of", thrown)
     monkeypatch.setattr(calibrate, "CACHE", tmp_path)
     monkeypatch.setattr("experiments.foot.soils.CACHE", tmp_path)
     return among_grains
@@ -194,5 +194,5 @@ def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch, few_a
         assert row["lost"] > 0 and row["way"] > 0 and row["unrest"] < 0.01
     assert len(few_among_grains) == 3 and sum(row["unrest"] > 0 for row in summary["throws"]) >= 3
     # Nothing is thrown again.
-    monkeypatch.setattr(footpads.Range, "__call__", lambda *_: pytest.fail("thrown again"))
+    monkeypatch.setattr(footpads, "path_of", lambda *_: pytest.fail("thrown again"))
     options.run()

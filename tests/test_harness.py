@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import get_args, get_type_hints
+from typing import ClassVar, Literal, get_args, get_type_hints
 
 import matplotlib.image
 import pytest
@@ -23,6 +24,7 @@ from experiments.harness import Found, Study, find_studies, write
 from experiments.page import page
 from experiments.report import Report, Table, label, shown, tables_of
 from experiments.variables import BODY, described, undescribed
+from inversion.sweeps import compute_parts
 from tests.helpers import assert_described
 
 TOY = '''
@@ -144,57 +146,40 @@ def test_a_bad_option_is_one_line(ended):
 
 @dataclass
 class Many(Study):
-    """Runs that processes share."""
+    """Runs that a cluster computes."""
 
-    stage: str = "many"
-    count: int = 3
+    stage: Literal["many", "one"] = "many"
     command = "many"
-    shared_stages = ("many",)
+    cluster_stages = ("many",)
+    stages: ClassVar = dict.fromkeys(
+        ("many", "one"), lambda options, out: Found({"made": list(compute_parts(TASKS, None, options.executor))})
+    )
 
 
-CALLS = []
+TASKS = dict.fromkeys(("run0", "run1"), dict)
 
 
-def many(options, out):
-    def task(name):
-        CALLS.append(name)
-        return name
+def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
+    given = []
 
-    made = options.shared({f"run{i}": partial(task, f"run{i}") for i in range(options.count)}, out)
-    return made and Found({"made": list(made.values())})
+    @contextmanager
+    def pool(cluster):
+        given.append(cluster)
+        with ThreadPoolExecutor(2) as executor:
+            yield executor
 
-
-Many.stages = {"many": many, "one": many}
-
-
-def test_a_stage_is_shared_by_processes(tmp_path, capsys):
-    def names():
-        return {path.name for path in tmp_path.iterdir()}
-
-    CALLS.clear()
-    Many(out=tmp_path, share="1/2").run()  # alone: it does all, its own first, and writes
-    assert CALLS == ["run1", "run0", "run2", "run0", "run1", "run2"]
-    assert names() == {"summary.json", "report.html", "shared.checkpoint"}
-    assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1", "run2"]
-    with pytest.raises(ValueError, match=r"stages that can be shared are \['many'\], not 'one'"):
-        Many(out=tmp_path, stage="one", share="0/2").run()
-    Many(out=tmp_path).run()
-    assert "shared.checkpoint" not in names()
+    monkeypatch.setattr("experiments.harness.open_executor", pool)
+    Many(out=tmp_path, cluster="local:2").run()
+    assert given == ["local:2"]
+    assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1"]
+    with pytest.raises(ValueError, match=r"--cluster is for the stages \['many'\], not 'one'"):
+        Many(out=tmp_path, stage="one", cluster="local:2").run()
 
 
-def test_what_is_left_to_another_process_is_not_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("experiments.harness.share_out", lambda *_: None)
-    Many(out=tmp_path, share="0/2").run()
-    assert not (tmp_path / "summary.json").exists()
-    assert "the last of the processes that share" in capsys.readouterr().out
-
-
-def test_every_shared_stage_is_a_stage():
-    shared = {
-        name: study.shared_stages for name, study in find_studies(experiments).items() if study.shared_stages
-    }
-    assert {"hopper", "cobbles", "column", "sampling", "foot"} == set(shared)
-    for name, stages in shared.items():
+def test_every_stage_for_a_cluster_is_a_stage():
+    found = {name: s.cluster_stages for name, s in find_studies(experiments).items() if s.cluster_stages}
+    assert {"agilkia", "hopper", "cobbles", "column", "sampling", "foot"} == set(found)
+    for name, stages in found.items():
         assert set(stages) <= set(find_studies(experiments)[name].stages), name
 
 

@@ -113,26 +113,30 @@ def test_other_cases_are_not_taken_from_a_checkpoint(tmp_path):
         np.testing.assert_allclose(sweep(two, {"x": x, "y": x}, checkpoint=store)["area"], x**2)
 
 
-def test_killed_sweep_resumes_where_it_was(tmp_path):
+@pytest.mark.parametrize("cluster", [None, pytest.param("local:2", marks=pytest.mark.slow)])
+def test_killed_sweep_resumes_where_it_was(tmp_path, cluster):
     script = textwrap.dedent("""
         import sys, time, jax, numpy as np
         from inversion import Checkpoint, sweep
+        from inversion.executors import open_executor
+        folder = sys.argv[1]
         def slow(x):
-            with open(sys.argv[1] + "/log", "a") as log:
+            with open(folder + "/log", "a") as log:
                 log.write(f"{x} ")
             time.sleep(0.2)
             return np.float32(x) ** 2
         def function(case):
             shape = jax.ShapeDtypeStruct((), np.float32)
             return {"square": jax.pure_callback(slow, shape, case["x"])}
-        store = Checkpoint(sys.argv[1] + "/store", "v1")
-        data = sweep(function, {"x": np.arange(12, dtype=np.float32)}, chunk=2, checkpoint=store)
-        assert (data["square"].values == np.arange(12) ** 2).all()
+        store, cases = Checkpoint(folder + "/store", "v1"), {"x": np.arange(24, dtype=np.float32)}
+        with open_executor(sys.argv[2] if len(sys.argv) > 2 else None) as executor:
+            data = sweep(function, cases, chunk=2, checkpoint=store, executor=executor)
+        assert (data["square"].values == np.arange(24) ** 2).all()
     """)
-    command = [sys.executable, "-c", script, str(tmp_path)]
+    command = [sys.executable, "-c", script, str(tmp_path), *([cluster] if cluster else [])]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
     process = subprocess.Popen(command, env=environment)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
 
     def finished():
         return list(tmp_path.glob("store/*/chunk-*.arrays"))
@@ -141,10 +145,11 @@ def test_killed_sweep_resumes_where_it_was(tmp_path):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    time.sleep(1.0)  # its workers end too, and write to the log no more
     kept = {path: path.stat().st_mtime_ns for path in finished()}
-    assert 2 <= len(kept) < 6
+    assert 2 <= len(kept) < 12
     (tmp_path / "log").unlink()
     subprocess.run(command, env=environment, check=True)
-    assert len(finished()) == 6
+    assert len(finished()) == 12
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
-    assert len((tmp_path / "log").read_text().split()) == 12 - 2 * len(kept)
+    assert len((tmp_path / "log").read_text().split()) == 24 - 2 * len(kept)

@@ -6,6 +6,8 @@ the prior, whose predictions serve any data.
 """
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -13,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from experiments import ranks
 from experiments.agilkia import words
@@ -22,7 +23,9 @@ from experiments.variables import described
 from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.coordinates import strip_weak_types
 from inversion.cube import Cube
+from inversion.executors import Sent
 from inversion.prior_runs import PriorRuns
+from inversion.sweeps import compute_parts
 
 BINS = 5  # of the ranks: 64 of them are 13 each
 START, QUICK = 30_000, 3000  # simulations of draws of the prior
@@ -31,16 +34,22 @@ SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT = 400, 600, 120, 8000
 PIECES = ("rank", "below", "truth")
 
 
-def cover(problem: Problem, prior: PriorRuns, repetitions: int, seed: int, checkpoint: Checkpoint) -> Found:
+def cover(
+    problem: Problem,
+    prior: PriorRuns,
+    repetitions: int,
+    seed: int,
+    checkpoint: Checkpoint,
+    executor: Executor | None = None,
+) -> Found:
     """Ranks and intervals of so many truths; an interrupted run goes on from its checkpoint.
 
     **Arguments:** `problem` of the data set, whose numbers are replaced; `prior`: simulations of its prior;
-    `repetitions`; `seed`; `checkpoint`. **Returns:** what the harness writes.
+    `repetitions`; `seed`; `checkpoint`; `executor`. **Returns:** what the harness writes.
     """
-    pieces = [
-        checkpoint.get_or(f"{seed}-{i}", lambda i=i: _repetition(problem, seed + i, prior))
-        for i in tqdm(range(repetitions), desc="synthetic touchdowns")
-    ]
+    repeat = Sent(partial(_repetition, problem, prior))
+    tasks = {f"{seed}-{i}": partial(repeat, seed + i) for i in range(repetitions)}
+    pieces = list(compute_parts(tasks, checkpoint, executor, "synthetic touchdowns").values())
     names = list(problem.names)
     table = {k: (("repetition", "parameter"), np.stack([p[k] for p in pieces])) for k in PIECES}
     table["effective_size"] = "repetition", np.array([float(p["effective_size"]) for p in pieces])
@@ -91,7 +100,7 @@ def synthetic(problem: Problem, seed: int) -> tuple[dict[str, float], Problem]:
     return truth, eqx.tree_at(lambda p: p.data, problem, strip_weak_types(Observations(data)))
 
 
-def _repetition(problem: Problem, seed: int, prior: PriorRuns) -> Mapping[str, np.ndarray]:
+def _repetition(problem: Problem, prior: PriorRuns, seed: int) -> Mapping[str, np.ndarray]:
     truth, posed = synthetic(problem, seed)
     method = Importance(Tempered(PARTICLES, start=prior), generation=GENERATION)
     found = sample(posed, key=jax.random.PRNGKey(seed), method=method, effective_size=SIZE, limit=LIMIT)

@@ -5,6 +5,8 @@ each stand the reduced law and the calibrated one, the latter with its error at 
 """
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from experiments.foot.grains import settled
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import described
+from inversion.sweeps import compute_parts
 
 STIFFEST = 1e8  # Pa, of grains that are simulated: steps fall as modulus^(-0.4)
 HORIZON = 2.0  # s: by then the ground has taken all but a few per cent, and what comes after is slow
@@ -40,7 +43,13 @@ UNITS = {
 
 
 def at_draws(
-    lander: dict[str, dict[str, Any]], data: DataSet, diameter: float, seed: int, out: Path, count: int
+    lander: dict[str, dict[str, Any]],
+    data: DataSet,
+    diameter: float,
+    seed: int,
+    out: Path,
+    count: int,
+    executor: Executor | None = None,
 ) -> Found:
     """Touchdowns on grains at `count` draws of the posterior in OUT/result.nc, each with its own bed.
 
@@ -52,15 +61,12 @@ def at_draws(
     stated = eqx.tree_at(lambda e: e.calibration, known, read(), is_leaf=lambda x: x is None)
     place = report.place(lander, data, known)
     draws = drawn(out / "result.nc", count, seed, place)
-    rows = []
-    for i, values in enumerate(draws):
-        soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
-        soil = eqx.tree_at(lambda s: s.grain_modulus, soil, jnp.minimum(soil.grain_modulus, STIFFEST))
-        size = max(diameter, values["grain_diameter"])
-        bed = settled(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
-        scene = build(known, values, lander["sub_spheres"], bed, drum=False)
-        found = run(scene, float(known.horizon), out / "draws.checkpoint" / str(i))
-        rows.append(of_grains(series(scene, found)))
+    folder = out.resolve() / "draws.checkpoint"
+    tasks = {
+        str(i): partial(_at_draw, known, values, lander["sub_spheres"], diameter, seed, folder / str(i))
+        for i, values in enumerate(draws)
+    }
+    rows = list(compute_parts(tasks, executor=executor, progress="draws").values())
     laws = {"reduced": [of_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
     summary = place | {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
@@ -68,6 +74,22 @@ def at_draws(
     summary |= {"draws": draws, "compared": compared(result, sigma)}
     figures = {"draws": draw(result)}
     return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
+
+
+def _at_draw(
+    known: Experiment,
+    values: dict[str, float],
+    sub_spheres: dict[str, Any],
+    diameter: float,
+    seed: int,
+    checkpoint: Path,
+) -> dict[str, float]:
+    soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
+    soil = eqx.tree_at(lambda s: s.grain_modulus, soil, jnp.minimum(soil.grain_modulus, STIFFEST))
+    size = max(diameter, values["grain_diameter"])
+    bed = settled(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
+    scene = build(known, values, sub_spheres, bed, drum=False)
+    return of_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
 
 
 def drawn(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:

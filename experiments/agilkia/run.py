@@ -83,6 +83,8 @@ class Agilkia(Study):
     repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Synthetic touchdowns of "coverage" (64; with --quick 4)."""
 
+    cluster_stages = ("all", "coverage")
+
     def __post_init__(self):
         for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1), ("repetitions", 64, 4)):
             if getattr(self, name) is None:
@@ -129,7 +131,9 @@ def _all(options: Agilkia, out: Path) -> Found:
         if options.quick:
             raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
         if options.draws is not None:
-            return grains_draws.at_draws(lander, data, options.grain, options.seed, out, options.draws)
+            return grains_draws.at_draws(
+                lander, data, options.grain, options.seed, out, options.draws, options.executor
+            )
         return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
     world = _world(options, lander["site"])
     calibration = read() if options.regolith == "calibrated" else None
@@ -147,7 +151,7 @@ def _all(options: Agilkia, out: Path) -> Found:
     solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
-    answer = invert(inverse, solver, checkpoint, progress=True, size=size, evidence=evidence)
+    answer = invert(inverse, solver, checkpoint, True, size, evidence, options.executor)
 
     series, simulated, energy = report.trajectory(answer)
     summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
@@ -207,10 +211,10 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
     prior = PriorRuns.simulated(
-        inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), progress=True
+        inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
     )
     kept = Checkpoint(folder, (*made_of, coverage.SETTINGS, count))
-    return coverage.cover(inverse, prior, options.repetitions, options.seed, kept)
+    return coverage.cover(inverse, prior, options.repetitions, options.seed, kept, options.executor)
 
 
 def _pictures(options: Agilkia, out: Path) -> Found:

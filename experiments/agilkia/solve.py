@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -131,11 +132,12 @@ def invert(
     progress: bool,
     size: int = 1000,
     evidence: float = np.inf,
+    executor: Executor | None = None,
 ) -> Answer:
     """Branch and bound with its proof, the strict fit of the best leaf, and the posterior of all unknowns.
 
     The posterior is over all leaves: `size` is the number of independent draws that it is worth, and `evidence` the
-    largest error of its log evidence.
+    largest error of its log evidence. `executor` simulates its draws.
 
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
@@ -190,6 +192,7 @@ def invert(
             _beside(checkpoint, "posterior"),
             progress,
             guesses=[leaf.values for leaf in leaves if np.isfinite(leaf.misfit)],
+            executor=executor,
         ),
         calls=tree.calls,
         seconds=seconds,
@@ -204,6 +207,7 @@ def drawn(
     checkpoint: Checkpoint,
     progress: bool,
     guesses: Sequence[Mapping[str, Any]] = (),
+    executor: Executor | None = None,
 ) -> Posterior:
     """The posterior of a size, and of larger ones until its log evidence is as good as asked for.
 
@@ -215,7 +219,7 @@ def drawn(
     key = jax.random.PRNGKey(seed)
     while True:
         limit = 100 * size if size > QUICK else 3000
-        kept = {"checkpoint": checkpoint, "progress": progress, "guesses": guesses}
+        kept = {"checkpoint": checkpoint, "progress": progress, "guesses": guesses, "executor": executor}
         found = sample(problem, key=key, method=method, effective_size=size, limit=limit, **kept)
         if not found.log_evidence_error > evidence or found.k_hat is None:
             return found

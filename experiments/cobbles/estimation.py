@@ -2,7 +2,9 @@
 tracks."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,7 @@ from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import Found
 from experiments.variables import described
 from inversion import Checkpoint
+from inversion.sweeps import compute_parts
 
 FORM = 1  # counts the ways in which samples are made: older ones are not read as these
 SCENARIOS = (1, 2, 3)
@@ -59,22 +62,15 @@ RESULT_UNITS |= {"marker": "m", "pixel": "px", "noise": "px"}
 OUTLIER = 4.0  # σ: images further off than this count less (a tracker that slipped)
 
 
-def estimate(
-    quick: bool, cobble: Cobble, out: Path, shared: Callable[[Mapping, Path], dict | None]
-) -> Found | None:
+def estimate(quick: bool, cobble: Cobble, out: Path, executor: Executor | None) -> Found:
     """Tables 10 to 12 (noise of pixels and markers), 14 to 16 (all of Table 13) and Figs 17, 18, beside the
-    paper's; `shared` makes the samples (`Study.shared`)."""
+    paper's; `executor` makes the samples."""
     count, batches = (8, 1) if quick else (100, 10)
     truth = {which: world(which, cobble) for which in SCENARIOS}
-    kept, tasks = Checkpoint(out / "checkpoint", [FORM, truth]), {}
+    kept, tasks = Checkpoint(out / "checkpoint", [FORM, count, truth]), {}
 
     def add(name: str, which: int, disturbances: Disturbances, keys: Array) -> None:
-        def task() -> Sample:
-            return Sample(
-                **kept.get_or(f"{name}_{count}", lambda: vars(samples(truth[which], disturbances, keys)))
-            )
-
-        tasks[name] = task
+        tasks[name] = partial(_arrays, truth[which], disturbances, np.asarray(keys))
 
     cases = [(which, pixel) for which in SCENARIOS for pixel in PIXEL_NOISE]
     for i, (which, pixel) in enumerate(cases):
@@ -87,9 +83,7 @@ def estimate(
         for pixel in MAP_PIXEL:
             keys = jax.random.split(jax.random.PRNGKey(7), count)
             add(f"map_{marker:g}_{pixel:g}", 2, table_13(pixel, marker), keys)
-    made = shared(tasks, out)
-    if made is None:
-        return None
+    made = {name: Sample(**x) for name, x in compute_parts(tasks, kept, executor, progress="samples").items()}
     noise = {(w, p): made[f"noise_{w}_{p:g}"] for w, p in cases}
     disturbed = {
         (w, p): jax.tree.map(
@@ -129,6 +123,10 @@ def estimate(
         "images": estimation_pictures.in_the_images(truth[2]),
     }
     return Found(summary, {"estimation": result}, figures, _table(summary), report=words.estimate)
+
+
+def _arrays(truth: World, disturbances: Disturbances, keys: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.asarray(x) for name, x in vars(samples(truth, disturbances, jnp.asarray(keys))).items()}
 
 
 def accuracy_map(samples: Mapping[str, Sample]) -> xr.Dataset:

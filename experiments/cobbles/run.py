@@ -42,11 +42,9 @@ class Cobbles(Study):
     """Of "impact": the posterior of restitution and friction too, by the pixels of the first of its fits; of more than
     one, how often the intervals of the first N hold the truth."""
 
-    shared_stages = ("estimate",)
+    cluster_stages = ("estimate",)
 
     def __post_init__(self):
-        if self.share and self.tracks:
-            raise ValueError("--share: --tracks is one fit, with nothing to share")
         if self.tracks and (self.stage != "estimate" or not self.calibration or len(self.mesh) != 2):
             raise ValueError("--tracks needs --stage estimate, --calibration FILE, --mesh A and --mesh B")
         if self.fits < 1:
@@ -69,10 +67,10 @@ class Cobbles(Study):
         return cobble(self.shape, self.seed)
 
 
-def _estimate(options: Cobbles, out: Path) -> Found | None:
+def _estimate(options: Cobbles, out: Path) -> Found:
     if options.tracks:
         return estimation.estimate_tracks(options.tracks, options.calibration, options.mesh)
-    return estimation.estimate(options.quick, options.stone(), out, options.shared)
+    return estimation.estimate(options.quick, options.stone(), out, options.executor)
 
 
 def _impact(options: Cobbles, out: Path) -> Found:

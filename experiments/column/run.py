@@ -11,6 +11,7 @@ from experiments.column import pictures, words
 from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapsed, exponents, lube
 from experiments.column.scene import Column
 from experiments.harness import Found, Study
+from inversion.sweeps import compute_parts
 
 COUNT = 2000  # grains in a column, at the finer scale
 COARSER = 2  # times fewer grains, each 1.26 times as large
@@ -27,21 +28,20 @@ class ColumnStudy(Study):
     grains: int = COUNT
     """In a column, at the finer of the two scales; with less than 2000 there is no coarser one."""
 
-    shared_stages = ("collapse", "repose")
+    cluster_stages = ("collapse", "repose")
 
     def __post_init__(self):
         if self.grains < QUICK_COUNT:
             raise ValueError(f"grains = {self.grains}: {QUICK_COUNT} or more make a column")
 
 
-def _collapse(options: ColumnStudy, out: Path) -> Found | None:
+def _collapse(options: ColumnStudy, out: Path) -> Found:
     aspects = QUICK_ASPECTS if options.quick else ASPECTS
     count = QUICK_COUNT if options.quick else options.grains
     counts = [n for n in (count // COARSER, count) if n >= QUICK_COUNT]
     cases = [Column(a, n) for n in counts for a in aspects]
-    made = options.shared({f"{c.count}_{c.aspect:g}": partial(collapsed, c, out) for c in cases}, out)
-    if made is None:
-        return None
+    tasks = {f"{c.count}_{c.aspect:g}": partial(collapsed, c, out.resolve()) for c in cases}
+    made = compute_parts(tasks, executor=options.executor, progress="columns")
     found = {n: [made[f"{n}_{a:g}"] for a in aspects] for n in counts}
     summary = {
         f"{n} grains": {
@@ -55,13 +55,11 @@ def _collapse(options: ColumnStudy, out: Path) -> Found | None:
     return Found(summary, tables, figures, report=words.collapse)
 
 
-def _repose(options: ColumnStudy, out: Path) -> Found | None:
+def _repose(options: ColumnStudy, out: Path) -> Found:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
     column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
-    made = options.shared({f"{f:g}_{r:g}": partial(collapsed, column, out, f, r) for f, r in cases}, out)
-    if made is None:
-        return None
-    results = list(made.values())
+    tasks = {f"{f:g}_{r:g}": partial(collapsed, column, out.resolve(), f, r) for f, r in cases}
+    results = list(compute_parts(tasks, executor=options.executor, progress="columns").values())
     figures = {"repose": pictures.draw_repose(results)}
     return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures, report=words.repose)
 

@@ -1,6 +1,6 @@
 """The reduced law calibrated by grains: its two factors, what is not known of them, the table and the picture."""
 
-from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from difsim.session import CACHE
 from experiments.foot import words
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
-from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, tasks, throws
+from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
 from experiments.harness import Found
 from experiments.records import provenance, write_json
@@ -29,20 +29,15 @@ LOGARITHMIC = False, True, False, True, False  # grain sizes and moduli act by t
 Rows = list[dict[str, Any]]
 
 
-def calibrate(
-    out: Path, width: float, shared: Callable[[Mapping, Path], dict | None], seed: int = 0, quick: bool = False
-) -> Found | None:
+def calibrate(out: Path, width: float, executor: Executor | None, seed: int = 0, quick: bool = False) -> Found:
     """Throw, fit, write OUT/sole_in_grains.json, which is the table of `data/`.
 
-    `width`: of the drum, m; `shared`: makes the throws (`Study.shared`). `quick`: soles that are left with half of
+    `width`: of the drum, m; `executor`: makes the throws. `quick`: soles that are left with half of
     their speed, and one repeat.
     """
     repeats, until = (1, 0.5) if quick else (REPEATS, UNTIL)
     wanted = throws(COUNT, seed, repeats, width)
-    made = shared(tasks(wanted, CACHE / "foot", until), out)
-    if made is None:
-        return None
-    found = [made[one.key] for one in wanted]
+    found = results(wanted, CACHE / "foot", until, executor)
     rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
     taken, work = columns(rows)
     factors = fitted(taken, work)

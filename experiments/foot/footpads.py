@@ -1,8 +1,8 @@
 """Soles thrown into the soils of a design, by grains and by the reduced law: by what factor they resist more."""
 
-from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from experiments.foot.scene import GRAVITY, RADIUS, law
 from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
 from experiments.foot.thrown import law_fall
 from inversion import Checkpoint
+from inversion.sweeps import compute_parts
 
 FORM = 2  # counts the ways in which soles are thrown: an older result is not read as one of this
 SPEED, LOAD = 1.0, 1022.0  # m/s; kg/m²: a third of Philae on each of the inversion's three soles
@@ -89,56 +90,47 @@ def _is_soft(one: Throw) -> bool:
     return one.soil.grain_modulus == MODULI[0]
 
 
-class Range:
-    """Where soles are thrown: its beds, and for each the list of a first throw, so that all are one program. A
-    sole is left with `until` of its speed."""
-
-    def __init__(self, until: float):
-        self.until = until
-        self.beds: dict[tuple, tuple[Bed, NeighbourList]] = {}
-
-    def __call__(self, one: Throw) -> dict[str, np.ndarray]:
-        """The path: `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and
-        the `unrest` m/s of its grains before; how many `steps`."""
-        bed, near = self._bed(one)
-        soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
-        deepest = bed.figures.height - LEFT_OUT * one.diameter
-        path = throw(soil, one.speed, one.load, one.place, self.until * one.speed, deepest, near)
-        return {name: path[name].values for name in ("time", "penetration", "speed")} | {
-            "thickness": bed.figures.height,
-            "unrest": unrest,
-            "steps": path.attrs["steps"],
-        }
-
-    def _bed(self, one: Throw) -> tuple[Bed, NeighbourList]:
-        if one.grains not in self.beds:
-            bed = poured(*one.grains)
-            soil, _ = turned_into(bed, ground_of(one.soil, bed.figures.height))
-            near = allocate(*above(soil, one.speed, one.load), skin=SKIN, slack=ROOM)
-            self.beds[one.grains] = bed, near
-        return self.beds[one.grains]
-
-
-def tasks(wanted: list[Throw], folder: Path, until: float = UNTIL) -> dict[str, Callable[[], dict[str, Any]]]:
-    """For each throw, by its key, a function that returns what `judged` says; before them, for each bed, one that
-    pours it. What is in `folder` from an earlier run is not thrown again."""
+def results(wanted: list[Throw], folder: Path, until: float, executor: Executor | None) -> list[dict[str, Any]]:
+    """What `judged` says of each throw. What is in `folder` from an earlier run is not thrown again."""
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
-    stand = Range(until)
+    beds = dict.fromkeys(one.grains for one in wanted if one.key not in kept)
+    pours = {"_".join(f"{x:g}" for x in grains): partial(_pour, grains) for grains in beds}
+    compute_parts(pours, executor=executor, progress="beds")
+    first = {one.grains: one for one in reversed(wanted)}
+    paths = {one.key: partial(path_of, one, first[one.grains], until) for one in wanted}
+    made = compute_parts(paths, kept, executor, progress="throws")
+    return [judged(one, made[one.key], until) for one in wanted]
 
-    def one_of(one: Throw) -> dict[str, Any]:
-        return judged(one, kept.get_or(one.key, lambda: stand(one)), until)
 
-    def pour(grains: tuple[float, float, float, int]) -> dict[str, Any]:
-        if any(one.key not in kept for one in wanted if one.grains == grains):
-            poured(*grains)
-            # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
-            jax.clear_caches()
-        return {}
+def _pour(grains: tuple[float, float, float, int]) -> None:
+    poured(*grains)
+    # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
+    jax.clear_caches()
 
-    beds = dict.fromkeys(one.grains for one in wanted)
-    return {"_".join(f"{x:g}" for x in grains): partial(pour, grains) for grains in beds} | {
-        one.key: partial(one_of, one) for one in wanted
+
+def path_of(one: Throw, first: Throw, until: float) -> dict[str, np.ndarray]:
+    """The path of a sole, which is left with `until` of its speed; `first` is the first one of its bed.
+
+    **Returns:** `time` s, `penetration` m below the mean surface, `speed` m/s; the layer's `thickness` m, and the
+    `unrest` m/s of its grains before; how many `steps`.
+    """
+    bed, near = _bed(first)
+    soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
+    deepest = bed.figures.height - LEFT_OUT * one.diameter
+    path = throw(soil, one.speed, one.load, one.place, until * one.speed, deepest, near)
+    return {name: path[name].values for name in ("time", "penetration", "speed")} | {
+        "thickness": bed.figures.height,
+        "unrest": unrest,
+        "steps": path.attrs["steps"],
     }
+
+
+@lru_cache
+def _bed(first: Throw) -> tuple[Bed, NeighbourList]:
+    """A bed, and the list of the first throw into it, so that all are one program."""
+    bed = poured(*first.grains)
+    soil, _ = turned_into(bed, ground_of(first.soil, bed.figures.height))
+    return bed, allocate(*above(soil, first.speed, first.load), skin=SKIN, slack=ROOM)
 
 
 def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:

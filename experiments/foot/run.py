@@ -1,6 +1,6 @@
 """`difsim foot`: a sole pushed into a bed of regolith, beside the reduced law of a sole."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +55,7 @@ class FootStudy(Study):
     cohesion: float = float(LAW.cohesion)
     """Of the grains, Pa: the reduced law's, or 0 for dry ones."""
 
-    shared_stages = ("calibrate",)
+    cluster_stages = ("calibrate",)
 
     def __post_init__(self):
         if self.quick:
@@ -81,7 +81,8 @@ class FootStudy(Study):
 
     def kept(self, out: Path) -> Checkpoint:
         """The pushes or throws that were finished, one by one, with these options."""
-        options = {k: v for k, v in vars(self).items() if k not in ("out", "share", "keep_checkpoint", "speeds")}
+        others = "out", "cluster", "keep_checkpoint", "speeds"
+        options = {k: v for k, v in asdict(self).items() if k not in others}
         return Checkpoint(out / "runs.checkpoint", options)
 
     def folder(self, stage: str) -> Path:
@@ -145,7 +146,9 @@ FootStudy.stages = {
     "push": _pushed,
     "throw": _thrown,
     "grains": _thrown_at_grains,
-    "calibrate": lambda options, out: calibrate.calibrate(out, options.width, options.shared, quick=options.quick),
+    "calibrate": lambda options, out: calibrate.calibrate(
+        out, options.width, options.executor, quick=options.quick
+    ),
 }
 
 

@@ -11,6 +11,7 @@ Each is computed from its own half of the members, so that they can disagree.
 """
 
 import json
+from concurrent.futures import Executor
 from pathlib import Path
 
 import jax
@@ -28,7 +29,6 @@ from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
 from experiments.variables import described
 from inversion import Checkpoint, sweep
-from inversion.shares import Share
 from inversion.smoothed import regression
 
 # Mean and standard deviation of each input; all ours. Three of a kind are east, north, up (the spin: body axes).
@@ -68,8 +68,8 @@ TOLERANCE, STEPS = 1e-7, 30_000
 
 
 def release_all(
-    out: Path, quick: bool, shape: str = "analogue", members: int = 2048, share: Share | None = None
-) -> Found | None:
+    out: Path, quick: bool, shape: str = "analogue", members: int = 2048, executor: Executor | None = None
+) -> Found:
     """All members until rest; goes on where it was interrupted."""
     members, again = (LEAST, CHUNK) if quick else (members, AGAIN)
     place = world(shape, CACHE / "worlds")
@@ -86,10 +86,8 @@ def release_all(
         chunk=min(CHUNK, members),
         checkpoint=Checkpoint(out / "checkpoint", mark),
         progress=True,
-        share=share,
+        executor=executor,
     )
-    if every is None:
-        return None
     table = every.isel(case=slice(members))
     starts = members + len(few) * np.arange(len(RESISTANCES))
     lying = {C: every.isel(case=slice(i, i + len(few))) for C, i in zip(RESISTANCES, starts.tolist(), strict=True)}

@@ -26,7 +26,7 @@ class Hopper(Study):
     members: Annotated[int, tyro.conf.arg(metavar="N")] = 2048
     """Releases of the ensemble."""
 
-    shared_stages = ("ensemble",)
+    cluster_stages = ("ensemble",)
 
     def __post_init__(self):
         if self.members < ensemble.LEAST:
@@ -41,7 +41,7 @@ Hopper.stages = {
     "cube": lambda options, out: cube.throw(options.quick),
     "minerva": lambda options, out: minerva.release(options.quick, options.shape),
     "ensemble": lambda options, out: ensemble.release_all(
-        out, options.quick, options.shape, options.members, options.part
+        out, options.quick, options.shape, options.members, options.executor
     ),
     "tracks": lambda options, out: tracks.compare(out, options.quick),
     "hop": lambda options, out: hop.search(options.quick),

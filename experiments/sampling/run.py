@@ -1,12 +1,14 @@
 """`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (paper 002)."""
 
 from collections import ChainMap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jax
+import matplotlib
 import numpy as np
 import tyro
 import xarray as xr
@@ -21,6 +23,8 @@ from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
+from experiments.style import STYLE
+from inversion.sweeps import compute_parts
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
 SAMPLES = 100  # instants a second that are kept
@@ -43,7 +47,7 @@ class Sampling(Study):
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
 
-    shared_stages = ("cases", "sensitivity")
+    cluster_stages = ("cases", "sensitivity")
 
     def __post_init__(self):
         if self.quick:
@@ -54,28 +58,11 @@ class Sampling(Study):
             raise ValueError(f"--softening {self.softening} must be at least 1")
 
 
-def _cases(options: Sampling, out: Path) -> Found | None:
-    devices = jax.local_devices()
-    times = _times(options.until)
-    bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
-
-    def one(i: int, name: str) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
-        case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
-        scene = Scene.of(case, options.spacing)
-        with jax.default_device(devices[i % len(devices)]):
-            evolution, found = collect(
-                case, scene, options.softening, times, out / f"{mark}.run", lambda _: bars[name].update()
-            )
-        write_json(out / f"{mark}.json", found)
-        return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
-
-    made = options.shared(
-        {name: partial(one, i, name) for i, name in enumerate(options.cases)}, out, workers=len(devices)
-    )
-    for bar in bars.values():
-        bar.close()
-    if made is None:
-        return None
+def _cases(options: Sampling, out: Path) -> Found:
+    given = options.spacing, options.softening, _times(options.until), out.resolve()
+    tasks = {name: partial(_case, i, name, *given) for i, name in enumerate(options.cases)}
+    with ThreadPoolExecutor(len(jax.local_devices())) as threads:
+        made = compute_parts(tasks, executor=options.executor or threads)
     found, figures, data = zip(*made.values(), strict=True)
     runs = dict(zip(options.cases, found, strict=True))
     figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
@@ -83,12 +70,25 @@ def _cases(options: Sampling, out: Path) -> Found | None:
     return Found({"orderings": orderings(runs), "runs": runs}, data, figures, report=words.cases)
 
 
-def _sensitivity(options: Sampling, out: Path) -> Found | None:
+def _case(
+    i: int, name: str, spacing: float, softening: float, times: np.ndarray, out: Path
+) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
+    case, mark, devices = CASES[name], f"{name}_{spacing * 1e3:g}mm", jax.local_devices()
+    scene = Scene.of(case, spacing)
+    with tqdm(total=times.size, desc=name, position=i) as bar, jax.default_device(devices[i % len(devices)]):
+        evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.update())
+    write_json(out / f"{mark}.json", found)
+    with matplotlib.rc_context(STYLE):  # also in a worker
+        return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
+
+
+def _sensitivity(options: Sampling, out: Path) -> Found:
     # Only the end counts; the instants before it are where an interrupted run goes on.
     times = np.linspace(0.0, options.until, 11)
     design = Design.of(options.pairs, options.spacing)
-    made = options.shared(runs(design, options.spacing, options.softening, times, out), out)
-    return made and Found(sensitivity(design, list(made.values())), report=words.sensitivity)
+    tasks = runs(design, options.spacing, options.softening, times, out)
+    made = compute_parts(tasks, executor=options.executor, progress="runs")
+    return Found(sensitivity(design, list(made.values())), report=words.sensitivity)
 
 
 def _times(until: float) -> np.ndarray:

@@ -55,17 +55,18 @@ def runs(
     design: Design, spacing: float, softening: float, times: np.ndarray, out: Path
 ) -> dict[str, Callable[[], float]]:
     """Both runs of each pair, by names: each returns the area at the end, cm², NaN where the run failed."""
-
-    def one(name: str, case: Case, shift: float) -> float:
-        scene = Scene.of(case, spacing, shift)
-        run, found = collect(case, scene, softening, times, out / f"{name}.run")
-        return found["tray_at_end_cm2"] if run.status == 0 else np.nan
-
     return {
-        (name := f"pair{i:02d}_{sign}"): partial(one, name, case, float(shift))
+        (name := f"pair{i:02d}_{sign}"): partial(
+            _area, case, Scene.of(case, spacing, float(shift)), softening, times, out.resolve() / f"{name}.run"
+        )
         for i, shift in enumerate(design.shift)
         for sign, case in zip("+-", design.cases(i), strict=True)
     }
+
+
+def _area(case: Case, scene: Scene, softening: float, times: np.ndarray, checkpoint: Path) -> float:
+    run, found = collect(case, scene, softening, times, checkpoint)
+    return found["tray_at_end_cm2"] if run.status == 0 else np.nan
 
 
 def sensitivity(design: Design, found: Sequence[float]) -> dict[str, Any]:
