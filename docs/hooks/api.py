@@ -30,10 +30,10 @@ def defined(module: griffe.Module, *kinds: str) -> list[str]:
 
 
 def public_names() -> dict[str, dict[str, list[str]]]:
-    """The public names of each page, a package or a module that stands beside the packages, as full paths.
+    """The public names of each page, a package or a single module next to the packages, as full paths.
 
     `names` and `constants`: what a package exports, or what a single module defines. `others`: the types that a
-    package's modules define beside them, and also the functions where it exports nothing.
+    package's modules define as well, and also the functions where it exports nothing.
     """
     pages = {}
     for root in (griffe.load(name, search_paths=[ROOT], resolve_aliases=True) for name in PACKAGES):
