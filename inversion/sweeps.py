@@ -73,9 +73,8 @@ def compute_parts(
     returns a dict of arrays; `checkpoint`: keeps finished parts; `executor`; `progress`: the text of a bar.
     **Returns:** the results by name, in the order of the tasks.
     """
-    kept = {name for name in tasks if checkpoint is not None and name in checkpoint}
-    found = {name: checkpoint.get_or(name, tasks[name]) for name in kept}
-    left = {name: task for name, task in tasks.items() if name not in kept}
+    found = {} if checkpoint is None else {k: checkpoint.get_or(k, tasks[k]) for k in tasks if k in checkpoint}
+    left = {name: task for name, task in tasks.items() if name not in found}
     with show_progress(progress, len(tasks), bool(progress)) as show:
         for name, result in results_as_completed(executor, left):
             found[name] = result if checkpoint is None else checkpoint.get_or(name, lambda r=result: r)
@@ -124,9 +123,11 @@ def sweep(
     names, compute = [_chunk_key(part) for part in parts], MapRows(case, batch_size)
     sent = Sent(compute)
     tasks = {name: partial(sent, part) for name, part in zip(names, parts, strict=True)}
-    before = [name for name in tasks if checkpoint is not None and name in checkpoint]
-    for name in before:
-        _check_outputs(function, parts[names.index(name)], checkpoint.get_or(name, tasks[name]), checkpoint)
+    before = []
+    if checkpoint is not None:
+        before = [name for name in tasks if name in checkpoint]
+        for name in before:
+            _check_outputs(function, parts[names.index(name)], checkpoint.get_or(name, tasks[name]), checkpoint)
     if executor is not None and len(before) < len(tasks):
         executor.submit(compute.compile, parts[0]).result()
     found = compute_parts(tasks, checkpoint, executor, "sweep" if progress else "")

@@ -87,7 +87,7 @@ class BedSpecification(eqx.Module):
         )
         gravities = self._gravities()
         rested, state = (0, None) if kept is None else _read(kept, grains)
-        if rested < len(gravities):
+        if state is None or rested < len(gravities):
             state = self._settled(grains, state, gravities, rested, kept, watch)
         figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
         return Bed(grains, state, figures)

@@ -148,8 +148,11 @@ class Gridded(AbstractField):
         else:
             kept = Checkpoint(cache, (FIT, field, mesh.vertices, mesh.faces, spacing))
             tables = kept.get_or("gravity", compute)
-        near, far = (GridSpline(*(tables[f"{name}_{part}"] for part in PARTS)) for name in ("near", "far"))
-        return cls(near, far, centre, inner, outer)
+        near, far = (
+            GridSpline(**{part: jnp.asarray(tables[f"{name}_{part}"]) for part in PARTS})
+            for name in ("near", "far")
+        )
+        return cls(near, far, jnp.asarray(centre), inner, outer)
 
 
 def _rise(t: Scalar) -> Scalar:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from os import PathLike
 
+import jax.numpy as jnp
+
 from difsim.mesh import TriMesh
 from difsim.saving.checkpoint import Checkpoint
 from difsim.spline import GridSpline
@@ -28,4 +30,4 @@ def cached(
 
     kept = Checkpoint(cache, (FORM, kind, numbers, mesh.vertices, mesh.faces))
     table = kept.get_or(kind, compute)
-    return GridSpline(*(table[name] for name in PARTS[:3]), int(table["degree"]))
+    return GridSpline(*(jnp.asarray(table[name]) for name in PARTS[:3]), degree=int(table["degree"]))
