@@ -149,7 +149,7 @@ class Gridded(AbstractField):
             kept = Checkpoint(cache, (FIT, field, mesh.vertices, mesh.faces, spacing))
             tables = kept.get_or("gravity", compute)
         near, far = (
-            GridSpline(**{part: jnp.asarray(tables[f"{name}_{part}"]) for part in PARTS})
+            GridSpline(*(jnp.asarray(tables[f"{name}_{part}"]) for part in PARTS), degree=3)
             for name in ("near", "far")
         )
         return cls(near, far, jnp.asarray(centre), inner, outer)
