@@ -151,7 +151,9 @@ def _all(options: Agilkia, out: Path) -> Found:
     solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
-    answer = invert(inverse, solver, checkpoint, True, size, evidence, options.executor)
+    answer = invert(
+        inverse, solver, checkpoint, progress=True, size=size, evidence=evidence, executor=options.executor
+    )
 
     series, simulated, energy = report.trajectory(answer)
     summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
