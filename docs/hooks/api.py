@@ -35,8 +35,12 @@ def public_names() -> dict[str, dict[str, list[str]]]:
     `names` and `constants`: what a package exports, or what a single module defines. `others`: the types that a
     package's modules define as well, and also the functions where it exports nothing.
     """
+    # Together: one package exports names of another.
+    loader = griffe.GriffeLoader(search_paths=[ROOT])
+    roots = [loader.load(name) for name in PACKAGES]
+    loader.resolve_aliases()
     pages = {}
-    for root in (griffe.load(name, search_paths=[ROOT], resolve_aliases=True) for name in PACKAGES):
+    for root in roots:
         parts = [m for m in root.members.values() if not m.is_alias and m.is_module and not m.name.startswith("_")]
         if root.name == "inversion":
             pages["inversion"] = _of_package(root)
