@@ -13,7 +13,7 @@ SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|
 ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(?!\n\n)(.*?)(?=\n\n|\Z)", re.S)  # in one paragraph
 # Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
 ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
-FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "declared", "eqx.field")  # which declare a field
+FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "declared", "eqx.field")
 
 
 def with_sections(text: str) -> str:
