@@ -123,14 +123,16 @@ def sweep(
     names, compute = [_chunk_key(part) for part in parts], MapRows(case, batch_size)
     sent = Sent(compute)
     tasks = {name: partial(sent, part) for name, part in zip(names, parts, strict=True)}
-    before = []
+    found = {}
     if checkpoint is not None:
-        before = [name for name in tasks if name in checkpoint]
-        for name in before:
-            _check_outputs(function, parts[names.index(name)], checkpoint.get_or(name, tasks[name]), checkpoint)
-    if executor is not None and len(before) < len(tasks):
+        for name, part in zip(names, parts, strict=True):
+            if name in checkpoint and name not in found:
+                found[name] = checkpoint.get_or(name, tasks[name])
+                _check_outputs(function, part, found[name], checkpoint)
+    left = {name: task for name, task in tasks.items() if name not in found}
+    if executor is not None and left:
         executor.submit(compute.compile, parts[0]).result()
-    found = compute_parts(tasks, checkpoint, executor, "sweep" if progress else "")
+    found |= compute_parts(left, checkpoint, executor, "sweep" if progress else "")
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}
     if clash := sorted(outputs.keys() & inputs.keys()):
         raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")

@@ -61,17 +61,15 @@ class Program(NamedTuple):
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Of each program: by loop what a turn launches and moves; of the whole, memory, library calls, and times."""
     makers = PROGRAMS | (LARGE if accelerators() else {})
-    programs = {name: make() for name, make in makers.items()}
-    compiled = in_threads(_compile, programs.values())
-    for (name, program), one in zip(programs.items(), compiled, strict=True):
-        yield from rows_of(name, program, one, seeds)
-    if accelerators():  # side by side, and after the times: a CPU takes as long to compile
-        compared = {
-            name: pair
-            for name, *pair in zip(programs, programs.values(), compiled, strict=True)
-            if name in PROGRAMS
-        }
-        for name, distance in zip(compared, in_threads(_compare, compared.values()), strict=True):
+    programs = [make() for make in makers.values()]
+    pairs = dict(zip(makers, zip(programs, in_threads(_compile, programs), strict=True), strict=True))
+    for name, (program, compiled) in pairs.items():
+        yield from rows_of(name, program, compiled, seeds)
+    if (
+        accelerators()
+    ):  # after the times, and side by side: a CPU takes as long to compile, and minutes for the large
+        distances = in_threads(_compare, [pairs[name] for name in PROGRAMS])
+        for name, distance in zip(PROGRAMS, distances, strict=True):
             yield row(f"{name}: furthest from a CPU's result, relative", distance, "1")
 
 
@@ -176,7 +174,7 @@ def _grains(convert: Callable = lambda case: case, count: int = GRAINS) -> Progr
 
 
 def _begin(model: Any, state: Any) -> Progress:
-    """With its list made where the program runs: a GPU makes one of a CPU's again at the first step."""
+    """The beginning of a run, whose list is made where it runs: a GPU makes a CPU's again at the first step."""
     state = jax.device_put(state, (accelerators() or jax.local_devices(backend="cpu"))[0])
     return initialise(model, state, listed=allocate(model, state))
 
