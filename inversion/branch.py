@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer, require_function
 from difsim.typing import all_of, came
+from inversion.progress import Bar, show_progress
 
 from .coordinates import plain
 from .minima import distinct, probability_missed
@@ -97,7 +97,7 @@ def branch_and_bound(
         holder = stands(above)
         return max(-np.inf if holder is None else nodes[holder].misfit, known(assignment))
 
-    with tqdm(disable=not progress, desc="branch and bound") as bar:
+    with Bar("branch and bound", None, progress) as bar:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
             if incumbent is not None and heap[0][0] >= incumbent.misfit - tolerance:
                 break
@@ -108,7 +108,7 @@ def branch_and_bound(
                 guess = parent.values | assignment
             node = replace(_solve_node(problem, solve, assignment, guess, checkpoint), parent=above)
             nodes.append(node)
-            bar.update()
+            bar.advance()
             # The tolerance of the solver, unless a larger one is given: two searches agree to about 1e-6 of a minimum.
             if node.misfit < bound - max(tolerance, 1e-6 * abs(bound) + 1e-9):
                 violations, worst = violations + 1, max(worst, bound - node.misfit)
@@ -117,7 +117,7 @@ def branch_and_bound(
                 heapq.heapify(heap)
             if node.status == "leaf" and (incumbent is None or node.misfit < incumbent.misfit):
                 incumbent = node
-                bar.set_postfix(best=node.misfit)
+                bar.note(f"best misfit {node.misfit:.4g}")
             elif node.status == "open":
                 name = order[len(assignment)]
                 for rank, value in enumerate(problem.parameters[name].nearest_first(node.values[name])):
@@ -165,7 +165,7 @@ def enumerate_leaves(
     combinations = list(itertools.product(*choices))
     return tuple(
         _solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint)
-        for values in tqdm(combinations, disable=not progress, desc="leaves")
+        for values in show_progress(combinations, "leaves", progress)
     )
 
 

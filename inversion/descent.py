@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
-from tqdm import tqdm
 
 from difsim.checks import CallError, integer, random_key, require_function, traceable
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
+from inversion.progress import Bar
 
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
@@ -142,7 +142,7 @@ def descend(
     mark = digest((np.asarray(x), np.asarray(jax.random.key_data(key)), steps, window, seeds, spread))[:16]
     windows: list[_Window] = []
     status = Status.RUNNING
-    with tqdm(total=steps, disable=not progress, desc="descent") as bar:
+    with Bar("descent", steps, progress) as bar:
         while status == Status.RUNNING:
             before = float(state.least)
             state, made = _kept(checkpoint, f"descent-{mark}-{len(windows):05d}", state, settings)
@@ -150,8 +150,9 @@ def descend(
             status = _ended(isinstance(objective, Problem), space, windows, before, float(state.least), tolerance)
             if status == Status.RUNNING and len(windows) * window >= steps:
                 status = Status.LIMIT
-            bar.update(window)
-            bar.set_postfix(value=float(jnp.nanmean(made.value)) if np.isfinite(state.least) else np.nan)
+            bar.advance(window)
+            if np.isfinite(state.least):
+                bar.note(f"value {float(jnp.nanmean(made.value)):.3g}")
     if status == Status.FAILED and throw:
         raise RuntimeError(
             "descend: the objective, or its gradient, is not finite at the start: give another guess, look at the "

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from tqdm import tqdm
 
 from difsim.checks import instance, integer, random_key, require_function, traceable
 from difsim.status import Status
 from difsim.typing import Scalar
+from inversion.progress import Bar
 
 from .coordinates import plain
 from .leastsq import latin_hypercube
@@ -90,7 +90,7 @@ def differential_evolution(
     costs = _unplaced(_first(problem, objective, members, batch_size))
     failed = int(np.sum(~np.isfinite(costs)))
     history, status, since = [float(costs.min())], Status.RUNNING, 0
-    with tqdm(total=max_generations, disable=not progress, desc="differential evolution") as bar:
+    with Bar("differential evolution", max_generations, progress) as bar:
         while status == Status.RUNNING:
             if history[-1] < stop:
                 status = Status.TARGET
@@ -106,8 +106,8 @@ def differential_evolution(
                 failed += int(lost)
                 history.append(float(costs.min()))
                 since = 0 if history[-1] < history[-2] else since + 1
-                bar.update()
-                bar.set_postfix(best=history[-1])
+                bar.advance()
+                bar.note(f"best {history[-1]:.3g}")
     if not np.isfinite(history[-1]):
         status = Status.FAILED
         if throw:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 import jax
 import numpy as np
 from jaxtyping import Array, Float
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer
+from inversion.progress import Bar
 
 from .cube import Cube
 from .draws import Draws
@@ -67,7 +67,7 @@ class Importance:
         stages = self.tempered.stages(cube, tempering, checkpoint, progress)
         start = self.tempered.population(stages, cube, tempering)
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
-        with tqdm(disable=not progress, desc="importance sampling", total=effective_size) as bar:
+        with Bar("importance sampling", effective_size, progress) as bar:
             search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
             search.begin(pool_stages(stages), start.log_evidence, guesses)
             search.run()

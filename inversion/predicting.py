@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
+from inversion.progress import Bar
 
 from .programs import in_threads
 from .sweeps import map_compiled
@@ -33,11 +33,11 @@ def predictions(
     program = compile_sooner(function)
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
-    with tqdm(total=count, initial=1, disable=not progress, desc="predictions") as bar:
+    with Bar("predictions", count - 1, progress) as bar:
 
         def one(case):
             found = jax.tree.map(np.asarray, program(case))
-            bar.update()
+            bar.advance()
             return found
 
         found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]

@@ -6,9 +6,9 @@ from functools import partial
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
-from tqdm import tqdm
 
 from difsim.status import Status
+from inversion.progress import show_progress
 
 from .cube import Cube
 from .problem import Problem
@@ -46,7 +46,7 @@ class PriorRuns:
         """
         cube = Cube(problem)
         parts = []
-        for start in tqdm(range(0, count, PART), disable=not progress, desc="simulations of the prior"):
+        for start in show_progress(range(0, count, PART), "simulations of the prior", progress):
             rows = min(PART, count - start)
             compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
             parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer
 from difsim.status import Status
+from inversion.progress import Bar
 
 from .coordinates import strip_weak_types
 from .leastsq import Fit, require_fit
@@ -98,7 +98,7 @@ def profiles(
     stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
-    with tqdm(total=sum(row.size for row in rows), disable=not progress, desc="profiles") as bar:
+    with Bar("profiles", sum(row.size for row in rows), progress) as bar:
         walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], stops, bar), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
@@ -171,7 +171,7 @@ class _Chain(NamedTuple):
     calls: Calls
 
 
-def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, bar: tqdm) -> _Chain:
+def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stops: Stops, bar: Bar) -> _Chain:
     """The chain of `values` of the unknown `index`, which begins at `x[0]`; the rest of `x` are candidates."""
     here, candidates = x[0], x[1:]
     misfits, converged, calls = [], [], Calls()
@@ -190,7 +190,7 @@ def _walk(problem: Problem, x: list[Array], values: np.ndarray, index: int, stop
         converged.append(Status(int(found.status)).is_converged)
         # A failed neighbour is no place to start from: keep the last valid one.
         here = found.x if np.isfinite(found.misfit) else here
-        bar.update()
+        bar.advance()
     return _Chain(misfits, converged, calls)
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
-from tqdm import tqdm
+
+from inversion.progress import Bar
 
 from .cube import Cube
 from .drawn import Drawn
@@ -44,7 +45,7 @@ class Search:
     effective_size: int
     limit: int
     checkpoint: Checkpoint | None
-    bar: tqdm
+    bar: Bar
     peaks: list[Kernels] = field(default_factory=list)
     masses: list[float] = field(default_factory=list)
 
@@ -81,7 +82,7 @@ class Search:
             self._draw()
             before, after, size = after, self._settles(), self.size
             self.is_settled |= before and after  # once may be by chance
-            self.bar.update(round(min(size, self.effective_size)) - self.bar.n)
+            self.bar.reach(min(size, self.effective_size))
             is_last = (self.is_settled or self.number >= GENERATIONS) and size >= self.effective_size
             if is_last and pareto_smoothed(self.log_ratio)[1] > K_HAT:
                 is_last = not self._add_highest() and self.number >= 2 * GENERATIONS

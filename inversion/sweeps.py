@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import CallError, instance, integer, require_function, traceable
 from difsim.saving.arrays import read_table, write_table
@@ -20,6 +19,7 @@ from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import came
 from difsim.wide import accelerators, devices_of, has_many_rows, put_on
+from inversion.progress import Bar
 
 from .batches import memory_of, rows_at_once
 from .shares import Share, share_out
@@ -227,7 +227,7 @@ def sweep(
     rows = [np.minimum(np.arange(i, i + min(chunk, count)), count - 1) for i in range(0, count, chunk)]
     parts = [{name: value[row] for name, value in inputs.items()} for row in rows]
     names = [_chunk_key(part) for part in parts]
-    shown, known = tqdm(total=len(parts), disable=not progress, desc="sweep"), set()
+    shown, known = Bar("sweep", len(parts), progress), set()
 
     def task(name, part):
         def compute():
@@ -240,16 +240,16 @@ def sweep(
             result = checkpoint.get_or(name, compute)
             if is_stored:
                 _check_outputs(function, part, result, checkpoint)
-        shown.update(name not in known)
+        shown.advance(name not in known)
         known.add(name)
         return result
 
     tasks = {name: partial(task, name, part) for name, part in zip(names, parts, strict=True)}
-    if share is None:
-        found = {name: task() for name, task in tasks.items()}
-    else:
-        found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
-    shown.close()
+    with shown:
+        if share is None:
+            found = {name: task() for name, task in tasks.items()}
+        else:
+            found = share_out(tasks, checkpoint.__contains__, checkpoint.folder, share)
     if found is None:
         return None
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance, integer
+from inversion.progress import Bar
 
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resampled, smallest_size
@@ -66,11 +66,11 @@ class Tempered:
         **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
         pieces = [stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
-        with tqdm(disable=not progress, desc="tempering", total=1.0, bar_format=BAR) as bar:
+        with Bar("tempering", 1.0, progress) as bar:
             while (piece := pieces[-1])["temperature"] < 1.0:
                 compute = partial(self._stage, cube, jax.random.fold_in(key, len(pieces)), piece)
                 pieces.append(stored(checkpoint, f"tempering-{len(pieces)}", compute))
-                bar.update(float(pieces[-1]["temperature"] - piece["temperature"]))
+                bar.reach(float(pieces[-1]["temperature"]))
         return pieces
 
     def population(self, stages: list[Piece], cube: Cube, key: Array) -> Draws:
@@ -125,11 +125,11 @@ class Tempered:
         """
         found, part = start, 0
         pool = start.u.reshape(-1, start.u.shape[-1])
-        with tqdm(disable=not progress, desc="chains", total=effective_size) as bar:
+        with Bar("chains", effective_size, progress) as bar:
             while (
                 size := smallest_size(cube, found.u, found.weights, found.families)
             ) < effective_size and cube.calls.forward < limit:
-                bar.update(min(round(size), effective_size) - bar.n)
+                bar.reach(min(size, effective_size))
                 part += 1
                 compute = partial(
                     self._moved, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
@@ -143,7 +143,7 @@ class Tempered:
                     u, values, weights, start.families, start.prior, start.log_evidence, start.error, None,
                     f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
                 )  # fmt: skip
-            bar.update(min(round(size), effective_size) - bar.n)
+            bar.reach(min(size, effective_size))
         return found
 
     def _uniform(self, cube: Cube, key: Array) -> np.ndarray:
@@ -205,9 +205,6 @@ class Tempered:
             u, values = (np.asarray(x) for x in _accepted(keys, power, (u, values), (proposed, there)))
             states.append((u, values))
         return {"u": np.stack([s[0] for s in states]), "log_likelihood": np.stack([s[1] for s in states])}
-
-
-BAR = "{desc}: {percentage:3.0f}% of the likelihood's power, {elapsed}"
 
 
 @jax.jit

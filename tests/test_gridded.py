@@ -36,7 +36,7 @@ def mesh(subdivisions=3):
 
 @pytest.fixture(scope="module")
 def fast():
-    return Gridded.fit(BODY, mesh(), SPACING, progress=False)
+    return Gridded.fit(BODY, mesh(), SPACING)
 
 
 def directions(n, seed=3):
@@ -141,7 +141,7 @@ def test_float32(fast):
 
 @pytest.mark.slow
 def test_linear_in_the_density(fast):
-    twice = Gridded.fit(2 * BODY, mesh(), SPACING, progress=False)
+    twice = Gridded.fit(2 * BODY, mesh(), SPACING)
     x = jnp.asarray(on_ellipsoid(20))
     np.testing.assert_allclose(jax.vmap(twice.potential)(x), jax.vmap((2 * fast).potential)(x), rtol=1e-10)
     assert twice.made_of != fast.made_of

@@ -103,14 +103,14 @@ class Gridded(AbstractField):
         return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
 
     @classmethod
-    def fit(cls, field: AbstractField, mesh: TriMesh, spacing: float, progress: bool = True) -> "Gridded":
+    def fit(cls, field: AbstractField, mesh: TriMesh, spacing: float) -> "Gridded":
         """On the host: the tables of the gravity of a body with the surface `mesh`.
 
         The field is evaluated at some 10 (largest radius/spacing)³ + 1.2e5 places, and the result has some 27
         (largest radius/spacing)³ numbers.
 
-        **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m; `progress`,
-        true to show bars. **Returns:** the fast field.
+        **Arguments:** `field`, which falls off as GM/r; `mesh`, m; `spacing` of the near table, m.
+        **Returns:** the fast field.
         **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or so small that the near
         table has more than 1e8 numbers, and for a field that does not fall off as GM/r.
         """
@@ -131,10 +131,8 @@ class Gridded(AbstractField):
                 f"numbers, {8 * numbers / 2**30:.3g} GiB: give {2 * outer / LARGEST_TABLE ** (1 / 3):.3g} m or more; "
                 "is the mesh in metres?"
             )
-        labels = ("far table", "near table", "surface") if progress else (None,) * 3
-        far = far_table(field, centre, inner, labels[0])
-        near = near_table(field, centre, spacing, far, inner, outer, labels[1])
-        near = fit_outside(near, field, mesh, centre, labels[2])
+        far = far_table(field, centre, inner)
+        near = fit_outside(near_table(field, centre, spacing, far, inner, outer), field, mesh, centre)
         return cls(near, far, centre, inner, outer, fingerprint(field, mesh, spacing))
 
     def save(self, path: str | PathLike) -> None:

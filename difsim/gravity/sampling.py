@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
-from tqdm import tqdm
 
 from difsim.checks import host_numbers, instance
 from difsim.gravity.field import AbstractField
@@ -16,7 +15,7 @@ from difsim.session import compile_with_matrix_library
 from difsim.units import G
 from difsim.wide import TERMS, put
 
-CHUNK = 4096  # points per call: one compiled shape, bounded memory, and visible progress
+CHUNK = 4096  # points per call: one compiled shape, bounded memory
 
 Points = Float[np.ndarray, "P 3"]
 
@@ -45,15 +44,13 @@ def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict
     }
 
 
-def field_at(
-    field: AbstractField, points: Points, label: str | None = None
-) -> tuple[Float[np.ndarray, " P"], Points]:
+def field_at(field: AbstractField, points: Points) -> tuple[Float[np.ndarray, " P"], Points]:
     """Potential and acceleration at many points in bounded memory, by the field's own `evaluate` if it has one.
 
-    **Arguments:** `field`; `points` [P,3], m; `label` of a progress bar (None: no bar).
+    **Arguments:** `field`; `points` [P,3], m.
     **Returns:** U [P], m²/s², and g [P,3], m/s².
     """
-    return _chunked(_evaluate, field, points, label)
+    return _chunked(_evaluate, field, points)
 
 
 @compile_with_matrix_library
@@ -68,13 +65,12 @@ def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " 
     return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
 
 
-def _chunked(function: Callable, field: AbstractField, points: Points, label: str | None = None) -> object:
+def _chunked(function: Callable, field: AbstractField, points: Points) -> object:
     n = len(points)
     width = min(n, CHUNK)
     chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
-    bar = tqdm(chunks, desc=label, unit=f" x {width} points", disable=label is None)
     is_wide = isinstance(field, Polyhedron) and width * len(field.faces) >= TERMS
-    parts = [jax.tree.map(np.asarray, function(field, put(jnp.asarray(chunk), is_wide))) for chunk in bar]
+    parts = [jax.tree.map(np.asarray, function(field, put(jnp.asarray(chunk), is_wide))) for chunk in chunks]
     return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
 
 

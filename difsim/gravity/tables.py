@@ -35,19 +35,19 @@ def kelvin(table: GridSpline, inner: Scalar, d: Vec3) -> Scalar:
     return jnp.sqrt(shrink) * table(shrink * d)
 
 
-def far_table(field: AbstractField, centre: Place, inner: float, label: str | None) -> GridSpline:
+def far_table(field: AbstractField, centre: Place, inner: float) -> GridSpline:
     """The Kelvin image V(y) = (a/|y|) U(centre + a² y/|y|²) on the cube |yᵢ| ≤ a, with V(0) = GM/a.
 
     In the corners the image continues towards the body, where U is less smooth; the influence on a spline decays
     within a few points and does not reach the ball |y| ≤ a.
 
-    **Arguments:** `field`; `centre` [3], m; `inner` a, m; `label` of a progress bar. **Returns:** the spline of V.
+    **Arguments:** `field`; `centre` [3], m; `inner` a, m. **Returns:** the spline of V.
     """
     GM = _mass(field, centre, inner)
     image = _cube(inner, FAR_POINTS)
     middle = len(image) // 2
     stretch = inner**2 / np.sum(np.delete(image, middle, axis=0) ** 2, axis=1)
-    U = field_at(field, centre + stretch[:, None] * np.delete(image, middle, axis=0), label)[0]
+    U = field_at(field, centre + stretch[:, None] * np.delete(image, middle, axis=0))[0]
     V = np.insert(np.sqrt(stretch) * U, middle, GM / inner)
     return interpolate(V.reshape((FAR_POINTS,) * 3), (-inner,) * 3, 2 * inner / (FAR_POINTS - 1), 3)
 
@@ -78,32 +78,29 @@ def near_table(
     far: GridSpline,
     inner: float,
     outer: float,
-    label: str | None,
 ) -> GridSpline:
     """U on the cube |dᵢ| ≤ outer, interpolated; beyond `inner` it is taken from the far table.
 
-    **Arguments:** `field`; `centre` [3], m; `spacing`, m; `far`, the far table; `inner`, `outer`, m; `label` of a
-    progress bar. **Returns:** the spline of U, m²/s².
+    **Arguments:** `field`; `centre` [3], m; `spacing`, m; `far`, the far table; `inner`, `outer`, m.
+    **Returns:** the spline of U, m²/s².
     """
     half = spacing * np.ceil(outer / spacing)
     n = 2 * round(half / spacing) + 1
     d = _cube(half, n)
     own = np.sum(d**2, axis=1) < inner**2
     U = np.empty(len(d))
-    U[own] = field_at(field, centre + d[own], label)[0]
+    U[own] = field_at(field, centre + d[own])[0]
     U[~own] = jax.lax.map(lambda d: kelvin(far, jnp.asarray(inner), d), jnp.asarray(d[~own]), batch_size=256)
     return interpolate(U.reshape(n, n, n), (-half,) * 3, spacing, 3)
 
 
-def fit_outside(
-    table: GridSpline, field: AbstractField, mesh: TriMesh, centre: Place, label: str | None
-) -> GridSpline:
+def fit_outside(table: GridSpline, field: AbstractField, mesh: TriMesh, centre: Place) -> GridSpline:
     """The near table with its coefficients around the surface fitted to potentials and accelerations outside.
 
     Second derivatives of U jump at the surface, and an interpolating spline smears the jump over some two cells on
     either side. This is the least-squares solution for the coefficients that contribute outside.
 
-    **Arguments:** `table`, the interpolated one; `field`; `mesh`; `centre` [3], m; `label` of a progress bar.
+    **Arguments:** `table`, the interpolated one; `field`; `mesh`; `centre` [3], m.
     **Returns:** the fitted spline.
     """
     import scipy.sparse
@@ -112,7 +109,7 @@ def fit_outside(
     h = float(table.spacing)
     shape = table.coefficients.shape
     points = _samples(table, mesh, centre, h)
-    U, g = field_at(field, points, label)
+    U, g = field_at(field, points)
     orders = (1, 0, 0), (0, 1, 0), (0, 0, 1)
     # Accelerations times h have the size of differences in potential.
     rows = [design(points - centre, table.origin, h, shape, 3)]

@@ -7,7 +7,6 @@ from os import PathLike
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tqdm import tqdm
 
 from difsim import safe
 from difsim.checks import host_numbers, instance, integer
@@ -142,7 +141,7 @@ def sampled(
             f"give {fits:.6g} m or more, or more nodes ({40e-9 * count:.1f} GB of memory)"
         )
     values = np.empty(count)
-    for start in tqdm(range(0, count, _CHUNK), desc="signed distance", disable=None):
+    for start in range(0, count, _CHUNK):
         some = np.arange(start, min(start + _CHUNK, count))
         values[some] = function(first + spacing * np.stack(np.unravel_index(some, shape), axis=1))
     return values.reshape(shape), first

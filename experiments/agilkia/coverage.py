@@ -13,16 +13,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from experiments import ranks
-from experiments.agilkia import words
 from experiments.harness import Found
 from experiments.variables import described
 from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.coordinates import strip_weak_types
 from inversion.cube import Cube
 from inversion.prior_runs import PriorRuns
+from inversion.progress import show_progress
 
 BINS = 5  # of the ranks: 64 of them are 13 each
 START, QUICK = 30_000, 3000  # simulations of draws of the prior
@@ -39,7 +38,7 @@ def cover(problem: Problem, prior: PriorRuns, repetitions: int, seed: int, check
     """
     pieces = [
         checkpoint.get_or(f"{seed}-{i}", lambda i=i: _repetition(problem, seed + i, prior))
-        for i in tqdm(range(repetitions), desc="synthetic touchdowns")
+        for i in show_progress(range(repetitions), "synthetic touchdowns")
     ]
     names = list(problem.names)
     table = {k: (("repetition", "parameter"), np.stack([p[k] for p in pieces])) for k in PIECES}
@@ -51,7 +50,7 @@ def cover(problem: Problem, prior: PriorRuns, repetitions: int, seed: int, check
     result = described(result, units=units, names={"below": "probability below the truth"})
     summary = judge(result, set(problem.discrete))
     figures = {"ranks": ranks.draw({k: result["rank"].sel(parameter=k).values for k in names}, BINS)}
-    return Found(summary, {"coverage": result}, figures, record="coverage", report=words.coverage)
+    return Found(summary, {"coverage": result}, figures, record="coverage")
 
 
 def judge(result: xr.Dataset, discrete: set[str]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from jaxtyping import Array, Float
 
 from difsim.typing import Scalar
 from experiments.harness import Found
-from experiments.intruder import words
 from experiments.intruder.pictures import draw_descent
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.intruder.surrogate import OUTCOMES, UNKNOWNS, outcome, thrown
@@ -105,9 +104,7 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     return Found(
         summary,
         {"result": described(result, units=units, names=names)},
-        {"descent": draw_descent(result)},
-        report=words.descent,
-    )
+        {"descent": draw_descent(result)})
 
 
 def _ends(unknown) -> tuple[float, float]:

@@ -11,16 +11,15 @@ import numpy as np
 import tyro
 import xarray as xr
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim.declarations import Quantity
 from experiments.harness import Found, Study
 from experiments.records import write_json
-from experiments.sampling import words
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
+from inversion.progress import Bar
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
 SAMPLES = 100  # instants a second that are kept
@@ -57,30 +56,29 @@ class Sampling(Study):
 def _cases(options: Sampling, out: Path) -> Found | None:
     devices = jax.local_devices()
     times = _times(options.until)
-    bars = {name: tqdm(total=times.size, desc=name, position=i) for i, name in enumerate(options.cases)}
+    bar = Bar("runs", times.size * len(options.cases))
 
     def one(i: int, name: str) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
         case, mark = CASES[name], f"{name}_{options.spacing * 1e3:g}mm"
         scene = Scene.of(case, options.spacing)
         with jax.default_device(devices[i % len(devices)]):
             evolution, found = collect(
-                case, scene, options.softening, times, out / f"{mark}.run", lambda _: bars[name].update()
+                case, scene, options.softening, times, out / f"{mark}.run", lambda _: bar.advance()
             )
         write_json(out / f"{mark}.json", found)
         return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
 
-    made = options.shared(
-        {name: partial(one, i, name) for i, name in enumerate(options.cases)}, out, workers=len(devices)
-    )
-    for bar in bars.values():
-        bar.close()
+    with bar:
+        made = options.shared(
+            {name: partial(one, i, name) for i, name in enumerate(options.cases)}, out, workers=len(devices)
+        )
     if made is None:
         return None
     found, figures, data = zip(*made.values(), strict=True)
     runs = dict(zip(options.cases, found, strict=True))
     figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
     data = dict(ChainMap(*data))
-    return Found({"orderings": orderings(runs), "runs": runs}, data, figures, report=words.cases)
+    return Found({"orderings": orderings(runs), "runs": runs}, data, figures)
 
 
 def _sensitivity(options: Sampling, out: Path) -> Found | None:
@@ -88,7 +86,7 @@ def _sensitivity(options: Sampling, out: Path) -> Found | None:
     times = np.linspace(0.0, options.until, 11)
     design = Design.of(options.pairs, options.spacing)
     made = options.shared(runs(design, options.spacing, options.softening, times, out), out)
-    return made and Found(sensitivity(design, list(made.values())), report=words.sensitivity)
+    return made and Found(sensitivity(design, list(made.values())))
 
 
 def _times(until: float) -> np.ndarray:
