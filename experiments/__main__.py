@@ -10,6 +10,7 @@ from difsim import configure
 configure()  # before a study is imported: an array that it makes then would be one of float32
 
 import importlib.metadata
+import importlib.util
 import sys
 
 import tyro
@@ -26,6 +27,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"difsim {importlib.metadata.version('difsim')}")
         return
+    if sys.argv[1:2] == ["benchmark"] and importlib.util.find_spec("experiments.benchmarks") is None:
+        sys.exit("difsim: the benchmarks are not installed: run them in a checkout of the sources")
     commands = find_studies(experiments) | {"data": CopyData, "export": Export, "view": View}
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
