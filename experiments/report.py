@@ -91,7 +91,13 @@ class Report:
 
         prose = self._write(is_page=True, tables=_as_html, picture=picture)
         body = MarkdownIt("commonmark", {"html": True}).render(prose)
+        run = {key: value for key, value in about.items() if key not in ("command", "inputs")}
         written = {path.name: sha256(path.read_bytes()).hexdigest() for path in files}
+        for title, hashes in (
+            ("files that were read", about.get("inputs", {})),
+            ("files beside this one", written),
+        ):
+            run[title] = [{"file": name, "SHA-256": value} for name, value in hashes.items()]
         others = [
             picture(name, caption) for name, (_, caption) in dict(self.pictures).items() if name not in shown
         ]
@@ -102,7 +108,7 @@ class Report:
             about=about,
             body=Markup(body),
             others=others,
-            made=_as_html(tables_of({k: v for k, v in about.items() if k != "command"} | {"written": written})),
+            made=_as_html(tables_of(run, "this run")),
             numbers=_as_html(tables_of(self.summary)),
         )
         return re.sub(r"10\^(−?\d+)", r"10<sup>\1</sup>", text)
@@ -157,7 +163,7 @@ def tables_of(summary: Mapping[str, Any], title: str = "numbers") -> dict[str, p
     single = {k: v for k, v in summary.items() if _is_cell(v)}
     tables = {title: _frame([{"": label(k), "value": v} for k, v in single.items()])} if single else {}
     for key, value in summary.items():
-        path = label(key) if title == "numbers" else f"{title}: {label(key)}"
+        path = label(key) if title in ("numbers", "this run") else f"{title}: {label(key)}"
         if key in single or not value:
             continue
         rows = list(value.values()) if isinstance(value, Mapping) else value

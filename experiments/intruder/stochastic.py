@@ -102,9 +102,8 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     names = {"distance": "squared distance of the surface from the data, in scatters of a throw"}
     units["seen"] = "m (depth), m/s (rebound)"
     return Found(
-        summary,
-        {"result": described(result, units=units, names=names)},
-        {"descent": draw_descent(result)})
+        summary, {"result": described(result, units=units, names=names)}, {"descent": draw_descent(result)}
+    )
 
 
 def _ends(unknown) -> tuple[float, float]:
