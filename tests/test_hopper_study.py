@@ -19,6 +19,7 @@ from experiments.harness import write
 from experiments.hopper import cube, ensemble, observe, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, World, prism
 from experiments.hopper.run import Hopper
+from experiments.records import provenance
 from experiments.variables import undescribed
 from inversion import sweep
 
@@ -31,7 +32,7 @@ def block(edges) -> mesh.TriMesh:
 @pytest.mark.slow
 def test_quick_cube_writes_what_the_paper_shows(tmp_path):
     told = cube.throw(quick=True)
-    write(tmp_path, told, {})
+    write(tmp_path, told, provenance() | {"stage": "cube", "wall_seconds": 1.0}, Hopper)
     found = told.summary
     thrown = found["thrown"]["smooth"]
     assert [row["status"] for row in thrown.values()] == ["OK"] * 3
