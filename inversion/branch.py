@@ -11,12 +11,12 @@ import numpy as np
 
 from difsim.checks import host_numbers, instance, integer, require_function
 from difsim.typing import all_of, came
-from inversion.progress import Bar, show_progress
 
 from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
+from .progress import Bar, show_progress
 from .sweeps import Checkpoint
 from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
 

@@ -20,10 +20,10 @@ from difsim.checks import CallError, integer, random_key, require_function, trac
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
-from inversion.progress import Bar
 
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
+from .progress import Bar
 from .sweeps import Checkpoint, map_batched
 from .unknowns import AbstractParameter
 

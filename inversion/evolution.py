@@ -13,12 +13,12 @@ from jaxtyping import Array, Float
 from difsim.checks import instance, integer, random_key, require_function, traceable
 from difsim.status import Status
 from difsim.typing import Scalar
-from inversion.progress import Bar
 
 from .coordinates import plain
 from .leastsq import latin_hypercube
 from .outcome import Calls
 from .problem import Problem
+from .progress import Bar
 from .sweeps import map_batched
 
 OBJECTIVE = "differential_evolution: objective"

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer
-from inversion.progress import Bar
 
 from .cube import Cube
 from .draws import Draws
 from .particles import pool_stages
+from .progress import Bar
 from .search import Search
 from .sweeps import Checkpoint
 from .tails import K_HAT, pareto_smoothed

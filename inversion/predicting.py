@@ -10,9 +10,9 @@ from jaxtyping import Array
 
 from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
-from inversion.progress import Bar
 
 from .programs import in_threads
+from .progress import Bar
 from .sweeps import map_compiled
 
 

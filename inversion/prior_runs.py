@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.status import Status
-from inversion.progress import show_progress
 
 from .cube import Cube
 from .problem import Problem
+from .progress import show_progress
 from .sweeps import Checkpoint, Piece, stored
 
 PART = 1000  # simulations between two savings

@@ -12,7 +12,6 @@ from jaxtyping import Array
 
 from difsim.checks import host_numbers, instance, integer
 from difsim.status import Status
-from inversion.progress import Bar
 
 from .coordinates import strip_weak_types
 from .leastsq import Fit, require_fit
@@ -20,6 +19,7 @@ from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
 from .programs import Programs, in_threads
+from .progress import Bar
 
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 

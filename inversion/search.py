@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
-from inversion.progress import Bar
-
 from .cube import Cube
 from .drawn import Drawn
 from .draws import smallest_size
@@ -16,6 +14,7 @@ from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import place_best
 from .programs import in_threads
+from .progress import Bar
 from .sweeps import Checkpoint, Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 

@@ -19,9 +19,9 @@ from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import came
 from difsim.wide import accelerators, devices_of, has_many_rows, put_on
-from inversion.progress import Bar
 
 from .batches import memory_of, rows_at_once
+from .progress import Bar
 from .shares import Share, share_out
 
 Piece = dict[str, np.ndarray]  # arrays by name

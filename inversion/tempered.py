@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array
 
 from difsim.checks import host_numbers, instance, integer
-from inversion.progress import Bar
 
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resampled, smallest_size
 from .prior_runs import PriorRuns
+from .progress import Bar
 from .sweeps import Checkpoint, Piece, stored
 
 

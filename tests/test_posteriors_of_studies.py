@@ -57,7 +57,9 @@ def test_corner_is_drawn_from_its_dataset_alone(mixed, tmp_path):
     told = {name: row for name, row in posteriors.rows(mixed, mixed.median).items() if name in names}
     shown = posteriors.picture_data(mixed, told)
     shown.to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
-    write(tmp_path, Found(figures={"corner": corner(xr.load_dataset(tmp_path / "shown.nc"), "toy")}), {}, CliffStudy)
+    write(
+        tmp_path, Found(figures={"corner": corner(xr.load_dataset(tmp_path / "shown.nc"), "toy")}), {}, CliffStudy
+    )
     assert (tmp_path / "corner.png").stat().st_size > 10_000
     corner(xr.Dataset(), "nothing")
 
