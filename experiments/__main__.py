@@ -2,17 +2,15 @@
 
 import signal
 
-signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))  # they wait for the next two lines
-
-from experiments.interruption import end_in_peace, end_on_signals
-
-end_on_signals()  # before the imports, which take seconds
+# Ctrl-C ends the process at once, compiled code too. Nothing is lost: files are written whole or not at all.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from difsim import configure
 
 configure()  # before a study is imported: an array that it makes then would be one of float32
 
 import importlib.metadata
+import importlib.util
 import sys
 
 from difsim.extras import require
@@ -34,6 +32,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"difsim {importlib.metadata.version('difsim')}")
         return
+    if sys.argv[1:2] == ["benchmark"] and importlib.util.find_spec("experiments.benchmarks") is None:
+        sys.exit("difsim: the benchmarks are not installed: run them in a checkout of the sources")
     commands = find_studies(experiments) | {"data": CopyData, "export": Export, "view": View}
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
@@ -43,7 +43,6 @@ def main() -> None:
     except OSError as error:  # a file that is not there, a full disk, a download that did not come
         place = error.filename2 or error.filename  # the second is the name that a file was to get
         sys.exit(f"difsim: {place}: {error.strerror}" if place and error.strerror else f"difsim: {error}")
-    end_in_peace()
 
 
 if __name__ == "__main__":

@@ -16,11 +16,13 @@ import importlib
 import importlib.util
 import json
 import pkgutil
+import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -29,23 +31,17 @@ import matplotlib
 import numpy as np
 import tyro
 import xarray as xr
+from filelock import FileLock, Timeout
 from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
-from difsim.saving.atomic import atomically, remove_at_once
-from experiments.heartbeat import heartbeat
-from experiments.owner import owned
-from experiments.page import caption_of, page
+from difsim.saving.atomic import atomically, remove_at_once, remove_unfinished
 from experiments.records import hashes, provenance, write_json
-from experiments.report import Report, remedies
+from experiments.report import Report
 from experiments.style import STYLE
 from experiments.variables import described
 from inversion.executors import open_executor
-
-
-def no_words(summary: Mapping[str, Any]) -> Report:
-    """The report of a study that gives none: its tables are made of the whole summary."""
-    return Report()
+from inversion.progress import Bar
 
 
 @dataclass(frozen=True)
@@ -53,8 +49,8 @@ class Found:
     """What a stage found: all of it is written by the harness.
 
     **Arguments:** `summary`, written as `record`.json after the provenance; `data`, each dataset (or tree of them)
-    written as NAME.nc; `figures`, each written as NAME.png; `text`, printed in place of the summary; `report`,
-    which makes the words of report.html from the summary as JSON holds it: the report says what the file says.
+    written as NAME.nc; `figures`, each written as NAME.png; `text`, printed; `report`, the name of the report in the
+    study's report.md.j2, by default that of the stage.
     """
 
     summary: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +58,7 @@ class Found:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     text: str = ""
     record: str = "summary"
-    report: Callable[[Mapping[str, Any]], Report] = no_words
+    report: str = ""
 
 
 SEED = Quantity("", "seed of random numbers", ge=0, le=2**32 - 1)  # what NumPy and JAX take alike
@@ -125,14 +121,14 @@ class Study:
             if out.exists() and not out.is_dir():
                 raise ValueError(f"{out} is a file, and the results go into a folder: give another --out")
             out.mkdir(parents=True, exist_ok=True)
-            started = time.perf_counter()
-            life = heartbeat(f"difsim {self.name()} --stage {stage}")
-            with owned(out), matplotlib.rc_context(STYLE), life, open_executor(self.cluster) as self.executor:
-                found = self.stages[stage](self, out)
+            started, command = time.perf_counter(), f"difsim {self.name()} --stage {stage}"
+            print(f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished")
+            with _lock(out), matplotlib.rc_context(STYLE), open_executor(self.cluster) as self.executor:
+                with Bar(command):
+                    found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
-                lead = " ".join((self.__doc__ or "").split())
-                write(out, found, about, f"difsim {self.name()}, {stage}", lead)
+                write(out, found, about, type(self))
             print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:
                 for kept in out.glob("*checkpoint"):
@@ -151,16 +147,27 @@ class Study:
         return provenance() | {"seed": seed, "options": options, "inputs": hashes(self.inputs())}
 
 
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder, and remove what a killed one left unfinished there."""
+    try:
+        with FileLock(folder / ".lock", blocking=False):
+            remove_unfinished(folder)
+            yield
+    except Timeout:
+        raise ValueError(f"{folder} is in use by another run: wait for its end, or give another --out") from None
+
+
 def _is_name(value: Any) -> bool:
     return isinstance(value, str | Path)
 
 
-def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsim", lead: str = "") -> None:
-    """Write what a stage found: NetCDF with its provenance, pictures, JSON, report; print the text or the summary.
+def write(out: Path, found: Found, about: Mapping[str, Any], study: type[Study]) -> None:
+    """Write what a stage found: NetCDF with its provenance, pictures, JSON, report; and print the report.
 
     **Arguments:** `out`, an existing folder; `found`; `about`, the provenance: entries of the summary and
-    attributes of the datasets; `title` and `lead`, the head of the report. What consists of pictures alone has none.
-    The answer of the report, what was assumed, and the reasons to doubt it are printed last, before the report's path.
+    attributes of the datasets; `study`, whose folder has the text of the report. What consists of pictures alone has
+    no report.
     """
     attributes = {k: v if isinstance(v, str) else json.dumps(v) for k, v in about.items()}
     files, pictures = [], {}
@@ -175,28 +182,37 @@ def write(out: Path, found: Found, about: Mapping[str, Any], title: str = "difsi
         pictures[name] = out / f"{name}.png", caption_of(figure)
         with atomically(pictures[name][0]) as beside:
             figure.savefig(beside)
-    text = ""
-    if found.summary:
-        files.append(out / f"{found.record}.json")
-        text = write_json(files[-1], {**about, **found.summary})
-    print(found.text or text)
-    if files:
-        numbers = {k: v for k, v in json.loads(text or "{}").items() if k in found.summary}
-        report = found.report(numbers)
-        if report.answer:
-            print("\nin words:", *report.answer, sep="\n")
-        if report.assumed:
-            print("\nassumed, because it was not given:", *(f"* {each}" for each in report.assumed), sep="\n")
-        told = "\n".join(report.concerns)
-        # What a status means stands once: in a concern of the study, or by itself.
-        concerns = [*report.concerns, *(each for each in remedies(numbers) if each not in told)]
-        if concerns:
-            print("\nlook twice:", *(f"* {each}" for each in concerns), sep="\n")
-        path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
-        report = replace(report, concerns=concerns)
-        with atomically(path) as beside:
-            beside.write_text(page(title, lead, report, numbers, about, pictures, files), encoding="utf-8")
-        print(f"\nthe report is {path}")
+    if found.text:
+        print(found.text)
+    if not found.summary:
+        return
+    files.append(out / f"{found.record}.json")
+    text = write_json(files[-1], {**about, **found.summary})
+    summary = {
+        k: v for k, v in json.loads(text).items() if k in found.summary
+    }  # the report says what the file says
+    folder = Path(sys.modules[study.__module__].__file__).parent
+    report = Report(summary, folder, found.report or about["stage"], pictures)
+    print(f"\n{report.text()}")
+    path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
+    title, lead = f"difsim {study.name()}, {about['stage']}", " ".join((study.__doc__ or "").split())
+    page = report.page(title, lead, about, files)
+    with atomically(path) as beside:
+        beside.write_text(page, encoding="utf-8")
+    print(f"\nthe report is {path}")
+
+
+def caption_of(figure: Figure) -> str:
+    """Return what a picture shows, from its titles and the labels of its axes, where nobody has written a caption."""
+    heading = figure.get_suptitle()
+    panels = []
+    for axes in figure.axes:
+        title = axes.get_title(loc="left") or axes.get_title()
+        plotted = (
+            f"{axes.get_ylabel()} against {axes.get_xlabel()}" if axes.get_ylabel() and axes.get_xlabel() else ""
+        )
+        panels.append(": ".join(filter(None, (title, plotted))))
+    return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ").replace(r"\$", "$")
 
 
 def find_studies(package: ModuleType) -> dict[str, type[Study]]:

@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import xarray as xr
 
-from experiments.report import Table, digits
 from inversion import Discrete, Fixed, Log
 from inversion.identifiability import MISSED
 from inversion.posterior import Posterior
@@ -116,60 +115,3 @@ def picture_data(posterior: Posterior, told: Mapping[str, Row]) -> xr.Dataset:
 def samples(posterior: Posterior) -> dict[str, xr.Dataset]:
     """The samples as the groups of `Posterior.to_xarray`. **Arguments:** `posterior`."""
     return {name: group.to_dataset() for name, group in posterior.to_xarray().children.items()}
-
-
-def lines(told: Mapping[str, Row], found: Mapping[str, Any]) -> list[str]:
-    """The unknowns as lines of text: best fit, posterior, prior, verdict; and the quality of the sample.
-
-    **Arguments:** `told`: `rows`; `found`: `quality`. **Returns:** the lines.
-    """
-    said = [
-        f"{'unknown':15s}{'best fit':>10s}{'median':>11s}  {'68 %':22s}{'95 %':22s}{'prior':22s}{'unit':7s}verdict"
-    ]
-    for name, row in told.items():
-        best = row["value"] if isinstance(row["value"], str) else f"{row['value']:.4g}"
-        if "probabilities" in row:
-            shares = (f"{k} {p:.2f} ± {e:.2f}" for k, (p, e) in row["probabilities"].items())
-            text = f"probability of {', '.join(shares)}"
-            said.append(f"{name:15s}{best:>10s}  {text:77s}{row['unit']:7s}{row['verdict']}")
-            continue
-        median = "" if row["median"] is None else f"{row['median']:.4g}"
-        ends = (
-            _between(row["lo68"], row["hi68"]),
-            _between(row["lo95"], row["hi95"]),
-            _between(*row["prior"] or (None, None)),
-        )
-        columns = "".join(f"{each:22s}" for each in ends)
-        said.append(f"{name:15s}{best:>10s}{median:>11s}  {columns}{row['unit']:7s}{row['verdict']}")
-    evidence = f"log evidence {found['log_evidence']:.2f} ± {found['log_evidence_error']:.2f}"
-    said += ["", f"posterior: {found['verdict']}"]
-    return [*said, f"{evidence}; {found['simulations']} simulations, {found['method']}"]
-
-
-def _between(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3g} ... {high:.3g}"
-
-
-def table(told: Mapping[str, Row]) -> Table:
-    """The unknowns as a table of a report. **Arguments:** `told`: `rows`, as JSON holds them."""
-    entries = [
-        {
-            "": name.replace("_", " "),
-            "best fit": row["value"],
-            "median": row["median"],
-            "68 %": span(row, 68),
-            "95 %": span(row, 95),
-            "prior": f"{digits(row['prior'][0])} to {digits(row['prior'][1])}" if row.get("prior") else "",
-            "probabilities": ", ".join(f"{k}: {p:.2f}" for k, (p, _) in row.get("probabilities", {}).items()),
-            "unit": row["unit"],
-            "verdict": row["verdict"],
-        }
-        for name, row in told.items()
-    ]
-    return Table("unknowns: best fit and posterior", entries)
-
-
-def span(row: Mapping[str, Any], share: int) -> str:
-    """An interval in words; empty where there is none."""
-    low, high = row[f"lo{share}"], row[f"hi{share}"]
-    return "" if low is None or high is None else f"{digits(low)} to {digits(high)}"

@@ -52,6 +52,22 @@ class View:
                 print(file)
 
 
+def mesh_of(part: Part, i: int):
+    """Return one instant of a part as PyVista's PolyData: triangles, a line, or points with their numbers.
+
+    Points have double precision: single precision has steps of 0.03 m at 400 km from the origin.
+    """
+    pyvista = require("view", "pyvista")
+    points = part.points[i].astype(float)
+    if part.faces is not None:
+        mesh = pyvista.PolyData.from_regular_faces(points, part.faces)
+    else:
+        mesh = pyvista.lines_from_points(points) if part.is_line else pyvista.PolyData(points)
+    for name, values in part.data.items():
+        mesh[name] = values
+    return mesh
+
+
 class Scene3D:
     """Parts in a plotter, at one instant at a time."""
 
@@ -127,15 +143,12 @@ class Scene3D:
         return actor
 
     def _mesh(self, part: Part, i: int):
-        points = part.points[i].astype(np.float32)
-        if part.faces is not None:
-            return self.pyvista.PolyData.from_regular_faces(points, part.faces)
-        if part.is_line:
-            return self.pyvista.lines_from_points(points)
-        cloud = self.pyvista.PolyData(points)
-        cloud["diameter"] = 2 * np.broadcast_to(part.data["radius"], len(points)).astype(np.float32)
+        mesh = mesh_of(part, i)
+        if not _is_many(part):
+            return mesh
+        mesh["diameter"] = 2 * mesh["radius"]
         ball = self.pyvista.Sphere(radius=0.5, theta_resolution=ROUND, phi_resolution=ROUND)
-        return cloud.glyph(scale="diameter", orient=False, geom=ball)
+        return mesh.glyph(scale="diameter", orient=False, geom=ball)
 
     def _aim(self, time: float | None = None) -> None:
         """The camera looks at everything, or stays near the part that it follows."""

@@ -17,7 +17,7 @@ from .coordinates import plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
-from .progress import show_progress
+from .progress import Bar
 from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
 
 
@@ -97,7 +97,7 @@ def branch_and_bound(
         holder = stands(above)
         return max(-np.inf if holder is None else nodes[holder].misfit, known(assignment))
 
-    with show_progress("branch and bound", is_shown=progress) as show:
+    with Bar("branch and bound", is_shown=progress) as bar:
         while heap and (max_nodes is None or len(nodes) < max_nodes):
             if incumbent is not None and heap[0][0] >= incumbent.misfit - tolerance:
                 break
@@ -123,7 +123,7 @@ def branch_and_bound(
                     bound = bound_of(here, below)
                     heapq.heappush(heap, (bound, -len(assignment), rank, len(heap) + len(nodes), here, below))
             best = np.inf if incumbent is None else incumbent.misfit
-            show(len(nodes), f"({len(nodes)} nodes, best {best:.4g})")
+            bar.reach(len(nodes), f"{len(nodes)} nodes, best {best:.4g}")
 
     best = np.inf if incumbent is None else incumbent.misfit
     branched = {node.parent for node in nodes}
@@ -162,10 +162,10 @@ def enumerate_leaves(
     names = _discrete(problem)
     choices = [np.asarray(problem.parameters[name].values).tolist() for name in names]
     combinations, leaves = list(itertools.product(*choices)), []
-    with show_progress("leaves", len(combinations), progress) as show:
+    with Bar("leaves", len(combinations), progress) as bar:
         for values in combinations:
             leaves.append(_solve_node(problem, solve, dict(zip(names, values, strict=True)), None, checkpoint))
-            show(len(leaves))
+            bar.reach(len(leaves))
     return tuple(leaves)
 
 

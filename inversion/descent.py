@@ -25,7 +25,7 @@ from difsim.typing import Scalar
 from .batches import map_batched
 from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
 from .problem import Problem
-from .progress import show_progress
+from .progress import Bar
 from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]
@@ -143,7 +143,7 @@ def descend(
     mark = digest((np.asarray(x), np.asarray(jax.random.key_data(key)), steps, window, seeds, spread))[:16]
     windows: list[_Window] = []
     status = Status.RUNNING
-    with show_progress("descent", steps, progress) as show:
+    with Bar("descent", steps, progress) as bar:
         while status == Status.RUNNING:
             before = float(state.least)
             state, made = _kept(checkpoint, f"descent-{mark}-{len(windows):05d}", state, settings)
@@ -152,7 +152,7 @@ def descend(
             if status == Status.RUNNING and len(windows) * window >= steps:
                 status = Status.LIMIT
             value = float(jnp.nanmean(made.value)) if np.isfinite(state.least) else np.nan
-            show(len(windows) * window, f"(value {value:.4g})")
+            bar.reach(len(windows) * window, f"value {value:.4g}")
     if status == Status.FAILED and throw:
         raise RuntimeError(
             "descend: the objective, or its gradient, is not finite at the start: give another guess, look at the "

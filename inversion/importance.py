@@ -12,7 +12,7 @@ from difsim.saving.checkpoint import Checkpoint
 from .cube import Cube
 from .draws import Draws
 from .particles import pool_stages
-from .progress import show_progress
+from .progress import Bar
 from .search import Search
 from .tails import K_HAT, pareto_smoothed
 from .tempered import Tempered
@@ -67,8 +67,8 @@ class Importance:
         stages = self.tempered.stages(cube, tempering, checkpoint, progress)
         start = self.tempered.population(stages, cube, tempering)
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
-        with show_progress("importance sampling", effective_size, progress) as show:
-            search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, show)
+        with Bar("importance sampling", effective_size, progress) as bar:
+            search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
             search.begin(pool_stages(stages), start.log_evidence, guesses)
             search.run()
         log_weights, k_hat = pareto_smoothed(search.log_ratio)

@@ -1,6 +1,5 @@
 """Predictions of a function for draws of the parameters, in threads."""
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from difsim.wide import accelerators, has_many_rows
 
 from .batches import MapRows
 from .programs import in_threads
-from .progress import show_progress
+from .progress import Bar
 
 
 def predictions(
@@ -32,12 +31,11 @@ def predictions(
     program = compile_sooner(function)
     cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
     first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
-    done = itertools.count(2)
-    with show_progress("predictions", count, progress) as show:
+    with Bar("predictions", count - 1, progress) as bar:
 
         def one(case):
             found = jax.tree.map(np.asarray, program(case))
-            show(next(done))
+            bar.advance()
             return found
 
         found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]

@@ -13,7 +13,7 @@ from difsim.status import Status
 
 from .cube import Cube
 from .problem import Problem
-from .progress import show_progress
+from .progress import Bar
 from .sweeps import Piece, stored
 
 PART = 1000  # simulations between two savings
@@ -55,12 +55,12 @@ class PriorRuns:
         """
         cube = Cube(problem, executor=executor)
         parts = []
-        with show_progress("simulations of the prior", count, progress) as show:
+        with Bar("simulations of the prior", count, progress) as bar:
             for start in range(0, count, PART):
                 rows = min(PART, count - start)
                 compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
                 parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
-                show(start + rows)
+                bar.reach(start + rows)
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         u, statuses = found.pop("u"), found.pop("statuses")
         return cls(u, {k.removeprefix("of-"): v for k, v in found.items()}, statuses)

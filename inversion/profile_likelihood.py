@@ -1,6 +1,5 @@
 """Profiles of the likelihood: the misfit along one parameter, with all others fitted again."""
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
 from .programs import Programs, in_threads
-from .progress import show_progress
+from .progress import Bar
 
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
 
@@ -99,9 +98,8 @@ def profiles(
     ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
-    done = itertools.count(1)
-    with show_progress("profiles", sum(row.size for row in rows), progress) as show:
-        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, lambda: show(next(done))), order)
+    with Bar("profiles", sum(row.size for row in rows), progress) as bar:
+        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, bar.advance), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
         name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])

@@ -1,7 +1,6 @@
 """Adaptive importance sampling of one posterior: kernels are placed anew at draws until that gains nothing."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +16,7 @@ from .particles import Particles
 from .peaks import Heights, climbed, inside, measured, peak
 from .placing import place_best
 from .programs import in_threads
+from .progress import Bar
 from .sweeps import Piece, stored
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
 
@@ -36,7 +36,7 @@ class Search:
     So no density depends on the draws that it weighs, and the halves stay unbiased.
 
     **Arguments:** `cube`; `generation`: draws from kernels before new ones are placed; `prior`: the share of draws
-    from the prior; `seed`; `effective_size`; `limit` of simulations; `checkpoint`; `show`, a function of the
+    from the prior; `seed`; `effective_size`; `limit` of simulations; `checkpoint`; `bar`, of the
     effective size so far.
     """
 
@@ -47,7 +47,7 @@ class Search:
     effective_size: int
     limit: int
     checkpoint: Checkpoint | None
-    show: Callable[[float], None]
+    bar: Bar
     peaks: list[Kernels] = field(default_factory=list)
     masses: list[float] = field(default_factory=list)
 
@@ -84,7 +84,7 @@ class Search:
             self._draw()
             before, after, size = after, self._settles(), self.size
             self.is_settled |= before and after  # once may be by chance
-            self.show(min(size, self.effective_size))
+            self.bar.reach(min(size, self.effective_size))
             is_last = (self.is_settled or self.number >= GENERATIONS) and size >= self.effective_size
             if is_last and pareto_smoothed(self.log_ratio)[1] > K_HAT:
                 is_last = not self._add_highest() and self.number >= 2 * GENERATIONS

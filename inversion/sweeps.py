@@ -20,7 +20,7 @@ from difsim.wide import accelerators, has_many_rows
 
 from .batches import CHUNK, MapRows, chunks, numeric_rows
 from .executors import Sent, results_as_completed
-from .progress import show_progress
+from .progress import Bar
 
 Piece = dict[str, np.ndarray]  # arrays by name
 WIDE_CHUNK = 8192  # cases per call on a GPU
@@ -75,10 +75,10 @@ def compute_parts(
     """
     found = {} if checkpoint is None else {k: checkpoint.get_or(k, tasks[k]) for k in tasks if k in checkpoint}
     left = {name: task for name, task in tasks.items() if name not in found}
-    with show_progress(progress, len(tasks), bool(progress)) as show:
+    with Bar(progress, len(tasks), bool(progress)) as bar:
         for name, result in results_as_completed(executor, left):
             found[name] = result if checkpoint is None else checkpoint.get_or(name, lambda r=result: r)
-            show(len(found))
+            bar.reach(len(found))
     return {name: found[name] for name in tasks}
 
 

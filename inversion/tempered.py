@@ -19,7 +19,7 @@ from difsim.saving.checkpoint import Checkpoint
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resampled, smallest_size
 from .prior_runs import PriorRuns
-from .progress import show_progress
+from .progress import Bar
 from .sweeps import Piece, stored
 
 
@@ -68,11 +68,11 @@ class Tempered:
         **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
         pieces = [stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
-        with show_progress("tempering", 1.0, progress) as show:
+        with Bar("tempering", 1.0, progress) as bar:
             while (piece := pieces[-1])["temperature"] < 1.0:
                 compute = partial(self._stage, cube, jax.random.fold_in(key, len(pieces)), piece)
                 pieces.append(stored(checkpoint, f"tempering-{len(pieces)}", compute))
-                show(float(pieces[-1]["temperature"]))
+                bar.reach(float(pieces[-1]["temperature"]))
         return pieces
 
     def population(self, stages: list[Piece], cube: Cube, key: Array) -> Draws:
@@ -127,11 +127,11 @@ class Tempered:
         """
         found, part = start, 0
         pool = start.u.reshape(-1, start.u.shape[-1])
-        with show_progress("chains", effective_size, progress) as show:
+        with Bar("chains", effective_size, progress) as bar:
             while (
                 size := smallest_size(cube, found.u, found.weights, found.families)
             ) < effective_size and cube.calls.forward < limit:
-                show(min(size, effective_size))
+                bar.reach(min(size, effective_size))
                 part += 1
                 compute = partial(
                     self._moved, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
@@ -145,7 +145,7 @@ class Tempered:
                     u, values, weights, start.families, start.prior, start.log_evidence, start.error, None,
                     f"{start.method}, then {values.shape[1]} chains of {values.shape[0]} steps",
                 )  # fmt: skip
-            show(min(size, effective_size))
+            bar.reach(min(size, effective_size))
         return found
 
     def _uniform(self, cube: Cube, key: Array) -> np.ndarray:

@@ -19,7 +19,7 @@ from scipy.spatial import ConvexHull
 
 from difsim import Status
 from experiments.agilkia.baseline import OPTIMUM, paper_objective
-from experiments.agilkia.chain import chain_table, contacts
+from experiments.agilkia.chain import contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.limits import Limit, limits, lowest_misfit
 from experiments.agilkia.run import Agilkia
@@ -196,13 +196,7 @@ def test_next_contacts_need_a_trusted_sample():
     draws["second_contact_position"] = np.ones((4, 3))
     found = contacts(draws, trusted=True)
     assert found["come_down"] == 0.75 and found["second_contact_time"]["median"] == 2.0
-    assert "median" in chain_table({"shape": "analogue", "status": "failed", "posterior": found})
     assert contacts(draws, trusted=False) == {"draws": 4, "come_down": 0.75}
-
-
-def test_a_failed_chain_has_no_numbers():
-    text = chain_table({"shape": "analogue", "status": "failed", "landing_time": np.nan})
-    assert "failed" in text and "nan" not in text
 
 
 def test_the_next_contact_needs_a_world():
@@ -359,6 +353,6 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert summary["gravity_m_s2"] == result["gravity"].values.tolist() and len(summary["assumed"]) == 2
     assert "Philae on 67P" in (tmp_path / "report.html").read_text()
     assert len(summary["inputs"]) == 2  # the lander and the observations
-    assert "Question" in (tmp_path / "report.html").read_text()
+    assert "What is the ground on" in (tmp_path / "report.html").read_text()
     pictures = ("touchdown", "fit", "parameters", "tree", "contacts")
     assert all((tmp_path / f"{name}.png").stat().st_size > 10_000 for name in pictures)

@@ -11,14 +11,12 @@ import pytest
 import xarray as xr
 
 from difsim import Status
-from experiments.agilkia import pictures, report, words, worlds
+from experiments.agilkia import pictures, report, worlds
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.chain import is_agilkia
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia, _world
 from experiments.agilkia.scenario import experiment, problem
-from experiments.cobbles import words as cobbles_words
-from experiments.gravity import words as gravity_words
 from experiments.style import heading
 
 PHILAE = (DATA / "philae.toml").read_text(encoding="utf-8")
@@ -156,41 +154,11 @@ def test_titles_are_of_the_file_and_no_mathematics():
     pictures.draw(result)["fit"].canvas.draw()  # as a formula it is an error
 
 
-def test_words_on_another_body_are_not_of_philae():
-    found = {
-        "lander": "Hopper",
-        "body": "Bennu",
-        "assumed": ["a"],
-        "ground": OPTIMUM,
-        "left": True,
-        "sequence_s": {},
-    }
-    ours = {
-        "deepest_sole_m": 0.1,
-        "energy_after_J": 1.0,
-        "energy_before_J": 5.0,
-        "peak_force_N": 7.0,
-        "left": True,
-    }
-    told = words.grains(found | {"grains": ours, "reduced": ours, "diameter_m": 0.05})
-    text = " ".join([told.question, *told.answer, *told.limits])
-    assert "Hopper on Bennu" in text and "paper:" not in text and "Philae" not in text
-    assert told.assumed[0] == "a" and "thickness 0.272" in told.assumed[1]
-    told = words.grains(found | {"grains": ours, "reduced": ours, "paper": ours, "diameter_m": 0.05})
-    assert "the paper: 7.0 N" in " ".join(told.answer)
-
-
 def test_what_a_user_did_not_give_is_listed():
-    """A mesh that could be of any body, and errors of tracks that no option gives."""
+    """A mesh that could be of any body."""
     assert worlds.assumed("analogue") == worlds.assumed("shap5") == []
     (told,) = worlds.assumed("mine.obj")
     assert "mine.obj is taken as comet 67P" in told and "GM = 666.2 m3/s2" in told and "0.000140677 rad/s" in told
-    (told,) = gravity_words.errors(
-        {"greatest_error": {"acceleration": 1e-3, "potential": 1e-4}, "GM_m3_s2": 666.2, "unit": "km"}
-    ).assumed
-    assert "in km" in told and "666.2 m³/s²" in told
-    found = {"energy_ratio": 0.5, "energy_ratio_sigma": 0.1, "states": [], "pixel_px": 1.0, "marker_m": 0.67e-3}
-    assert "1 px of a marker in an image, 0.67 mm of its place" in cobbles_words.tracks(found).assumed[0]
 
 
 @pytest.fixture(scope="module")

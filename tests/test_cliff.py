@@ -107,7 +107,7 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     compared = collapse.compare(runs, known)
     assert compared["here"]["surface_worst_from_last_m"] < 1e-3  # where nothing is chaotic yet
     figures["surfaces"] = pictures.draw_compared(runs, known, "two rules")
-    write(tmp_path, Found(figures=figures), {})
+    write(tmp_path, Found(figures=figures), {}, CliffStudy)
     for name in ("collapse", "snapshots", "energy", "surfaces"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 

@@ -8,6 +8,7 @@ import pytest
 
 from experiments.cobbles import estimation
 from experiments.cobbles.first_guess import first_guess
+from experiments.cobbles.run import Cobbles
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import write
 
@@ -48,17 +49,17 @@ def test_rows_become_arrays_with_gaps(read):
 @pytest.mark.parametrize(
     "row,complaint",
     [
-        ("0.1,A,a,1,nan,3", "line 6: u_px = 'nan' is not finite: leave out the rows of what was not seen"),
-        ("0.1,A,a,1,12,inf", "line 6: v_px = 'inf' is not finite"),
-        ("0.1,A,a,1,12,", "line 6: v_px = '' is no number"),
-        ("0.1,A,a,1,1_2,3", "line 6: u_px = '1_2' is no number"),
-        ("0.1 s,A,a,1,12,3", "line 6: time_s = '0.1 s' is no number"),
-        ("0.1,A,a,12,3", "line 6: 5 fields, 6 wanted"),
-        ("0.1,D,a,1,12,3", "line 6: no camera 'D': there are ['A', 'B', 'C']"),
-        ("0.1,A,c,1,12,3", "line 6: no body 'c': there are ['a', 'b']"),
-        ("0.1,A,a,9,12,3", "line 6: no marker '9' on body 'a'"),
-        ("0.1,A,a,1,2000,3", "line 6: (2000, 3) px is outside the image of 'A', 1920 x 1080 px"),
-        ("0.0,A,a,1,12,3", "line 6: marker '1' is in this image already, on line 2"),
+        ("0.1,A,a,1,nan,3", "line 6: time_s, u_px and v_px must be finite numbers: leave out what was not seen"),
+        ("0.1,A,a,1,12,inf", "line 6: time_s, u_px and v_px must be finite"),
+        ("0.1,A,a,1,12,", "line 6: time_s, u_px and v_px must be finite"),
+        ("0.1,A,a,1,1_2,3", "line 6: time_s, u_px and v_px must be finite"),
+        ("0.1 s,A,a,1,12,3", "line 6: time_s, u_px and v_px must be finite"),
+        ("0.1,A,a,12,3", "line 6: time_s, u_px and v_px must be finite"),
+        ("0.1,D,a,1,12,3", "line 6: no such camera: there are ['A', 'B', 'C']"),
+        ("0.1,A,c,1,12,3", "line 6: no such body: there are ['a', 'b']"),
+        ("0.1,A,a,9,12,3", "line 6: no such marker on this body"),
+        ("0.1,A,a,1,2000,3", "line 6: outside of the image of its camera, A: 1920 x 1080 px"),
+        ("0.0,A,a,1,12,3", "line 6: this marker is in this image already"),
     ],
 )
 def test_faulty_rows_are_named_by_line(read, row, complaint):
@@ -83,6 +84,7 @@ def test_many_faulty_rows_are_counted(read):
         (HEADER.replace("time_s", "time_ms") + GOOD, "line 1: columns 'time_ms"),
         (HEADER.replace("u_px,v_px", "v_px,u_px") + GOOD, "line 1"),
         ("", "line 1"),
+        (HEADER + GOOD + "0.1,A,a,1,12,3,4\n", "Expected 6 fields in line 6, saw 7"),
         (HEADER, "has no rows in the arc 0 to 0.65 s: it has none"),
         (HEADER + GOOD.replace("1.1,", "1100,"), "in the arc 1.05 to 2.5 s: they run from 0 to 1100 s (in s?)"),
         (HEADER + GOOD.replace("500.0,400.0", "0.26,0.37"), "give pixels, not shares"),
@@ -142,7 +144,8 @@ def test_one_camera_is_not_enough(read, experiment):
 @pytest.mark.slow
 def test_the_example_gives_its_truth(tmp_path):
     told = estimation.estimate_tracks(EXAMPLE / "tracks.csv", EXAMPLE / "cams.json", MESHES)
-    write(tmp_path, told, {})
+    about = {"stage": "estimate", "created": "", "version": "", "wall_seconds": 1.0, "command": ""}
+    write(tmp_path, told, about, Cobbles)
     found = told.summary
     assert abs(found["energy_ratio"] - 0.85194) < 3 * found["energy_ratio_sigma"] < 0.02
     readme = " ".join(README.read_text(encoding="utf-8").split())
@@ -153,4 +156,4 @@ def test_the_example_gives_its_truth(tmp_path):
             for k, name in enumerate(("position, m", "velocity, m/s")):
                 off = np.array(state[name]["value"]) - true[3 * k : 3 * k + 3]
                 assert np.all(np.abs(off) < 4 * np.array(state[name]["sigma"]))
-    assert json.loads((tmp_path / "estimate.json").read_text()) == found
+    assert json.loads((tmp_path / "estimate.json").read_text()) == about | found

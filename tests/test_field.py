@@ -1,4 +1,4 @@
-"""The ground of 200 heights: its spline, the picture and the words, and, slowly, the descent that recovers it."""
+"""The ground of 200 heights: its spline, the picture, and, slowly, the descent that recovers it."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.hopper import field, words
+from experiments.hopper import field
 from experiments.hopper.field_pictures import draw
 from experiments.hopper.run import Hopper
 
@@ -34,7 +34,7 @@ def test_maps_have_the_spread_of_their_coefficients():
     assert maps["sigma"].min() > 0.3 * 2e-3 and maps["sigma"].max() < 2e-3
 
 
-def test_the_picture_and_the_words():
+def test_the_picture_has_its_panels():
     maps, at = field._maps(field.truth(), field.truth() + 1e-3, 1e-6 * np.eye(200))
     result = xr.Dataset(
         {name: (("y", "x"), value) for name, value in maps.items()}
@@ -42,15 +42,6 @@ def test_the_picture_and_the_words():
         coords=at,
     )
     assert len(draw(result).axes) == 10  # six panels, four bars of colour
-    numbers = ("rms_error_m", "rms_of_the_heights_m", "median_sigma_m", "largest_error_m", "misfit")
-    summary = dict.fromkeys(numbers, 1e-3) | {
-        "unknowns": 200,
-        "data": 9,
-        "steps": 50,
-        "share_within_1.96_sigma": 0.9,
-    }
-    assert not words.field(summary | {"status": "MISFIT"}).concerns
-    assert "LIMIT" in words.field(summary | {"status": "LIMIT"}).concerns[0]
 
 
 @pytest.mark.slow

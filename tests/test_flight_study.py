@@ -40,7 +40,6 @@ def test_the_descent_lands_and_finds_its_way_back(tmp_path):
     np.testing.assert_allclose(
         row["backward"].values[[0, -1]], [row["separation_position"], result.attrs["target"]]
     )
-    assert "two points" in descent.table(result) and "OK" in descent.table(result)
     result.to_netcdf(tmp_path / "descent.nc", engine="h5netcdf")
     figure = orbits.draw_descent(xr.load_dataset(tmp_path / "descent.nc", engine="h5netcdf"))
     figure.savefig(tmp_path / "descent.png", dpi=150)
@@ -89,7 +88,6 @@ def test_the_bounce_beside_the_paper(tmp_path):
     assert row["time_off"] == row["time"] - 2754 and row["distance_off"] == row["distance"] - 718.5
     again = bounce.shoot(SITE, jnp.array(bounce.PAPER_SITE), jnp.array(2754.0), UP, LOBES, SURFACE)
     np.testing.assert_allclose(row["needed"], again, atol=1e-9)
-    assert "two points" in bounce.table(result)
     orbits.draw_bounce(result).savefig(tmp_path / "bounce.png", dpi=150)
     assert (tmp_path / "bounce.png").stat().st_size > 20_000
 
@@ -127,11 +125,8 @@ def test_a_chain_at_a_site_of_ones_own_has_no_descent():
     flown = replace(posed.predict, world=world)
     observed, ok = jax.jit(lambda p: flown(p))({k: jnp.asarray(v) for k, v in values.items()})
     assert ok and own["second_contact_position"] == pytest.approx(observed["second_contact_position"].tolist())
-    table = chain.chain_table({"shape": "mine"} | own)
-    assert "lands after" not in table and "from the touchdown at the site to the next contact: ok" in table
     descended = chain.ChainProgram(posed, world, descends=True)(values)
     assert descended["landing_time"] == pytest.approx(25144, rel=0.05)
-    assert "lands after" in chain.chain_table({"shape": "mine"} | descended)
 
 
 @pytest.mark.slow

@@ -6,8 +6,6 @@ import pytest
 
 from difsim import Status
 from difsim.status import raise_unless_ok
-from experiments.agilkia import words
-from experiments.report import remedies
 from inversion.outcome import Calls
 from inversion.stuck import stuck_leaves, stuck_values
 from inversion.tree import Node
@@ -44,29 +42,6 @@ def test_leaves_are_judged_by_the_best_at_each_value():
     assert stuck_leaves(leaves) == {"friction": (0.6,)}
 
 
-def summary(**changes):
-    branch = {"agrees_with_enumeration": True, "incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
-    found = {"status": "ok", "verdict": "", "branch": branch, "stuck": {"leaves": {}}}
-    found |= {"chain": {"status": "ok"}, "posterior": {"is_good": True, "verdict": "the sample is good"}}
-    for key, value in changes.items():
-        found[key] = found[key] | value if isinstance(value, dict) else value
-    return found
-
-
-def test_what_casts_doubt_is_said():
-    assert words.concerns(summary()) == []
-    apart = {"agrees_with_enumeration": False, "incumbent_misfit": 14.9}
-    (said,) = words.concerns(summary(branch=apart))
-    assert "misfit of 14.9" in said and "at 9.1: the first is a local minimum" in said
-    (said,) = words.concerns(summary(stuck={"leaves": {"friction": [0.6]}}))
-    assert "friction 0.6 lie above both neighbours" in said
-    (said,) = words.concerns(summary(posterior={"is_good": False, "verdict": "NO intervals: too few"}))
-    assert "no intervals: NO intervals: too few" in said
-    (said,) = words.concerns(summary(status="limit", verdict="did not converge"))
-    assert "LIMIT: the iterations or generations were used up: allow more" in said
-    assert "no answer yet: misses" in words.concerns(summary(status="misses the data", verdict="misses"))[0]
-
-
 def test_a_batch_says_how_its_runs_ended():
     codes = np.array([[0, 5, 0], [0, 9, 5]])
     assert Status.tally(codes) == {Status.OK: 3, Status.NO_CONTACT: 2, Status.LEFT: 1}
@@ -74,9 +49,3 @@ def test_a_batch_says_how_its_runs_ended():
         raise_unless_ok(jnp.asarray(codes))
     with pytest.raises(RuntimeError, match=r"^NO_CONTACT: "):
         raise_unless_ok(jnp.asarray(5))
-
-
-def test_a_status_comes_with_its_remedy():
-    said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
-    assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
-    assert all(each.count(": ") == 2 for each in said)  # name, event, remedy

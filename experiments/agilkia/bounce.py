@@ -167,25 +167,3 @@ def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dic
         "path": (("share", "axis"), path.states.position, "m"),
         "status": ((), Status(int(contact.status)).name, ""),
     }
-
-
-def table(result: xr.Dataset) -> str:
-    """The next contact in each world against the paper's time, distance and site, as they are."""
-    v = ", ".join(f"{x:.5f}" for x in result.attrs["rebound"])
-    lines = [
-        f"bounce of the rebound ({v}) m/s; paper 000: {PAPER_TIME:.0f} s, {PAPER_DISTANCE} m",
-        f"{'world':24s}{'time s':>9s}{'off s':>9s}{'distance m':>12s}{'off m':>9s}{'site off m':>12s}"
-        f"{'site gap m':>12s}{'needed m/s':>30s}{'off m/s':>9s}  status",
-    ]
-    for name in result["world"].values:
-        row = result.sel(world=name)
-        if row["status"].item() != "OK":
-            lines.append(f"{name:24s}{'':102s}  {row['status'].item()}")
-            continue
-        needed = "({:.4f}, {:.4f}, {:.4f})".format(*row["needed"].values)
-        lines.append(
-            f"{name:24s}{float(row['time']):>9.1f}{float(row['time_off']):>+9.1f}{float(row['distance']):>12.1f}"
-            f"{float(row['distance_off']):>+9.1f}{float(row['place_off']):>12.1f}{float(row['paper_gap']):>12.1f}"
-            f"{needed:>30s}{float(row['needed_off']):>9.4f}  {row['status'].item()}"
-        )
-    return "\n".join(lines)

@@ -9,7 +9,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
-from tqdm import tqdm
 
 from difsim import AtContact, Status, simulate
 from difsim.dynamics import Flight, FlightState
@@ -22,6 +21,7 @@ from experiments.agilkia.worlds import World
 from inversion import Problem
 from inversion.posterior import Posterior
 from inversion.programs import in_threads
+from inversion.progress import Bar
 
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
@@ -99,12 +99,12 @@ class ChainProgram:
         _, ok, program = self.compiled.result()
         rows = posterior.resample(key, count)
         cases = [{k: v[i] for k, v in rows.items()} for i in range(count)]
-        with tqdm(total=count, disable=not progress, desc="next contacts") as bar:
+        with Bar("next contacts", count, progress) as bar:
 
             def one(case):
                 observed, ended = program(_arrays(case))
                 valid = ok and ended == Status.OK
-                bar.update()
+                bar.advance()
                 return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
 
             found = in_threads(one, cases)
@@ -129,33 +129,3 @@ def contacts(found: dict[str, np.ndarray], trusted: bool) -> dict[str, Any]:
             at = np.quantile(found[name][good], list(shares.values()), axis=0)
             numbers[name] = dict(zip(shares, at.tolist(), strict=True))
     return numbers
-
-
-def chain_table(chain: dict[str, Any]) -> str:
-    """The chain's ends at the best fit, and the next contact over the posterior, as text."""
-    begin = "Philae's separation" if "landing_time" in chain else "the touchdown at the site"
-    lines = ["", f"one chain on 67P ({chain['shape']}), from {begin} to the next contact: {chain['status']}"]
-    where = lambda r: "(" + ", ".join(f"{x:.0f}" for x in r) + ") m"  # noqa: E731
-    if chain["status"] == "ok":  # what a failed flight leaves is no result
-        if "landing_time" in chain:
-            lines.append(f"  lands after {chain['landing_time']:.1f} s at {where(chain['landing_position'])}")
-        lines += [
-            f"  best fit: rebounds with {chain['rebound_speed']:.3f} m/s; next contact after "
-            f"{chain['second_contact_time']:.0f} s, {chain['second_contact_distance']:.0f} m away, at "
-            f"{where(chain['second_contact_position'])}",
-        ]
-    found = chain.get("posterior")
-    if found is None:
-        return "\n".join(lines)
-    lines.append(f"  posterior: {100 * found['come_down']:.0f} % of {found['draws']} draws come down within 4 h")
-    if "second_contact_time" in found:
-        lines.append(f"  {'next contact':22s}{'median':>10s}  {'68 %':22s}95 %")
-        for name, unit in (("time", "s"), ("distance", "m")):
-            q = found[f"second_contact_{name}"]
-            narrow, wide = (f"{q[f'lo{n}']:.0f} ... {q[f'hi{n}']:.0f}" for n in (68, 95))
-            lines.append(f"  {f'{name}, {unit}':22s}{q['median']:>10.0f}  {narrow:22s}{wide}")
-        for axis, i in zip("xyz", range(3), strict=True):
-            q = {k: v[i] for k, v in found["second_contact_position"].items()}
-            narrow, wide = (f"{q[f'lo{n}']:.0f} ... {q[f'hi{n}']:.0f}" for n in (68, 95))
-            lines.append(f"  {f'place {axis}, m':22s}{q['median']:>10.0f}  {narrow:22s}{wide}")
-    return "\n".join(lines)

@@ -17,7 +17,6 @@ import numpy as np
 import xarray as xr
 
 from experiments import ranks
-from experiments.agilkia import words
 from experiments.harness import Found
 from experiments.variables import described
 from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
@@ -60,7 +59,7 @@ def cover(
     result = described(result, units=units, names={"below": "probability below the truth"})
     summary = judge(result, set(problem.discrete))
     figures = {"ranks": ranks.draw({k: result["rank"].sel(parameter=k).values for k in names}, BINS)}
-    return Found(summary, {"coverage": result}, figures, record="coverage", report=words.coverage)
+    return Found(summary, {"coverage": result}, figures, record="coverage")
 
 
 def judge(result: xr.Dataset, discrete: set[str]) -> dict[str, Any]:

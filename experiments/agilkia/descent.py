@@ -158,35 +158,3 @@ def numbers(result: xr.Dataset) -> dict[str, dict[str, Any]]:
 def _drift(solution: Solution) -> float:
     constant = sum(np.asarray(part) for part in solution.energy.values())
     return float(np.max(np.abs(constant / constant[0] - 1)))
-
-
-def table(result: xr.Dataset) -> str:
-    """Where the worlds' descents land and begin, and how far apart."""
-    lines = [
-        f"descent of {result.attrs['duration_s']:.2f} s (synthetic scenario); distances from its touchdown and "
-        "separation",
-        f"{'world':24s}{'time s':>10s}{'speed':>8s}{'angle':>7s}{'landing':>10s}{'back to':>10s}{'closure':>10s}"
-        f"{'Jacobi':>9s}{'site gap':>10s}  status",
-        f"{'':34s}{'m/s':>8s}{'deg':>7s}{'off m':>10s}{'sep. off m':>10s}{'m':>10s}{'drift':>9s}{'m':>10s}",
-    ]
-    for name in result["world"].values:
-        row = result.sel(world=name)
-        if row["status"].item() != "OK":
-            lines.append(f"{name:24s}{'':74s}  {row['status'].item()}")
-            continue
-        lines.append(
-            f"{name:24s}{float(row['landing_time']):>10.2f}{float(row['landing_speed']):>8.4f}"
-            f"{float(row['landing_angle']):>7.2f}{float(row['landing_off']):>10.2f}"
-            f"{float(row['separation_off']):>10.2f}{float(row['closure']):>10.1e}"
-            f"{float(row['jacobi_drift']):>9.0e}{float(row['surface_gap']):>10.2f}  {row['status'].item()}"
-        )
-    landed = result.isel(world=result["status"].values == "OK")
-    names = landed["world"].values
-    if len(names) > 1:
-        places, times = landed["landing_position"].values, landed["landing_time"].values
-        lines += ["", "apart from each other:"]
-        for i in range(len(names)):
-            for j in range(i):
-                apart = np.linalg.norm(places[i] - places[j])
-                lines.append(f"  {names[i]} and {names[j]}: {apart:.2f} m, {abs(times[i] - times[j]):.2f} s")
-    return "\n".join(lines)

@@ -8,11 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 import difsim
 from difsim import Courant, Solution, allocate
-from experiments.agilkia import grains_pictures, report, words
+from experiments.agilkia import grains_pictures, report
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import Scene, build
@@ -22,7 +21,7 @@ from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settled
 from experiments.foot.scene import LAW
 from experiments.harness import Found
-from experiments.report import resolved, unit_of
+from inversion.progress import Bar
 
 FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
@@ -66,14 +65,8 @@ def touch_down(
         "steps_of_shortest_contact": float(contact / (COURANT * step)),
     }
     summary = place | about | {"ground": OPTIMUM} | columns | {"sequence_s": sequence(result)}
-    text = report.place_line(place) + "\n" + table(columns, sequence(result))
     return Found(
-        summary,
-        {"grains": result},
-        {"grains": grains_pictures.draw(result)},
-        text,
-        record="grains",
-        report=words.grains,
+        summary, {"grains": result}, {"grains": grains_pictures.draw(result)}, record="grains", report="grains"
     )
 
 
@@ -94,14 +87,14 @@ def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
     **Arguments:** `scene`; `horizon` s; `checkpoint`, a folder. **Returns:** a solution with a `Look` at each time.
     """
     times = np.arange(0.0, horizon + FRAME, FRAME)
-    with tqdm(total=len(times), desc=f"{scene.grains.radius.size} grains, to {horizon:g} s at the most") as bar:
+    with Bar(f"{scene.grains.radius.size} grains, to {horizon:g} s at the most", len(times)) as bar:
         return difsim.run(
             scene.grains,
             scene.state,
             times,
             solver=Courant(COURANT, neighbours=allocate(scene.grains, scene.state, skin=SKIN)),
             checkpoint=checkpoint,
-            watch=lambda time: bar.update(round(time / FRAME) + 1 - bar.n),
+            watch=lambda time: bar.reach(round(time / FRAME) + 1),
             save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
             until=lambda look: left(scene, look),
         )
@@ -150,16 +143,3 @@ def reduced(known: Experiment) -> dict[str, Any]:
         "deepest_sole_m": float(observed["penetration_deepest"]),
         "rebound_velocity_m_s": np.asarray(observed["rebound_velocity"]).tolist(),
     }
-
-
-def table(columns: dict[str, dict[str, Any]], spans: dict[str, list[float]]) -> str:
-    """What was found, beside the reduced law's, and the paper's of Philae."""
-    rows = [f"{'':24}" + "".join(f"{name:>12}" for name in columns)]
-    for key in columns["grains"]:
-        values = [column.get(key) for column in columns.values()]
-        if isinstance(columns["grains"][key], float):
-            known = ("" if v is None else f"{resolved(v, unit_of(key)):.4g}" for v in values)
-            rows.append(f"{key:24}" + "".join(f"{v:>12}" for v in known))
-    said = {"boulder": "touched for the last time"}
-    rows += [f"{k}: touched at {a:.2f} s, {said.get(k, 'deepest')} at {b:.2f} s" for k, (a, b) in spans.items()]
-    return "\n".join(rows)

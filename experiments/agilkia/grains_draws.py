@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.agilkia import report, words
+from experiments.agilkia import report
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains import WIDTH, require_tables, run
 from experiments.agilkia.grains_scene import build
@@ -73,7 +73,7 @@ def at_draws(
     sigma = {k: float(data.fitted[k].sigma) for k in UNITS if k in data.fitted}
     summary |= {"draws": draws, "compared": compared(result, sigma)}
     figures = {"draws": draw(result)}
-    return Found(summary, {"draws": result}, figures, text(result), record="draws", report=words.draws)
+    return Found(summary, {"draws": result}, figures, record="draws", report="draws")
 
 
 def _at_draw(
@@ -186,15 +186,6 @@ def _table(columns: dict[str, list[dict[str, float]]], draws: list[dict[str, flo
     units |= {"drawn_grain_modulus": "Pa", "drawn_edge_offset": "m"}
     units |= {f"drawn_{name}": "rad" for name in ("tilt_x", "tilt_y", "heading")}
     return described(result, "no frame: sizes and speeds", units)
-
-
-def text(result: xr.Dataset) -> str:
-    """A line for each observable and draw."""
-    said = [f"{'observable':22s}{'draw':>5s}" + "".join(f"{law:>12s}" for law in result["law"].values)]
-    for name in UNITS:
-        for i, values in enumerate(result[name].values.T):
-            said.append(f"{name:22s}{i:5d}" + "".join(f"{v:12.4g}" for v in values))
-    return "\n".join(said)
 
 
 def draw(result: xr.Dataset) -> Figure:

@@ -21,11 +21,10 @@ from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
-from experiments.report import resolved
 from experiments.variables import BODY, described
 from inversion.programs import Programs
 from inversion.stuck import stuck_leaves
-from inversion.tree import PROBABLE, Node
+from inversion.tree import Node
 
 AXES = ("x", "y", "z")
 CONTACT = {"units": "m", "frame": "comet-fixed"}
@@ -309,13 +308,6 @@ def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, 
     }
 
 
-def worth(bound: dict[str, Any]) -> str:
-    """The label of a bound in words, with what its searches may have missed."""
-    if bound["label"] != PROBABLE:
-        return bound["label"]
-    return f"{PROBABLE}, a lower minimum was missed with a probability of at most {bound['missed']:.2g}"
-
-
 def _label(answer: Answer, assignment: dict[str, float]) -> str:
     parts = []
     for name, value in assignment.items():
@@ -330,44 +322,3 @@ def _last_decision(answer: Answer, node: Node) -> str:
         return "relaxed"
     new = {k: v for k, v in node.assignment.items() if k not in answer.tree.nodes[node.parent].assignment}
     return _label(answer, new)
-
-
-def table(summary: dict[str, Any]) -> str:
-    """The answer as text."""
-    lines = [
-        place_line(summary),
-        *summary["assumed"],
-        f"data set '{summary['data_set']}', misfit {summary['misfit']:.2f}",
-        summary["verdict"],
-        "",
-    ]
-    lines += posteriors.lines(summary["parameters"], summary["posterior"])
-    if (c := summary.get("calibration")) is not None:
-        beyond = f"; outside of what was calibrated: {', '.join(c['outside'])}" if c["outside"] else ""
-        lines += [
-            "",
-            f"the reduced law's bearing times {c['bearing_factor']:.3f}, its inertia times "
-            f"{c['inertia_factor']:.2f}, sigma {c['sigma']:.2f} in ln{beyond}",
-        ]
-    lines += ["", f"{'observable':24s}{'simulated':>11s}{'observed':>11s}{'sigma':>9s}  unit"]
-    for name, row in summary["observables"].items():
-        if row["observed"] is not None:
-            note = "" if row["fitted"] else "   (reported, not fitted)"
-            simulated = resolved(row["simulated"], row["unit"])
-            numbers = f"{simulated:>11.4g}{row['observed']:>11.4g}{row['sigma']:>9.2g}"
-            lines.append(f"{name:24s}{numbers}  {row['unit']}{note}")
-    e, b = summary["energy"], summary["branch"]
-    lines += [
-        "",
-        f"energy: {e['initial_J']:.2f} J -> ground {e['ground_J']:.2f}, friction {e['friction_J']:.2f}, damper "
-        f"{e['damper_J']:.2f}, kinetic {e['kinetic_J']:.2f} J; ledger closes to {e['ledger_error_J']:.1e} J",
-        f"identifiability: rank {summary['fisher_rank']} of {summary['unknowns']} (E_p, c_f relaxed), sharper "
-        f"than the prior in {summary['fisher_informed']} directions, condition {summary['fisher_condition']:.1e}",
-        f"branch and bound: {b['nodes_visited']} nodes for {b['leaves']} leaves, misfit "
-        f"{b['incumbent_misfit']:.2f}, enumeration {b['enumeration_misfit']:.2f}; {b['verdict']}",
-        *(f"  bound {r['bound']:.2f} of {r['node'] or 'all'}: {worth(r)}" for r in b["bounds"]),
-        f"search: {summary['simulator_calls']} simulations + {summary['jacobian_calls']} with sensitivities (each "
-        f"{summary['jacobian_cost']:.1f}) = {summary['forward_equivalents']:.0f} forward equivalents, "
-        f"{summary['search_seconds']:.0f} s",
-    ]
-    return "\n".join(lines)

@@ -24,11 +24,10 @@ from experiments.agilkia import (
     orbits,
     pictures,
     report,
-    words,
     worlds,
 )
 from experiments.agilkia.baseline import jacobian_cost
-from experiments.agilkia.chain import ChainProgram, chain_table, contacts, is_agilkia
+from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
@@ -159,14 +158,13 @@ def _all(options: Agilkia, out: Path) -> Found:
     summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
     if calibration is not None:
         summary["calibration"] = report.calibrated(calibration, answer.fit.values)
-    flown, text = None, report.table(summary)
+    flown = None
     if chain is not None:
         flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
         ends = contacts(flown, trusted=answer.posterior.fault is None)
         summary["chain"] = {"shape": options.shape} | chain(answer.fit.values) | {"posterior": ends}
-        text += "\n" + chain_table(summary["chain"])
     result = report.dataset(answer, data, series, summary, flown)
-    return Found(summary, {"result": result}, _draw(result.to_dataset(), options), text, report=words.inversion)
+    return Found(summary, {"result": result}, _draw(result.to_dataset(), options))
 
 
 def _world(options: Agilkia, site: Mapping[str, Any]) -> worlds.World | None:
@@ -196,11 +194,10 @@ def _descent(options: Agilkia, out: Path) -> Found:
     body, flown = worlds.all_of(options.shape, CACHE / "worlds")
     down, up = descent.descend(flown), bounce.bounce(flown)
     figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
-    text = descent.table(down) + "\n\n" + bounce.table(up)
     summary = {"descent": descent.numbers(down), "bounce": descent.numbers(up)}
     summary["assumed"] = worlds.assumed(options.shape)
     data = {"descent": down, "bounce": up}
-    return Found(summary, data, figures, text, record="flights", report=words.flights)
+    return Found(summary, data, figures, record="flights")
 
 
 def _coverage(options: Agilkia, out: Path) -> Found:

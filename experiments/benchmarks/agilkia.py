@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from experiments.agilkia.baseline import STOP, descend, jacobian_cost, paper_objective, paper_problem
 from experiments.agilkia.files import DATA, read_lander
@@ -21,6 +20,7 @@ from experiments.benchmarks.timing import row
 from experiments.evolution import Evolution, evolve
 from inversion import Checkpoint, Problem, branch_and_bound
 from inversion.outcome import Calls
+from inversion.progress import show_progress
 from inversion.tree import Tree
 
 GENERATIONS, STALL = 60, 30
@@ -36,7 +36,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     store = Checkpoint(folder / "checkpoint_agilkia", (GENERATIONS, STALL, lander))
     found: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in searches}
     descend(problem.relax(), 0), evolution(problem.relax(), 0, generations=1)  # compiled
-    for seed in tqdm(range(seeds), desc="seeds"):
+    for seed in show_progress(range(seeds), "seeds"):
         for name, search in searches.items():
             found[name].append(store.get_or(f"{name}-{seed}", lambda: _whole(problem, search, seed)))  # noqa: B023
     total = {name: {k: np.asarray([run[k] for run in runs]) for k in runs[0]} for name, runs in found.items()}

@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from tqdm import tqdm
 
 from difsim import Adaptive, FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Solution, Status
 from experiments.benchmarks import gradient_touchdown
@@ -29,6 +28,7 @@ from experiments.scenes import closed, cubes, line
 from experiments.scenes.closed import time_of_bounces
 from experiments.scenes.engines import Options
 from experiments.scenes.scene import Numbers, Prepared, Scene, end, expected, prepare
+from inversion.progress import show_progress
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
 TOLERANCES = (1e-6, 1e-8, 1e-10)
@@ -176,8 +176,7 @@ def rows(points: int, folder: Path) -> list[dict[str, Any]]:
     with ThreadPoolExecutor() as executor:
         peers = executor.submit(peer_rows)  # a process of its own: costs are CPU time, so it may run meanwhile
         found, last = [], None
-        for work in (works := tqdm(suite())):
-            works.set_description(work.name)
+        for work in show_progress(suite(), "works"):
             if work.scene is not last:  # a hundred programs of adaptive loops would take some GB
                 jax.clear_caches()
             last = work.scene

@@ -13,7 +13,6 @@ from scipy.spatial import cKDTree
 from difsim import run
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
-from experiments.cliff import words
 from experiments.cliff.collapse import CORNER
 from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
@@ -61,12 +60,7 @@ def stand(out: Path, rows: int) -> Found:
                 ).expand_dims(case=[mark])
             )
     result = described(xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing), CORNER)
-    return Found(
-        {"rows": rows, "cases": found},
-        {"result": result},
-        {"cohesive": draw(result, found)},
-        report=words.cohesive,
-    )
+    return Found({"rows": rows, "cases": found}, {"result": result}, {"cohesive": draw(result, found)})
 
 
 def judge(states, spacing: float) -> dict:

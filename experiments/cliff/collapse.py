@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from difsim import Adaptive, Courant, run
 from difsim.sph import Continuum
@@ -20,6 +19,7 @@ from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES,
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
 from experiments.geometry import spheres
 from experiments.variables import described
+from inversion.progress import Bar
 
 TIMES = np.linspace(0.0, END, 41)
 COURANT = {None: 0.5, PAPER_SOUND: 0.9}  # a heap full of viscosity stands longer steps
@@ -43,14 +43,14 @@ def collapse(
     model = cliff.model(soil(), sound)
     times = TIMES[end >= TIMES]
     kept = folder / f"rows{rows}.checkpoint"
-    with tqdm(total=len(times), desc=f"{cliff.grains} particles", unit=" frames") as bar:
+    with Bar(f"{cliff.grains} particles", len(times)) as bar:
         ended = run(
             model,
             cliff.state(model),
             times,
             solver=solver or Courant(COURANT[sound]),
             checkpoint=kept,
-            watch=lambda _: bar.update(),
+            watch=lambda _: bar.advance(),
         )
     shutil.rmtree(kept)  # the laws may change before the next run
     states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)

@@ -8,7 +8,6 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim import Status
-from experiments.cliff import words
 from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
@@ -96,7 +95,7 @@ def compare(rows: int, quick: bool) -> Found:
         },
     }
     figures = {"derivatives": draw(result["time"].values, names, apart)}
-    return Found(summary, {"result": result}, figures, report=words.derivatives)
+    return Found(summary, {"result": result}, figures)
 
 
 def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:

@@ -14,13 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
-from tqdm import tqdm
 
 from difsim import FixedSteps, Solution, Status, Unrolled, allocate, simulate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import NeighbourList
-from experiments.cliff import surface, words
+from experiments.cliff import surface
 from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measured import RESOLUTION, measured
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
@@ -30,6 +29,7 @@ from experiments.variables import described
 from inversion import Bounded, Checkpoint, Log, Observation, Observations, Problem, Stops, fit, identify
 from inversion.leastsq import Fit
 from inversion.problem import strip_weak_types
+from inversion.progress import show_progress
 
 STEPS_PER_ROW = 421  # of a second: half the longest stable step of the paper's soil, two thirds of the stiffest
 STATIONS = np.arange(0.02, 0.261, 0.02)  # m: up to where it is thick at any friction below the guess
@@ -133,7 +133,7 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
     if measured().whole:
         cases["experiment"] = (one, None, 0.0)
     found, tables = {}, []
-    for name in tqdm([name for name in chosen if name in cases], desc="fits"):
+    for name in show_progress([name for name in chosen if name in cases], "fits"):
         general, truth, error = cases[name]
 
         def fitted(name=name, general=general, truth=truth, error=error):
@@ -152,7 +152,7 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
         tables.append(_table(name, made["heights"], made["residual"]))
     result = described(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
-    return Found(summary, {"result": result}, {"inverse": draw(result, found)}, report=words.inverse)
+    return Found(summary, {"result": result}, {"inverse": draw(result, found)})
 
 
 def _data(heights: np.ndarray) -> Observations:

@@ -133,7 +133,7 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
     )
     off = errors_of(without, points, heights)
     covariance = RESOLUTION**2 * np.eye(STATIONS.size) + off.T @ off / len(off)
-    told, groups, figures, text = {}, {}, {}, []
+    told, groups, figures = {}, {}, {}
     for name in names:
         local, drawn = draw(problem(surface, result[f"{name}_data"].values, covariance), quick)
         told[name] = judge(local, drawn)
@@ -146,7 +146,6 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
         )
         groups |= {f"/{name}": shown} | {f"/{name}/{k}": v for k, v in posteriors.samples(drawn).items()}
         figures[f"posterior_{name}"] = corner(shown, f"The soil by {OF[name]}: posterior of all three unknowns")
-        text += [f"\nthe soil by {OF[name]}", *posteriors.lines(told[name]["unknowns"], told[name]["posterior"])]
     error = np.sqrt(np.mean(off**2, axis=0))
     result = result.assign(collapse_height=(("collapse", "x"), heights, {"units": "m"}))
     result["surface_error"] = "x", error, {"units": "m", "long_name": "error of the response surface"}
@@ -161,7 +160,7 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
     }
     tree = xr.DataTree.from_dict({"/": result} | groups)
     figures = dict(found.figures) | figures
-    return Found(dict(found.summary) | summary, {"result": tree}, figures, "\n".join(text), report=found.report)
+    return Found(dict(found.summary) | summary, {"result": tree}, figures)
 
 
 def draw(posed: Problem, quick: bool) -> tuple[Fit, Posterior]:

@@ -12,16 +12,16 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim import run
-from experiments.cliff import surface, words
+from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measured import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import described
+from inversion.progress import show_progress
 
 FRICTIONS = np.arange(15.3, 24.4, 1.5)  # deg, with 19.8 in the middle
 FINE = np.linspace(FRICTIONS[0], FRICTIONS[-1], 2001)
@@ -37,7 +37,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
         raise ValueError(f"--stage profile needs the measured surface, and there are {known.source}")
     cliff = Cliff.of(rows)
     heights = []
-    for friction in tqdm(FRICTIONS, desc=f"{cliff.grains} particles, frictions"):
+    for friction in show_progress(FRICTIONS, f"{cliff.grains} particles, frictions"):
         model = cliff.model(soil(jnp.radians(friction)))
         kept = out / f"{friction:g}.checkpoint"
         ended = run(model, cliff.state(model), np.linspace(0.0, END, 5), checkpoint=kept)
@@ -63,7 +63,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     names = {"friction": "friction angle", "fine": "friction angle", "x": "distance from the wall"}
     result = described(result, units={"misfit": "1"}, names=names)
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
-    return Found(summary, {"result": result}, {"profile": draw(result, found)}, report=words.profile)
+    return Found(summary, {"result": result}, {"profile": draw(result, found)})
 
 
 def judge(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, posterior, profile, words
+from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, posterior, profile
 from experiments.cliff.measured import measured, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
@@ -54,7 +54,7 @@ class CliffStudy(Study):
 def _one(options: CliffStudy, out: Path, sound: float | None) -> Found:
     result = collapse.collapse(options.rows_or(ROWS), sound, out)
     figures = pictures.draw(result, measured())
-    return Found(collapse.judge(result, measured()), {"result": result}, figures, report=words.collapse)
+    return Found(collapse.judge(result, measured()), {"result": result}, figures, report="collapse")
 
 
 def _convergence(options: CliffStudy, out: Path) -> Found:
@@ -83,7 +83,7 @@ def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
         collapse.compare(results, measured()),
         {name.replace(" ", "_"): result for name, result in results.items()},
         {"surfaces": pictures.draw_compared(results, measured(), title)},
-        report=words.compared,
+        report="compared",
     )
 
 

@@ -14,7 +14,7 @@ from difsim import Solution, Status, simulate
 from difsim.body import RigidState, Stone
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
-from experiments.cobbles import collision_pictures, paper, words
+from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
 from experiments.cobbles.nominal import released, tumbled
 from experiments.cobbles.stones import Cobble, stone
@@ -100,7 +100,7 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
         "convergence": _judge_convergence(result),
         "attitudes": _judge_attitudes(result),
     }
-    return Found(summary, {"result": result}, collision_pictures.draw(result), report=words.collision)
+    return Found(summary, {"result": result}, collision_pictures.draw(result))
 
 
 def _cases() -> Cases:

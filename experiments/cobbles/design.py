@@ -15,10 +15,9 @@ import xarray as xr
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 from scipy.optimize import minimize
-from tqdm import tqdm
 
 from difsim.typing import Scalar
-from experiments.cobbles import design_pictures, paper, words
+from experiments.cobbles import design_pictures, paper
 from experiments.cobbles.cameras import SCENARIOS, scenario
 from experiments.cobbles.design_model import APART, Design, Place, slopes, told
 from experiments.cobbles.impact import PIXEL, theta_of
@@ -28,6 +27,7 @@ from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
 from experiments.harness import Found
 from experiments.variables import described
+from inversion.progress import show_progress
 
 # Bounds: cameras stay on their wall, z = ±0.7 m, about where the view-ports are, and look at the middle.
 WALL, AIM = ((-0.6, 0.6), (-0.6, 0.45)), ((-0.3, 0.3), (-0.5, 0.35))  # m
@@ -139,7 +139,7 @@ def improved(place: Place, start: Design, tried: dict[str, list], quick: bool) -
     """The best design by each group alone, from the start or the best release tried; by all, from their union."""
     nominal, found = tried["spin"][0][1], {}
     most, most_releases = (2, 2) if quick else (MOST, MOST_RELEASES)
-    for group in tqdm(GROUPS, desc="groups", leave=False):
+    for group in show_progress(GROUPS, "groups"):
         begin, moved = best(place, start, group, tried[group]) if group in RELEASE else (start, nominal)
         found[group] = descended(place, begin, (group,), moved, most_releases if group in RELEASE else most)
     union = eqx.tree_at(lambda d: [getattr(d, g) for g in GROUPS], start, [getattr(found[g], g) for g in GROUPS])
@@ -155,13 +155,13 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
     markers = np.tile(directions, (2, 1, 1))  # as designed: `placed` puts them on the surface
     tried: dict[str, list] = {}
     designs, rows = {}, []
-    for which in tqdm(SCENARIOS, desc="scenarios"):
+    for which in show_progress(SCENARIOS, "scenarios"):
         start, walls = paper_design(which, directions)
         place = Place(setup(body, scenario(which), markers, unknowns), walls, PIXEL)
         rough = Place(setup(body, scenario(which), markers, ("calibration", "markers")), walls, PIXEL)
         if not tried:  # releases do not know of cameras
             draws = {"spin": spins(start, 2 if quick else DRAWS), "inclination": inclinations(start)}
-            tried = {k: [(d, motion(place.known, d)) for d in tqdm(v, desc=k)] for k, v in draws.items()}
+            tried = {k: [(d, motion(place.known, d)) for d in show_progress(v, k)] for k, v in draws.items()}
         designs[which] = {"paper": start} | improved(place, start, tried, quick)
         for d in designs[which].values():
             moved = motion(place.known, d)
@@ -203,7 +203,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
             for w, of in designs.items()
         },
     }
-    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)}, report=words.design)
+    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)})
 
 
 def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:

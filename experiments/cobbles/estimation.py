@@ -18,7 +18,7 @@ from jaxtyping import Array
 from scipy.stats import chi2
 
 from difsim import Status
-from experiments.cobbles import estimation_pictures, words
+from experiments.cobbles import estimation_pictures
 from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
 from experiments.cobbles.cameras import stacked
 from experiments.cobbles.first_guess import BOX, WRONG, first_guess, fit_unknown
@@ -122,7 +122,7 @@ def estimate(quick: bool, cobble: Cobble, out: Path, executor: Executor | None) 
         "accuracy": estimation_pictures.accuracy(accuracy),
         "images": estimation_pictures.in_the_images(truth[2]),
     }
-    return Found(summary, {"estimation": result}, figures, _table(summary), report=words.estimate)
+    return Found(summary, {"estimation": result}, figures)
 
 
 def _arrays(truth: World, disturbances: Disturbances, keys: np.ndarray) -> dict[str, np.ndarray]:
@@ -213,21 +213,6 @@ def _dataset(disturbed: dict[tuple[int, float], Sample], accuracy: xr.Dataset) -
     )
 
 
-def _table(summary: dict[str, Any]) -> str:
-    lines = [
-        f"CoR_E of the truth: {summary['energy_ratio']:.4f}",
-        "scenario px   converged (paper)   CoR_E (paper)     sigma (paper)     stated   95 % ellipsoid holds",
-    ]
-    for which, rows in summary["monte_carlo"].items():
-        for pixel, row in rows.items():
-            p = row["paper"]
-            ratios = f"{row['energy_ratio']:.4f} ({p['energy_ratio']:.4f})   {row['sigma']:.4f} ({p['sigma']:.4f})"
-            share = f"{row['converged']:.3f} ({p['converged']:.2f})"
-            stated = f"{row['sigma_stated']:.4f}   {row['holds']['all_95']:.3f}"
-            lines.append(f"{which:>8} {pixel:g}    {share}      {ratios}   {stated}")
-    return "\n".join(lines)
-
-
 def estimate_tracks(
     tracks: str | PathLike,
     calibration: str | PathLike,
@@ -284,8 +269,7 @@ def estimate_tracks(
         "energy_ratio_sigma": float(ratio_sigma(means, known, noise, slopes, errors)),
         "states": table,
     }
-    text = f"CoR_E {found['energy_ratio']:.4f} ± {found['energy_ratio_sigma']:.4f}; states in estimate.json"
-    return Found(found, text=text, record="estimate", report=words.tracks)
+    return Found(found, record="estimate", report="tracks")
 
 
 def _state(name: str, arc: int, problem: ArcProblem, fit: ArcFit, sigma: np.ndarray, cameras: list[str]) -> dict:

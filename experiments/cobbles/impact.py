@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from difsim.dynamics import Pair, PairState
 from difsim.typing import Scalar
-from experiments.cobbles import impact_pictures, paper, words
+from experiments.cobbles import impact_pictures, paper
 from experiments.cobbles.arcs import Known, State12, kinetic_energy, to_vector
 from experiments.cobbles.arcs import images as images_of_arc
 from experiments.cobbles.cameras import scenario
@@ -236,7 +236,7 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
         "share_hidden_by_the_other_body": [float(case.hidden) for case in cases.values()],
         "fits": _judge(result, nominal),
     }
-    return Found(summary, {"result": result}, {"impact": impact_pictures.draw(result)}, report=words.impact)
+    return Found(summary, {"result": result}, {"impact": impact_pictures.draw(result)})
 
 
 def modes(

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int
-from tqdm import tqdm
 
 from experiments import posteriors, ranks
 from experiments.cobbles import paper
@@ -34,6 +33,7 @@ from experiments.corner import corner
 from experiments.harness import Found
 from inversion import Bounded, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.posterior import Posterior
+from inversion.progress import show_progress
 
 TRUTH = {"restitution": paper.RESTITUTION, "friction": paper.FRICTION}
 FEW, FEW_DRAWS = Importance(Tempered(160), generation=200), 100  # of a smoke test, and of each of many posteriors
@@ -109,7 +109,7 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
     drawn, best = posterior(0, *((FEW_DRAWS, FEW) if quick else (1000, Importance(Tempered(400)))))
     told = judge(drawn, best)
     if count > 1:
-        others = [posterior(i, FEW_DRAWS, FEW)[0] for i in tqdm(range(1, count), desc="posteriors")]
+        others = [posterior(i, FEW_DRAWS, FEW)[0] for i in show_progress(range(1, count), "posteriors")]
         told["coverage"] = coverage([drawn, *others])
     shown = posteriors.picture_data(drawn, told["unknowns"])
     groups = {"/shown": shown} | {f"/{k}": v for k, v in posteriors.samples(drawn).items()}
@@ -118,8 +118,6 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
         dict(found.summary) | {"posterior": told},
         {"result": xr.DataTree.from_dict({"/": result} | groups)},
         dict(found.figures) | {"posterior": corner(shown, title)},
-        "\n".join(posteriors.lines(told["unknowns"], told["posterior"])),
-        report=found.report,
     )
 
 

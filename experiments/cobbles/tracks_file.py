@@ -12,17 +12,15 @@ cams.json: the cameras as `difsim.camera.read_cameras` reads them, and beside th
 with markers in the coordinates of the body's mesh. The first body is that of the first mesh.
 """
 
-import csv
 import io
 import json
-import math
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 
 from difsim.body import RigidBody
 from difsim.camera import Camera, read_cameras
@@ -38,6 +36,7 @@ KEYS = {"mass_kg", "markers_m"}
 COLUMNS = ("time_s", "camera", "body", "marker", "u_px", "v_px")
 OFF_SURFACE = 5e-3  # m: a marker is no further from the scanned surface; its own size is 2 mm
 DENSITIES = 100.0, 2e4  # kg/m³, pumice to gold: outside, a mass is in grams or a mesh in other units
+NUMBERS = "time_s", "u_px", "v_px"
 SHOWN = 8  # faulty rows named in one message
 
 
@@ -118,92 +117,87 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     rows.
     """
     instance("read_tracks: experiment", experiment, Experiment, "the result of read_experiment")
-    rows, faults, lines = [], [], {}
-    # Spreadsheets begin a file with a mark of its encoding.
-    with io.StringIO(read_text(path, encoding="utf-8-sig"), newline="") as file:
-        reader = _fields(path, csv.reader(file))
-        _check_header(path, next(reader, (1, []))[1])
-        for line, fields in reader:
-            if not fields:
-                continue
-            try:
-                row = _row(fields, experiment)
-                if row[:4] in lines:
-                    raise ValueError(f"marker {row[3]!r} is in this image already, on line {lines[row[:4]]}")
-                lines[row[:4]] = line
-                rows.append(row)
-            except ValueError as error:
-                faults.append(f"  line {line}: {error}")
-    if faults:
+    table = _read_table(path)
+    for name in NUMBERS:
+        table[name] = [_number(text) for text in table[name]]
+    faults = _find_faults(table, experiment)
+    if len(faults):
+        lines = "\n".join(f"  line {line}: {fault}" for line, fault in faults[:SHOWN].items())
         more = f"\n  and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-        raise ValueError(f"{path}: {len(faults)} faulty rows:\n" + "\n".join(faults[:SHOWN]) + more)
-    if rows and max(max(row[4:]) for row in rows) <= 2.0:
+        raise ValueError(f"{path}: {len(faults)} faulty rows:\n{lines}{more}")
+    if len(table) and table[["u_px", "v_px"]].max(axis=None) <= 2.0:
         raise ValueError(f"{path}: line 2 and all after: u_px and v_px are at most 2: give pixels, not shares")
-    of_body = {body: [row for row in rows if row[2] == body] for body in experiment.bodies}
     found = {
-        body: [_tracks(path, mine, body, arc, experiment) for arc in experiment.arcs]
-        for body, mine in of_body.items()
+        body: [_tracks(path, table[table.body == body], body, arc, experiment) for arc in experiment.arcs]
+        for body in experiment.bodies
     }
     longest = max(track.times.size for pair in found.values() for track in pair)
     return {body: tuple(_padded(track, longest) for track in pair) for body, pair in found.items()}
 
 
-def _fields(path, reader) -> Iterator[tuple[int, list[str]]]:
-    """The number of each line and its fields. **Raises:** ValueError for a field that is too long for a reader."""
+def _read_table(path: str | PathLike) -> pd.DataFrame:
+    """The rows as texts, by the number of their line."""
+    text = read_text(path, encoding="utf-8-sig")  # spreadsheets begin a file with a mark of its encoding
     try:
-        for fields in reader:
-            yield reader.line_num, fields
-    except csv.Error as error:
-        raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
-
-
-def _check_header(path, header: list[str]) -> None:
-    if tuple(name.strip() for name in header) != COLUMNS:
-        raise ValueError(
-            f"{path}: line 1: columns {','.join(header)!r}: give {','.join(COLUMNS)!r} (seconds, pixels)"
+        table = pd.read_csv(
+            io.StringIO(text), header=None, dtype=str, keep_default_na=False, skip_blank_lines=False
         )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ValueError(f"{path}: line 1 or after: {error}") from None
+    table = table.fillna("").map(str.strip).set_axis(range(1, len(table) + 1))
+    if tuple(table.loc[1]) != COLUMNS:
+        raise ValueError(
+            f"{path}: line 1: columns {','.join(table.loc[1])!r}: give {','.join(COLUMNS)!r} (seconds, pixels)"
+        )
+    table = table.set_axis(COLUMNS, axis=1).loc[2:]
+    return table[(table != "").any(axis=1)]
 
 
-def _row(fields: list[str], experiment: Experiment) -> tuple[float, str, str, str, float, float]:
-    if len(fields) != len(COLUMNS):
-        raise ValueError(f"{len(fields)} fields, {len(COLUMNS)} wanted")
-    camera, body, marker = (field.strip() for field in fields[1:4])
-    numbers = {}
-    for name, text in zip(("time_s", "u_px", "v_px"), (fields[0], *fields[4:]), strict=True):
-        try:
-            numbers[name] = read_number(text)
-        except ValueError:
-            raise ValueError(f"{name} = {text!r} is no number") from None
-        if not math.isfinite(numbers[name]):
-            raise ValueError(f"{name} = {text!r} is not finite: leave out the rows of what was not seen")
-    if camera not in experiment.cameras:
-        raise ValueError(f"no camera {camera!r}: there are {sorted(experiment.cameras)}")
-    if body not in experiment.bodies:
-        raise ValueError(f"no body {body!r}: there are {sorted(experiment.bodies)}")
-    if marker not in experiment.markers[body]:
-        raise ValueError(f"no marker {marker!r} on body {body!r}: there are {sorted(experiment.markers[body])}")
-    u, v = numbers["u_px"], numbers["v_px"]
-    width, height = np.asarray(experiment.cameras[camera].size)
-    if not (0 <= u <= width and 0 <= v <= height):
-        raise ValueError(f"({u:g}, {v:g}) px is outside the image of {camera!r}, {width:g} x {height:g} px")
-    return numbers["time_s"], camera, body, marker, u, v
+def _number(text: str) -> float:
+    try:
+        return read_number(text)
+    except ValueError:
+        return np.nan
 
 
-def _tracks(path, rows: list, body: str, arc: tuple[float, float], experiment: Experiment) -> Tracks:
+def _find_faults(table: pd.DataFrame, experiment: Experiment) -> pd.Series:
+    """The first fault of each faulty row, by its line."""
+    markers = [(body, marker) for body, names in experiment.markers.items() for marker in names]
+    size = np.array([experiment.cameras[c].size if c in experiment.cameras else (0, 0) for c in table.camera])
+    pixels = table[["u_px", "v_px"]].to_numpy()
+    where = "the image of its camera, " + ", ".join(
+        f"{name}: {camera.size[0]:g} x {camera.size[1]:g} px" for name, camera in experiment.cameras.items()
+    )
+    is_finite = np.isfinite(table[[*NUMBERS]]).all(axis=1)
+    is_known = pd.Series(zip(table.body, table.marker, strict=True), table.index).isin(markers)
+    checks = {
+        "time_s, u_px and v_px must be finite numbers: leave out what was not seen": ~is_finite,
+        f"no such camera: there are {sorted(experiment.cameras)}": ~table.camera.isin(experiment.cameras),
+        f"no such body: there are {sorted(experiment.bodies)}": ~table.body.isin(experiment.bodies),
+        f"no such marker on this body: there are {experiment.markers}": ~is_known,
+        f"outside of {where}": ((pixels < 0) | (pixels > size.reshape(-1, 2))).any(axis=1),
+        "this marker is in this image already, on a line before": table.duplicated([*COLUMNS[:4]]),
+    }
+    found = pd.Series("", table.index)
+    for fault, is_faulty in checks.items():
+        found[is_faulty & (found == "")] = fault
+    return found[found != ""]
+
+
+def _tracks(path, rows: pd.DataFrame, body: str, arc: tuple[float, float], experiment: Experiment) -> Tracks:
     """Rows of one body on one arc, as arrays."""
-    inside = [row for row in rows if arc[0] <= row[0] <= arc[1]]
-    if not inside:
-        span = f"they run from {min(rows)[0]:g} to {max(rows)[0]:g} s" if rows else "it has none"
+    inside = rows[rows.time_s.between(*arc)]
+    if inside.empty:
+        span = "it has none" if rows.empty else f"they run from {rows.time_s.min():g} to {rows.time_s.max():g} s"
         raise ValueError(
             f"{path}: body {body!r} has no rows in the arc {arc[0]:g} to {arc[1]:g} s: {span} (in s?)"
         )
-    times = np.unique([row[0] for row in inside])
+    times, time = np.unique(inside.time_s, return_inverse=True)
     cameras, markers = list(experiment.cameras), experiment.markers[body]
+    at = time, inside.camera.map(cameras.index), inside.marker.map(markers.index)
     pixels = np.zeros((times.size, len(cameras), len(markers), 2))
     seen = np.zeros(pixels.shape[:3], bool)
-    for time, camera, _, marker, u, v in inside:
-        at = np.searchsorted(times, time), cameras.index(camera), markers.index(marker)
-        pixels[at], seen[at] = (u, v), True
+    pixels[at], seen[at] = inside[["u_px", "v_px"]], True
     return Tracks(times, pixels, jnp.asarray(seen))
 
 

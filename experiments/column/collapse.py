@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from difsim import Courant, allocate, run
 from experiments.column.heap import Heap
 from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
 from experiments.geometry import spheres
 from experiments.variables import described
+from inversion.progress import Bar
 
 ASPECTS = (0.7, 1.4, 2.8, 5.6)
 FREE = (0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (0.8, 0.0)
@@ -31,13 +31,13 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     **Returns:** places at all times, what the heap is like at the end, and before.
     """
     name = f"a = {column.aspect:g}, {column.count} grains, friction {friction:g}, rolling {rolling:g}"
-    with tqdm(desc=f"{name}: settling", unit=" looks") as bar:
-        bed = column.bed(lambda _, unrest: (bar.update(), bar.set_postfix(unrest=f"{unrest:.1e}")))
+    with Bar(f"{name}: settling") as bar:
+        bed = column.bed(lambda _, unrest: bar.note(f"unrest {unrest:.1e}"))
     grains, state = released(bed, friction, rolling)
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
-    with tqdm(total=FRAMES, desc=name, unit=" frames") as bar:
-        solver, watch = Courant(COURANT, neighbours=allocate(grains, state, slack=ROOM)), lambda _: bar.update()
+    with Bar(name, FRAMES) as bar:
+        solver, watch = Courant(COURANT, neighbours=allocate(grains, state, slack=ROOM)), lambda _: bar.advance()
         ended = run(grains, state, times, solver=solver, checkpoint=kept, watch=watch)
     radius = np.asarray(grains.radius)
     before, after = (Heap.of(ended.states.position[i], radius) for i in (0, -1))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import xarray as xr
 
-from experiments.column import pictures, words
+from experiments.column import pictures
 from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapsed, exponents, lube
 from experiments.column.scene import Column
 from experiments.harness import Found, Study
@@ -52,7 +52,7 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
     }
     tables = _tree([r for results in found.values() for r in results])
     figures = {"collapse": pictures.draw_collapse(list(found.values())[::-1])}
-    return Found(summary, tables, figures, report=words.collapse)
+    return Found(summary, tables, figures)
 
 
 def _repose(options: ColumnStudy, out: Path) -> Found:
@@ -61,7 +61,7 @@ def _repose(options: ColumnStudy, out: Path) -> Found:
     tasks = {f"{f:g}_{r:g}": partial(collapsed, column, out.resolve(), f, r) for f, r in cases}
     results = list(compute_parts(tasks, executor=options.executor, progress="columns").values())
     figures = {"repose": pictures.draw_repose(results)}
-    return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures, report=words.repose)
+    return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures)
 
 
 def _tree(results: list[xr.Dataset]) -> dict[str, xr.DataTree]:

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from difsim.session import CACHE
-from experiments.foot import words
 from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
@@ -79,7 +78,7 @@ def calibrate(out: Path, width: float, executor: Executor | None, seed: int = 0,
             one._asdict() | row | {"soil": one.soil._asdict()} for one, row in zip(wanted, found, strict=True)
         ],
     }
-    return Found(summary, figures={"factors": draw(points, wanted, found, factors)}, report=words.calibrate)
+    return Found(summary, figures={"factors": draw(points, wanted, found, factors)})
 
 
 def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:

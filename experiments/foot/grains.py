@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim import Courant, allocate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
@@ -28,8 +27,9 @@ from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
-from experiments.foot.thrown import BAR, FRAME, law_fall, table
+from experiments.foot.thrown import FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
+from inversion.progress import Bar
 
 RESTITUTION = 0.3  # assumed
 SPREAD = 0.1  # standard deviation of the diameters over their mean: equal spheres would order along the walls
@@ -68,12 +68,8 @@ def recipe(
 def settled(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
     """The bed of `recipe` at rest, from the cache where it has been made before."""
     made = recipe(diameter, width, cohesion, seed, ground)
-    with tqdm(
-        desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}{postfix}"
-    ) as bar:
-        return made.bed(
-            CACHE / "beds", lambda g, unrest: bar.set_postfix_str(f"{g:.2g} m/s², unrest {unrest:.0e}")
-        )
+    with Bar(f"{made.count} grains of {100 * diameter:g} cm settle") as bar:
+        return made.bed(CACHE / "beds", lambda g, unrest: bar.note(f"{g:.2g} m/s², unrest {unrest:.0e}"))
 
 
 @cache
@@ -103,7 +99,7 @@ def throw(
     model, state = above(bed, speed, load, place)
     near = allocate(model, state, skin=SKIN) if near is None else near
     progress, rows = initialise(model, state, listed=near), []
-    with tqdm(total=speed, desc=f"{speed:g} m/s, {bed.grains.radius.size} grains", bar_format=BAR) as bar:
+    with Bar(f"{speed:g} m/s, {bed.grains.radius.size} grains, speed lost", speed) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
             times = [float(progress.motion.time), time]
             run = resume(model, progress, times, solver=Courant(COURANT), save=lambda state: state.clumps[0])
@@ -111,7 +107,7 @@ def throw(
             depth, down = bed.figures.height + 0.5 * THICKNESS - disc.position[2], -disc.velocity[2]
             before = rows[-1][2] if rows else speed
             rows.append((time, depth, down, load * ((before - down) / FRAME + GRAVITY)))
-            bar.update(speed - np.clip(down, 0.0, speed) - bar.n)
+            bar.reach(speed - np.clip(down, 0.0, speed))
             if down <= until or depth > deepest:
                 break
     return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))

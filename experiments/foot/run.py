@@ -8,19 +8,19 @@ from typing import Any, Literal
 import equinox as eqx
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim import Courant
 from difsim.declarations import Quantity
 from difsim.stepping.marching import initialise
 from difsim.stepping.running import resume
 from difsim.stepping.solution import failure
-from experiments.foot import calibrate, grains, thrown, words
+from experiments.foot import calibrate, grains, thrown
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from inversion import Checkpoint
+from inversion.progress import show_progress
 
 SAMPLES = 120
 BIN = 6  # samples that are averaged: particles push in turn
@@ -98,7 +98,7 @@ def _pushed(options: FootStudy, out: Path) -> Found:
     curves = {v: (found["penetration"], found["force"]) for v, found in curves.items()}
     pairs = {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
     found = _sizes(foot) | parts(foot, curves, options.depth) | {"curves": pairs}
-    return Found(found, figures={"force": draw(foot, curves)}, report=words.push)
+    return Found(found, figures={"force": draw(foot, curves)})
 
 
 def _thrown(options: FootStudy, out: Path) -> Found:
@@ -109,7 +109,7 @@ def _thrown(options: FootStudy, out: Path) -> Found:
         results[v] = thrown.kept_or(kept, f"{v}", throw)
     found = _sizes(foot) | {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
     tables = {f"{v:g}_m_s": result for v, result in results.items()}
-    return Found(found, tables, {"thrown": thrown.draw(results)}, report=words.throw)
+    return Found(found, tables, {"thrown": thrown.draw(results)})
 
 
 def _sizes(foot: Foot) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
             found[said] = grains.judge(results[said])
     names = {said: said.replace(", ", "_").replace(" ", "_").replace("/", "_") for said in results}
     tables = {names[k]: v for k, v in results.items()}
-    return Found(found, tables, {"grains": grains.draw(results)}, report=words.grains)
+    return Found(found, tables, {"grains": grains.draw(results)})
 
 
 FootStudy.ranges = {
@@ -162,7 +162,7 @@ def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
     progress, forces = initialise(model, foot.state(model)), []
-    for t in tqdm(times, desc=f"{speed:g} m/s, {foot.position.shape[1]} particles"):
+    for t in show_progress(times, f"{speed:g} m/s, {foot.position.shape[1]} particles"):
         now = float(progress.motion.time)
         run = resume(model, progress, [now, t], solver=Courant(COURANT), save=lambda _: (), throw=False)
         if not run.ok:

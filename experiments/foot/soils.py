@@ -7,7 +7,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from scipy.stats import qmc
-from tqdm import tqdm
 
 from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
@@ -15,6 +14,7 @@ from difsim.contact import Regolith
 from difsim.session import CACHE
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
+from inversion.progress import Bar
 
 # The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of 0.25 m and
 # a floor so deep is hardly felt; and grains above 4 cm, for which those of the bed cannot stand.
@@ -64,8 +64,8 @@ def poured(diameter: float, thickness: float, width: float, seed: int = 0) -> Be
         depth=round(POURED * thickness, 3),
         seed=seed,
     )
-    with tqdm(desc=f"{made.count} grains of {100 * diameter:g} cm settle", bar_format="{desc}: {elapsed}") as bar:
-        return made.bed(CACHE / "beds", lambda gravity, unrest: bar.update())
+    with Bar(f"{made.count} grains of {100 * diameter:g} cm settle"):
+        return made.bed(CACHE / "beds")
 
 
 def ground_of(soil: Soil, thickness: float) -> Regolith:

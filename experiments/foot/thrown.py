@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim import Courant, Status
 from difsim.contact import Regolith
@@ -21,11 +20,11 @@ from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from experiments.variables import described
 from inversion import Checkpoint
+from inversion.progress import Bar
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
 COLUMNS = "time", "penetration", "speed", "pressure"  # of the table of a throw
-BAR = "{desc}: {percentage:3.0f}% of the speed lost, {elapsed}"
 
 
 class Fall(eqx.Module):
@@ -82,7 +81,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     now = begun(foot, model)
     rows = []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
-    with tqdm(total=speed, desc=said, bar_format=BAR) as bar:
+    with Bar(f"{said}, speed lost", speed) as bar:
         for time in np.arange(FRAME, LONGEST, FRAME):
             before, now = now, fall(model, mass, now, jnp.asarray(time))
             while now.progress.status == Status.OVERFLOW:
@@ -95,7 +94,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
             sunk = float(footpad.reference[-1, 0] - now.place[-1, 0])
             pressure = float(now.impulse - before.impulse) / FRAME / foot.area
             rows.append((time, foot.penetration(speed, 0.0) + sunk, down, pressure))
-            bar.update(speed - max(down, 0.0) - bar.n)
+            bar.reach(speed - max(down, 0.0))
             if down <= 0:
                 break
     return table(rows, load_kg_m2=load, thrown_m_s=speed)

@@ -20,7 +20,6 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
-from experiments.gravity import words
 from experiments.harness import Found, Study
 from experiments.style import PALE
 from experiments.variables import described
@@ -120,7 +119,7 @@ def _map(options: GravityStudy, out: Path) -> Found:
     result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
     found = {"greatest_error": worst, "GM_m3_s2": options.GM, "unit": options.unit}
-    return Found(found, {"result": result}, {"errors": figure}, report=words.errors)
+    return Found(found, {"result": result}, {"errors": figure})
 
 
 def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:

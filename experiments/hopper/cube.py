@@ -14,7 +14,7 @@ from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
 from experiments.geometry import line
 from experiments.harness import Found
-from experiments.hopper import cube_pictures, words
+from experiments.hopper import cube_pictures
 from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
 from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
 from experiments.variables import described
@@ -69,7 +69,7 @@ def throw(quick: bool) -> Found:
         "collision": {law: _judge_collision(collisions.sel(law=law)) for law in laws},
         "sliding": {law: _judge_slide(slides.sel(law=law)) for law in laws},
     }
-    return Found(summary, {"result": result}, cube_pictures.draw(result), report=words.cube)
+    return Found(summary, {"result": result}, cube_pictures.draw(result))
 
 
 def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] = STILL) -> Solution:

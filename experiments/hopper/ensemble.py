@@ -22,7 +22,7 @@ import xarray as xr
 from difsim import Adaptive, Ignore, Outside, Status, simulate
 from difsim.session import CACHE
 from experiments.harness import Found
-from experiments.hopper import ensemble_pictures, words
+from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
@@ -114,7 +114,7 @@ def release_all(
         "postures": {"spread": postures(table)} | {f"rolling_{C:g}_m": postures(t) for C, t in lying.items()},
         "sensitivities": judge(found),
     }
-    return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)}, report=words.ensemble)
+    return Found(summary, {"result": result}, {"ensemble": ensemble_pictures.draw(result)})
 
 
 def draw(members: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -23,7 +23,6 @@ from difsim.gravity import Uniform
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 from experiments.harness import Found
-from experiments.hopper import words
 from experiments.hopper.field_pictures import draw
 from experiments.hopper.scenes import GRAVITY
 from experiments.variables import described
@@ -150,7 +149,7 @@ def recover(out: Path, quick: bool) -> Found:
     )
     names = {"true": "true height", "found": "recovered height", "sigma": "standard deviation of the height"}
     result = described(result, "x along the tracks, y across, z up", units, names)
-    return Found(summary, {"result": result}, {"field": draw(result)}, report=words.field)
+    return Found(summary, {"result": result}, {"field": draw(result)})
 
 
 def _maps(true: np.ndarray, found: np.ndarray, spread: np.ndarray) -> tuple[dict, dict]:

@@ -18,7 +18,7 @@ from difsim.typing import Scalar
 from experiments.evolution import evolve
 from experiments.geometry import line
 from experiments.harness import Found
-from experiments.hopper import track_pictures, words
+from experiments.hopper import track_pictures
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from experiments.variables import described
 from inversion import Bounded, Observation, Observations, Problem, Stops, fit
@@ -211,7 +211,7 @@ def search(quick: bool) -> Found:
     }
     units = {"misfit": "1", "misfit_evolution": "1"}
     result = described(result, "origin on the ground below the cube at rest, z up", units, names)
-    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)}, report=words.hop)
+    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
 
 
 def flown(thrown: Solution, flight: Solution) -> np.ndarray:

@@ -12,7 +12,7 @@ from difsim.rotation import Rotation
 from difsim.session import CACHE
 from experiments.geometry import line, relief, surface
 from experiments.harness import Found
-from experiments.hopper import minerva_pictures, words
+from experiments.hopper import minerva_pictures
 from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, prism, released, world
 from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
 from experiments.variables import described
@@ -51,7 +51,7 @@ def release(quick: bool, shape: str = "analogue") -> Found:
         "target_turned_rad": float(turned),
         "target_turn_error": float(abs(turned - float(jnp.linalg.norm(model.omega) * found.times[-1]))),
     }
-    return Found(summary, {"result": result}, minerva_pictures.draw(result), report=words.minerva)
+    return Found(summary, {"result": result}, minerva_pictures.draw(result))
 
 
 def _on_the_paper_grid(shape: str, count: int) -> dict:

@@ -8,15 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from experiments.harness import Found
-from experiments.hopper import track_pictures, words
+from experiments.hopper import track_pictures
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
 from experiments.variables import described
 from inversion import Checkpoint, Problem, fit, identify
 from inversion.leastsq import Fit
+from inversion.progress import show_progress
 
 NAMES = ("restitution", "friction", "rolling")
 # Found: within these of the truth; restitution and friction as they are, rolling resistance by its logarithm.
@@ -123,9 +123,9 @@ def compare(out: Path, quick: bool) -> Found:
     def done(loss, bounces, seed):
         return store.get_or(f"{loss.replace(' ', '_')}-{bounces}-{seed}", lambda: attempt(loss, bounces, seed))
 
-    repeated = stack([done(RECOMMENDED, FIVE, 1000 + i) for i in tqdm(range(repetitions), desc="repetitions")])
+    repeated = stack([done(RECOMMENDED, FIVE, 1000 + i) for i in show_progress(range(repetitions), "repetitions")])
     jobs = [(loss, n) for loss in LOSSES for n in counts]
-    table = {job: stack([done(*job, seed) for seed in range(trials)]) for job in tqdm(jobs, desc="losses")}
+    table = {job: stack([done(*job, seed) for seed in range(trials)]) for job in show_progress(jobs, "losses")}
     found = np.array([[table[loss, n]["found"] for n in counts] for loss in LOSSES])
 
     summary = {
@@ -156,4 +156,4 @@ def compare(out: Path, quick: bool) -> Found:
     truth, _, made, _ = case(1000)
     fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
     figure = track_pictures.draw(result, made, truth, fitted)
-    return Found(summary, {"result": result}, {"tracks": figure}, report=words.tracks)
+    return Found(summary, {"result": result}, {"tracks": figure})

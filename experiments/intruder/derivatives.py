@@ -11,7 +11,6 @@ from jaxtyping import Array, Float
 
 from difsim import Status
 from experiments.harness import Found
-from experiments.intruder import words
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.variables import described
@@ -69,7 +68,7 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
             name: {f"{t:.3g} s": _bars(result, name, i) for i, t in enumerate(drop.times)} for name in BASE
         },
     }
-    return Found(summary, {"result": result}, {"derivatives": draw(result)}, report=words.derivatives)
+    return Found(summary, {"result": result}, {"derivatives": draw(result)})
 
 
 def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:

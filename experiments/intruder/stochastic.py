@@ -16,7 +16,6 @@ from jaxtyping import Array, Float
 
 from difsim.typing import Scalar
 from experiments.harness import Found
-from experiments.intruder import words
 from experiments.intruder.pictures import draw_descent
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.intruder.surrogate import OUTCOMES, UNKNOWNS, outcome, thrown
@@ -103,10 +102,7 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     names = {"distance": "squared distance of the surface from the data, in scatters of a throw"}
     units["seen"] = "m (depth), m/s (rebound)"
     return Found(
-        summary,
-        {"result": described(result, units=units, names=names)},
-        {"descent": draw_descent(result)},
-        report=words.descent,
+        summary, {"result": described(result, units=units, names=names)}, {"descent": draw_descent(result)}
     )
 
 

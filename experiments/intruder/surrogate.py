@@ -6,12 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
-from tqdm import tqdm
 
 from difsim import Status
 from difsim.typing import Scalar
 from experiments.harness import Found
-from experiments.intruder import words
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
 from experiments.variables import described
@@ -28,6 +26,7 @@ from inversion import (
 )
 from inversion.leastsq import latin_hypercube
 from inversion.problem import strip_weak_types
+from inversion.progress import show_progress
 from inversion.response import ResponseSurface
 
 SPEEDS = 0.35, 0.45, 0.55, 0.65, 0.75, 0.85  # m/s, of the balls that are thrown to find what the grains are
@@ -54,7 +53,7 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
     general = _problem(surface, seen[0])
     guess = {name: float(q.physical(jnp.asarray(0.5))) for name, q in UNKNOWNS.items()}
     fits = []
-    for i, one in enumerate(tqdm(seen, desc="fits")):
+    for i, one in enumerate(show_progress(seen, "fits")):
         posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, one)))
         fits.append(fit(posed, key=jax.random.key(i), starts=0, keep=1, guesses=[guess]))
     values = np.array([[f.values[name] for name in UNKNOWNS] for f in fits])
@@ -93,7 +92,7 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
             for i, name in enumerate(UNKNOWNS)
         },
     }
-    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)}, report=words.surrogate)
+    return Found(summary, {"result": result}, {"surrogate": draw_surrogate(result)})
 
 
 def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:

@@ -13,17 +13,16 @@ import numpy as np
 import tyro
 import xarray as xr
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from difsim.declarations import Quantity
 from experiments.harness import Found, Study
 from experiments.records import write_json
-from experiments.sampling import words
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
 from experiments.style import STYLE
+from inversion.progress import Bar
 from inversion.sweeps import compute_parts
 
 CaseName = Literal["E0", "E1", "E2", "E3", "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"]
@@ -67,7 +66,7 @@ def _cases(options: Sampling, out: Path) -> Found:
     runs = dict(zip(options.cases, found, strict=True))
     figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
     data = dict(ChainMap(*data))
-    return Found({"orderings": orderings(runs), "runs": runs}, data, figures, report=words.cases)
+    return Found({"orderings": orderings(runs), "runs": runs}, data, figures)
 
 
 def _case(
@@ -75,8 +74,8 @@ def _case(
 ) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
     case, mark, devices = CASES[name], f"{name}_{spacing * 1e3:g}mm", jax.local_devices()
     scene = Scene.of(case, spacing)
-    with tqdm(total=times.size, desc=name, position=i) as bar, jax.default_device(devices[i % len(devices)]):
-        evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.update())
+    with Bar(name, times.size) as bar, jax.default_device(devices[i % len(devices)]):
+        evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.advance())
     write_json(out / f"{mark}.json", found)
     with matplotlib.rc_context(STYLE):  # also in a worker
         return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
@@ -88,7 +87,7 @@ def _sensitivity(options: Sampling, out: Path) -> Found:
     design = Design.of(options.pairs, options.spacing)
     tasks = runs(design, options.spacing, options.softening, times, out)
     made = compute_parts(tasks, executor=options.executor, progress="runs")
-    return Found(sensitivity(design, list(made.values())), report=words.sensitivity)
+    return Found(sensitivity(design, list(made.values())))
 
 
 def _times(until: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
-from tqdm import tqdm
+from jinja2 import UndefinedError
 
 from difsim import Status
 from difsim.declarations import Quantity
@@ -21,11 +21,12 @@ from difsim.saving.texts import read_text
 from experiments.harness import SEED, Found, Study
 from experiments.memory import forget_programs, maps_are_many
 from experiments.records import commit, write_json
+from experiments.report import read_template
 from experiments.scenes.catalogue import SCENES
 from experiments.scenes.judge import Findings, judge
 from experiments.scenes.scene import Scene
-from experiments.soak import words
 from inversion import Checkpoint
+from inversion.progress import Bar
 
 QUICK = ("two hard balls", "flight over a plane")
 EVERY = 4  # the part of the draws whose derivatives are compared with differences
@@ -76,19 +77,19 @@ def search(options: Soak, out: Path) -> Found:
     checkpoint = Checkpoint(out / "soak.checkpoint", {"seed": options.seed, "commit": commit(), "chunk": CHUNK})
     deadline = time.monotonic() + (60.0 if options.quick else 3600 * options.hours)
     pieces: dict[str, list[dict[str, np.ndarray]]] = {scene.name: [] for scene in scenes}
-    with tqdm(unit=" scenes") as bar:
+    with Bar("random scenes") as bar:
         for part, scene in ((part, scene) for part in itertools.count() for scene in scenes):
             key = f"{slug(scene.name)}-{part}"
             if time.monotonic() > deadline and key not in checkpoint:
                 break
             if maps_are_many():  # after some 25 scenes; a search of a night compiles them all several times
                 forget_programs()
-            bar.set_description(scene.name)
+            bar.note(scene.name)
             piece = checkpoint.get_or(
                 key, lambda scene=scene, part=part: judge_chunk(scene, options.seed, part, out / "failures")
             )
             pieces[scene.name].append(piece)
-            bar.update(CHUNK)
+            bar.advance(CHUNK)
     table = [row(name, found) for name, found in pieces.items()]
     summary = {
         "scenes": sum(each["scenes"] for each in table),
@@ -96,8 +97,7 @@ def search(options: Soak, out: Path) -> Found:
         "failures": sum(each["failures"] for each in table),
         "table": table,
     }
-    text = "\n".join(f"{each['model']}: {each['failures']} failures of {each['scenes']}" for each in table)
-    return Found(summary, text=text, report=words.search)
+    return Found(summary)
 
 
 def judge_chunk(scene: Scene, seed: int, part: int, failures: Path) -> dict[str, np.ndarray]:
@@ -204,8 +204,8 @@ def page(options: Soak, out: Path) -> Found:
     if not path.is_file():
         raise ValueError(f"{path} is not there: run `difsim soak` first")
     try:
-        text = words.page(json.loads(read_text(path)))
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        text = read_template(Path(__file__).parent / "soak.md.j2").render(json.loads(read_text(path)))
+    except (UndefinedError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no summary of a search ({error}): run `difsim soak` again") from error
     written = out / "soak.md"
     with atomically(written) as whole:

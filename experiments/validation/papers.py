@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.validation import paper_rows
-from experiments.validation.pages import HEAD, paragraph, table
+from experiments.validation.pages import paragraph, table
+
+HEAD = "<!-- Made by `difsim validation --stage pages --out docs`; edit experiments/validation/ instead. -->\n\n"
 
 TABLE = ("", "paper", "ours", "tolerance", "verdict")
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tqdm import tqdm
-
 from difsim.saving.atomic import atomically
 from experiments.harness import Found, Study
-from experiments.validation import gravity, pages, papers, scenes, soil, words
+from experiments.validation import gravity, pages, papers, scenes, soil
 from experiments.validation.cases import Case, Cases, Convergence
+from inversion.progress import show_progress
 
 EVERY: tuple[Cases, ...] = (gravity.cases, scenes.cases, soil.cases)
 QUICK: tuple[Cases, ...] = (scenes.derivatives,)
@@ -43,12 +42,9 @@ def judge(rows: Sequence[Case | Convergence]) -> dict[str, Any]:
 
 def _analytic(options: Validation, out: Path) -> Found:
     chosen = QUICK if options.quick else EVERY
-    rows = [case for make in tqdm(chosen, desc="validation") for case in make()]
+    rows = [case for make in show_progress(chosen, "validation") for case in make()]
     rows.sort(key=lambda case: case.subject)
-    found = judge(rows)
-    text = "\n".join(f"{row['verdict']:4s}  {row['subject']}: {row['case']}" for row in found["table"])
-    last = f"{found['passed']} of {found['cases']} cases pass"
-    return Found(found, text=f"{text}\n{last}", report=words.analytic)
+    return Found(judge(rows))
 
 
 def _pages(options: Validation, out: Path) -> Found:

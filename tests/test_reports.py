@@ -1,0 +1,171 @@
+"""Reports: tables from a summary, the studies' texts, and the page that holds all of it."""
+
+from pathlib import Path
+
+import matplotlib.figure
+import pytest
+
+import experiments
+from experiments.report import Report, label, remedies, shown, tables_of
+
+STUDIES = Path(experiments.__file__).parent
+ABOUT = {
+    "stage": "fall",
+    "quick": True,
+    "created": "today",
+    "version": "1",
+    "wall_seconds": 2.0,
+    "command": "difsim",
+}
+
+
+def text_of(study, name, summary):
+    return Report(summary, STUDIES / study, name).text()
+
+
+def listed(table):
+    return [list(table.columns), *table.to_numpy().tolist()]
+
+
+def test_a_summary_becomes_tables():
+    laws = {"hard": {"e": 0.5, "to": {"a": 1, "b": 2}}, "soft": {"e": 0.25, "to": {"a": 3, "b": 4}}}
+    tables = tables_of(
+        {"mass_kg": 2.0, "status": "OK", "laws": laws, "rows": [[1, 2]], "none": {}, "one": {"k": {"a": 1}}}
+    )
+    assert {title: listed(table) for title, table in tables.items()} == {
+        "numbers": [["", "value"], ["mass, kg", "2"], ["status", "OK"]],
+        "laws": [["", "e", "to: a", "to: b"], ["hard", "0.5", "1", "2"], ["soft", "0.25", "3", "4"]],
+        "rows": [["", "1"], ["1", "1"], ["2", "2"]],
+        "one": [["", "a"], ["k", "1"]],
+    }
+    wide = tables_of({"runs": {"a": dict.fromkeys("rstuvwxyz", 1), "b": dict.fromkeys("rstuvwxyz", 2)}})["runs"]
+    assert listed(wide)[:2] == [["", "a", "b"], ["r", "1", "2"]]
+    assert label("rebound_speed_m_s") == "rebound speed, m/s" and label("m") == "m"
+    cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
+    assert {value: shown(value) for value in cells} == cells
+    assert shown(list(range(7))) == "7 numbers, 0 to 6"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3.881e-27, "m", "0"),
+        (3.919e-239, "J", "0"),
+        (-3e-300, "N", "0"),
+        (2e-9, "m", "2 × 10^−9"),
+        (-2e-12, "J", "−2 × 10^−12"),
+        (3.881e-27, "kg", "3.881 × 10^−27"),
+        (3.881e-27, "", "3.881 × 10^−27"),
+        ([0.24, 3e-13, -2e-10], "m", "0.24, 0, 0"),
+    ],
+)
+def test_numbers_below_their_resolution_are_zero(value, unit, text):
+    assert shown(value, unit) == text
+
+
+def test_a_table_finds_the_unit_of_each_number():
+    """By the column's heading, the row's own, or a column of units; probabilities have no resolution."""
+    table = tables_of({"rows": {"a": {"depth_m": 3e-27, "p": 3e-27}, "b": {"depth_m": 0.24, "p": 0.5}}})["rows"]
+    assert listed(table)[1:] == [["a", "0", "3 × 10^−27"], ["b", "0.24", "0.5"]]
+    table = tables_of(
+        {"rows": {"spin": {"simulated": 5e-40, "unit": "rad/s"}, "p": {"simulated": 5e-40, "unit": "1"}}}
+    )
+    assert [row[1] for row in listed(table["rows"])[1:]] == ["0", "5 × 10^−40"]
+
+
+def test_a_page_holds_text_tables_and_pictures(tmp_path):
+    (tmp_path / "report.md.j2").write_text(
+        '{% if report == "fall" %}\n## How long?\n\nIt falls for\n{{ time_s | digits(2) }} s onto {{ ground }}.\n\n'
+        '{{ tables("times") }}\n{{ grid("slip", ["a"], [1, 2], [[3, 4e-5]]) }}\n{{ picture("path", "Its <path>.") }}\n'
+        "{% endif %}"
+    )
+    for name in ("path", "other"):
+        matplotlib.figure.Figure(figsize=(1, 1)).savefig(tmp_path / f"{name}.png")
+    pictures = {name: (tmp_path / f"{name}.png", f"the {name}") for name in ("path", "other")}
+    summary = {"time_s": 1.234, "ground": "<b>", "times": {"first_s": 1.0}, "status": "LEFT"}
+    report = Report(summary, tmp_path, "fall", pictures)
+    text = report.text()
+    assert "It falls for 1.2 s onto <b>.\n" in text and "first, s" in text and "4 × 10^−5" in text
+    assert text.splitlines()[-1].startswith("> LEFT: the body left the region")
+    page = report.page("difsim toy", "A toy.", ABOUT, [tmp_path / "path.png"])
+    for each in (
+        "<h2>How long?</h2>",
+        "onto &lt;b&gt;.",
+        "4 × 10<sup>−5</sup>",
+        "smoke test",
+        "the other",
+        "<td>first, s</td>",
+    ):
+        assert each in page, each
+    assert (
+        page.count("data:image/png") == 2
+        and "<td>first, s</td>" in page
+        and "Its &lt;path&gt;." in page
+        and "the path" not in page
+    )
+
+
+def test_a_status_comes_with_its_remedy():
+    said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
+    assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
+    assert all(each.count(": ") == 2 for each in said)  # name, event, remedy
+
+
+def inversion(**changes):
+    branch = {"agrees_with_enumeration": True, "incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
+    found = {"status": "ok", "verdict": "converged", "branch": branch, "stuck": {"leaves": {}}, "scenario": "a"}
+    found |= {"lander": "Hopper", "body": "Bennu", "data_set": "mine", "observables": {}, "energy": {}}
+    found |= {"correlations": {}, "parameters": {"friction": {"verdict": "bounded on one side"}}}
+    found |= {"chain": {"status": "ok", "second_contact_time": 9.0, "second_contact_distance": 4.0}}
+    found |= {"posterior": {"is_good": True, "verdict": "the sample is good"}}
+    for key, value in changes.items():
+        found[key] = found[key] | value if isinstance(value, dict) else value
+    return text_of("agilkia", "all", found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubt"),
+    [
+        (
+            {"branch": {"agrees_with_enumeration": False, "incumbent_misfit": 14.9}},
+            "misfit of 14.9, the enumeration",
+        ),
+        ({"stuck": {"leaves": {"friction": [0.6]}}}, "friction 0.6 lie above both neighbours"),
+        ({"posterior": {"is_good": False, "verdict": "too few"}}, "no intervals: too few"),
+        ({"status": "limit", "verdict": "did not converge"}, "no answer yet: did not converge"),
+        ({"chain": {"status": "failed"}}, "A flight of the chain failed"),
+    ],
+)
+def test_doubts_about_an_inversion_are_stated(changes, doubt):
+    assert "\n>" not in inversion() and "They bound the friction on one side." in inversion()
+    (said,) = [line for line in inversion(**changes).splitlines() if line.startswith(">")]
+    assert doubt in said
+
+
+def test_a_report_on_another_body_is_not_of_philae():
+    ours = {
+        "deepest_sole_m": 0.1,
+        "energy_after_J": 1.0,
+        "energy_before_J": 5.0,
+        "peak_force_N": 7.0,
+        "left": True,
+    }
+    found = {
+        "lander": "Hopper",
+        "body": "Bennu",
+        "assumed": ["a"],
+        "ground": {"thickness": 0.272},
+        "sequence_s": {},
+    }
+    found |= {"grains": ours, "reduced": ours, "diameter_m": 0.05}
+    text = text_of("agilkia", "grains", found)
+    assert "Hopper on Bennu" in text and "paper:" not in text and "Philae" not in text
+    assert "* a\n" in text and "thickness 0.272." in text
+    assert "the paper: 7.0 N" in text_of("agilkia", "grains", found | {"paper": ours})
+
+
+def test_assumptions_of_tracks_and_meshes_are_listed():
+    found = {"energy_ratio": 0.5, "energy_ratio_sigma": 0.1, "states": [], "pixel_px": 1.0, "marker_m": 0.67e-3}
+    assert "1 px of a marker in an image, 0.67 mm of its place" in text_of("cobbles", "tracks", found)
+    found = {"greatest_error": {"acceleration": 1e-3, "potential": 1e-4}, "GM_m3_s2": 666.2, "unit": "km"}
+    assert "in km (--unit). Its GM is 666.2 m³/s²" in text_of("gravity", "errors", found)
