@@ -44,11 +44,6 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-def pytest_configure(config):
-    if config.getoption("markexpr") == "not slow":
-        lazily.most = lazily.ENOUGH
-
-
 def pytest_sessionstart(session):
     if hasattr(session.config, "workerinput") or not PROGRAMS.exists():
         return
@@ -92,7 +87,7 @@ def pytest_runtest_teardown(item, nextitem):
     ends = nextitem is None or nextitem.path != item.path
     if ends:
         lazily.calls.clear()
-    if not (Path("/proc/self/maps").exists() and (ends or item.get_closest_marker("slow"))):
+    if not (Path("/proc/self/maps").exists() and (ends or item.path.parent.name == "full")):
         return
     if resident() > ROOM:
         trim()

@@ -1,7 +1,7 @@
 """What many tests need: gradients compared three ways, float32, traces counted, orders of convergence."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import equinox as eqx
 import jax
@@ -70,6 +70,12 @@ def random_like(tree, seed: int):
     return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
 
 
+@eqx.filter_jit
+def each(function: Callable, models: Mapping, *arguments) -> dict:
+    """`function(model, *arguments)` of each model by its name, all of them as one program."""
+    return {name: function(model, *arguments) for name, model in models.items()}
+
+
 def assert_finite(value, forward, reverse, reverse_rtol: float) -> None:
     assert np.isfinite(value).all(), f"value is not finite:\n{value}"
     assert np.isfinite(forward).all(), f"forward derivative is not finite:\n{forward}"
@@ -111,9 +117,9 @@ def check_gradients(
 
 
 @eqx.filter_jit
-def rows(law: Callable, x):
-    """`law`, also a Module's method, of each row of `x` as one program, not operation by operation."""
-    return jax.vmap(law)(x)
+def rows(law: Callable, *x):
+    """`law`, also a Module's method, of each row of all `x` as one program, not operation by operation."""
+    return jax.vmap(law)(*x)
 
 
 def approx(expected, **tolerances):

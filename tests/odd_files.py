@@ -1,6 +1,6 @@
 """Files drawn at random, valid in odd but legal forms or damaged, with what is right: none may be wrong in silence.
 
-`python -m tests.odd_files --count 500` prints a table; `tests/test_odd_files.py` draws a few of each kind.
+`python -m tests.odd_files --count 500` prints a table; `tests/more/test_odd_files.py` draws a few of each kind.
 """
 
 import argparse

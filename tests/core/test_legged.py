@@ -1,0 +1,200 @@
+"""A lander among grains: what its legs keep, how they give, that it is the lander it was made of."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from difsim.body import CentralDamper, Flywheel, Lander, RigidBody, RigidState
+from difsim.dem import Clump, Grains, HertzMindlin, LeggedClump
+from difsim.mesh import box
+
+DAMPING, STROKE, STIFFNESS, ACROSS = 567.0, 0.04, 13.3e3, 1e5
+
+LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
+
+TURN = 2 * np.pi / 3 * np.arange(3)
+
+FEET = np.stack([1.2 * np.cos(TURN), 1.2 * np.sin(TURN), np.full(3, -0.75)], axis=1)
+
+HIPS = FEET * [1 / 6, 1 / 6, 0.4 / 0.75]
+
+BODY = Clump(RigidBody(90.0, np.diag([18.0, 19.0, 28.0])), np.zeros((1, 3)), np.array([0.4]))
+
+LEG = Clump(RigidBody(1.0, np.diag([0.02, 0.1, 0.11])), np.zeros((1, 3)), np.array([0.05]))
+
+GEAR = CentralDamper(DAMPING, STROKE)
+
+SMALL = LeggedClump(BODY, (LEG,) * 3, FEET, np.zeros((3, 3)), GEAR, STIFFNESS)
+
+STILL = np.zeros((3, 4))
+
+
+def moving(clump, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0)):
+    return clump.moving(RigidState(np.zeros(3), np.array(velocity), np.array(attitude), np.array(spin)))
+
+
+def pushed(clump, state, force, dt, count):
+    """After `count` steps of `dt` s under a `force` [3, p] N on the pebbles."""
+    return _pushed(clump, state, jnp.asarray(force), jnp.asarray(dt), jnp.asarray(count))
+
+
+@eqx.filter_jit
+def _pushed(clump, state, force, dt, count):
+    none = jnp.zeros(3)
+
+    def step(_, state):
+        half = clump.kicked(state, clump.load(state, force, 0 * force, none), 0.5 * dt)
+        far = clump.drifted(half, dt)
+        return clump.kicked(far, clump.load(far, force, 0 * force, none), 0.5 * dt)
+
+    return jax.lax.fori_loop(0, count, step, state)
+
+
+@eqx.filter_jit
+def energies(clump, state):
+    return clump.energy(state, jnp.zeros(3))
+
+
+def torn(clump, along=1.0):
+    """A lander that turns while its legs ring in every way; `along` their axis as much."""
+    state = moving(clump, (0.1, -0.2, 0.3), (0.3, -0.5, 0.8), (0.8, 0.0, 0.48, 0.36))
+    way = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6)) * [1.0, 1.0, along, 1.0, 1.0, 1.0])
+    legs = tuple(
+        eqx.tree_at(
+            lambda s: (s.velocity, s.spin),
+            leg,
+            (leg.velocity + 0.3 * (leg.rotation @ w[:3]), leg.spin + 3 * w[3:]),
+        )
+        for leg, w in zip(state.legs, way, strict=True)
+    )
+    return eqx.tree_at(lambda s: s.legs, state, legs)
+
+
+# Held outside of their centres of mass, so that what holds them turns them too.
+HELD = eqx.tree_at(lambda c: c.held, SMALL, jnp.array([[0.1, 0.05, -0.2], [0.0, 0.1, -0.1], [0.0, 0.0, 0.1]]))
+
+
+def test_it_keeps_momentum_and_angular_momentum():
+    wheeled = eqx.tree_at(lambda c: c.body.wheels, HELD, jnp.array([0.0, 0.0, 5.0]))
+    begin = torn(wheeled)
+    before, after = wheeled.whole(begin), wheeled.whole(pushed(wheeled, begin, STILL, 1e-4, 5000))
+    np.testing.assert_allclose(after[0], before[0] + 0.5 * before[1], atol=1e-11)
+    np.testing.assert_allclose(after[1], before[1], atol=1e-12)
+    np.testing.assert_allclose(after[2], before[2], atol=1e-10)
+
+
+def test_energy_stays_without_dampers_and_falls_with_them():
+    def energy(clump, state):
+        parts = energies(clump, state)
+        return float(parts["kinetic"] + parts["rotation"] + parts["elastic"])
+
+    stiff = eqx.tree_at(lambda c: (c.damping, c.gear.damping), HELD, (jnp.array(1e-12), jnp.array(1e12)))
+    begin = torn(stiff)
+    errors = [
+        abs(energy(stiff, pushed(stiff, begin, STILL, 0.02 / n, n)) / energy(stiff, begin) - 1) for n in (200, 400)
+    ]
+    assert errors[1] < 1e-3
+    assert errors[0] / errors[1] > 3  # second order
+    begin = torn(SMALL, along=0.0)  # where one leg goes out as another comes in, the gear takes nothing
+    states = [pushed(SMALL, begin, STILL, 1e-4, n) for n in (0, 100, 1000, 20000)]
+    assert (np.diff([energy(SMALL, s) for s in states]) < 0).all()
+    # Legs that ring come to rest: what they store then is by the turning of all.
+    early, late = (float(energies(SMALL, s)["elastic"]) for s in (states[1], states[-1]))
+    assert late < 0.02 * early
+
+
+def test_push_on_all_soles_is_springs_and_damper_in_series():
+    push, m, leg = 500.0, 90.0, 3.0
+
+    def rate(_, y):
+        body, feet, v, w, stroke = y
+        spring = STIFFNESS * (feet - body - stroke)
+        stop = 1e7 * max(stroke - STROKE, 0.0) ** 2
+        return v, w, 3 * spring / m, 3 * (push - spring) / leg, (3 * spring - stop) / DAMPING
+
+    theirs = solve_ivp(rate, (0.0, 0.05), np.zeros(5), rtol=1e-10, atol=1e-12, method="LSODA").y[:, -1]
+    assert theirs[-1] > STROKE  # into the stop
+    force = jnp.array([[0.0] * 4, [0.0] * 4, [0.0, push, push, push]])
+    begin = moving(SMALL)
+    ours = [pushed(SMALL, begin, force, 0.05 / n, n) for n in (1000, 2000)]
+    errors = [
+        np.array(
+            [
+                s.body.position[2] - begin.body.position[2] - theirs[0],
+                s.body.velocity[2] - theirs[2],
+                s.gear[0] - theirs[4],
+            ]
+        )
+        for s in ours
+    ]
+    # The dampers take the velocity half a step back: first order.
+    np.testing.assert_allclose(2 * errors[1] - errors[0], 0.0, atol=1e-5)
+    np.testing.assert_allclose(errors[1], 0.0, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def lander():
+    body = RigidBody(96.3, np.diag([21.6, 21.6, 31.7]))
+    return Lander(body, FEET, HIPS, 0.1, STIFFNESS, GEAR, Flywheel(5.17, 1900.0))
+
+
+@pytest.fixture(scope="module")
+def philae(lander):
+    return LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 1.0, 0.04, 0.4)
+
+
+def test_it_is_the_lander_it_was_made_of(lander, philae):
+    assert float(philae.mass) == pytest.approx(96.3)
+    turning = np.eye(3)
+    spins = [philae.whole(moving(philae, spin=w))[2] - np.array([0.0, 0.0, 5.17]) for w in turning]
+    np.testing.assert_allclose(spins, np.diag([21.6, 21.6, 31.7]), atol=1e-9)
+    centre, velocity, _ = philae.whole(moving(philae, (0.1, 0.2, 0.3)))
+    np.testing.assert_allclose(centre, 0.0, atol=1e-12)
+    np.testing.assert_allclose(velocity, (0.1, 0.2, 0.3), atol=1e-12)
+    spheres = philae.spheres(moving(philae))
+    low = np.asarray(spheres.position[2] - spheres.radius)
+    assert low.min() == pytest.approx(-0.75, abs=2e-3)  # the soles, as deep as the feet of the reduced law
+    there = np.abs(low - low.min()) < 0.01
+    out = np.hypot(*np.asarray(spheres.position[:2])[:, there])
+    assert (np.abs(out - 1.2) < 0.1).all() and there.sum() >= 9
+
+
+def test_steps_resolve_springs_and_gear(philae):
+    state = moving(philae)
+    light = eqx.tree_at(lambda c: c.gear.damping, philae, jnp.array(5.0))
+    rings, eases = float(philae.stable_time_step(state)), float(light.stable_time_step(state))
+    assert eases == pytest.approx(5.0 / (5 * 3 * STIFFNESS)) and eases < rings
+    # In the stop, which is stiff against so light a damper.
+    deep = eqx.tree_at(lambda s: s.gear, state, jnp.array([STROKE + 0.01]))
+    assert float(light.stable_time_step(deep)) == pytest.approx(1 / (5 * (3 * STIFFNESS + 2 * 1e7 * 0.01) / 5.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seat": FEET[:2]}, r"seat of shape \(2, 3\) .*: give one point of each for each leg"),
+        ({"held": FEET[:2]}, r"held of shape \(2, 3\): give one point of each for each leg"),
+        ({"seat": np.zeros((3, 2))}, "seat"),
+        ({"stiffness": 0.0}, "stiffness"),
+        ({"turning": -1.0}, "turning"),
+    ],
+)
+def test_what_is_refused(change, says):
+    good = {"body": BODY, "legs": (LEG,) * 3, "seat": FEET, "held": 0 * FEET, "gear": GEAR, "stiffness": STIFFNESS}
+    with pytest.raises(ValueError, match=says):
+        LeggedClump(**good | change)
+
+
+def test_the_state_of_one_body_is_none_of_a_lander():
+    with pytest.raises(ValueError, match="RigidState is no state of a LeggedClump"):
+        Grains(LAW, np.array([0.04]), 600.0, clumps=(SMALL,), clump_laws=(None,)).at_rest(
+            jnp.zeros((3, 1)), (moving(SMALL).body,)
+        )
+
+
+def test_legs_that_weigh_too_much_are_refused(lander):
+    with pytest.raises(ValueError, match="leave nothing"):
+        LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 33.0, 0.04, 0.4)
