@@ -1,4 +1,4 @@
-"""The table of `make test-full`: what ran, how long, and what did not pass. `python tests/table.py .tests/core/test_x.xml ...`"""
+"""The table of `make test-full`: what ran, how long, and what did not pass. Its arguments are the files of results."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def count(path: Path) -> tuple[str, bool]:
-    """Return the row of one file, and whether all its tests passed. A run that failed has left its results as `.new`."""
+    """Return the row of one file, and whether all its tests passed. A run that failed leaves its results as `.new`."""
     found = path if path.exists() else path.with_suffix(".new")
     if not found.exists():
         return f"{path.parent.name}/{path.stem:40} did not end", False

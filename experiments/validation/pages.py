@@ -13,16 +13,28 @@ ELSEWHERE = (
         "fast field, ellipsoids and mascons, compared with the polyhedron",
         "`difsim gravity`, tests/core/test_gridded.py",
     ),
-    ("Rigid body", "flight in the rotating and the inertial frame, forward and backward", "tests/core/test_flight.py"),
+    (
+        "Rigid body",
+        "flight in the rotating and the inertial frame, forward and backward",
+        "tests/core/test_flight.py",
+    ),
     ("Friction", "slopes, rolling and spinning decay, cohesion", "tests/core/test_hopper_rolling.py"),
-    ("Friction", "impacts of Chung & Ooi (2011)", "tests/more/test_chung_ooi.py, tests/full/test_chung_ooi_grains.py"),
+    (
+        "Friction",
+        "impacts of Chung & Ooi (2011)",
+        "tests/more/test_chung_ooi.py, tests/full/test_chung_ooi_grains.py",
+    ),
     ("Friction", "plane, table and mesh give the same rebound", "tests/full/test_hopper.py"),
     (
         "Grains",
         "energy, momentum, order of the integrator, Haff's law",
         "tests/core/test_grains.py, tests/full/test_haff.py",
     ),
-    ("Soil", "waves, plates, columns, rotating bodies", "tests/core/test_sph_elements.py, tests/full/test_sph_plate.py"),
+    (
+        "Soil",
+        "waves, plates, columns, rotating bodies",
+        "tests/core/test_sph_elements.py, tests/full/test_sph_plate.py",
+    ),
     ("Derivatives", "steps per contact and the error of the gradient", "`difsim benchmark gradients`"),
 )
 SYMBOLS = (

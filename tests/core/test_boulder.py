@@ -231,14 +231,8 @@ def test_friction_of_the_boulder():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"half_length": 0.0}, "half_length = 0"),
-        ({"modulus": -1e7}, "modulus = -1"),
-        ({"radius": 0.0}, "radius = 0"),
-        ({"friction": -0.1}, "friction = -0.1"),
-        ({"slip_speed": 0.0}, "slip_speed = 0"),
         ({"edge_direction": [0.0, 2.0, 0.0]}, "must be a unit vector"),
         ({"edge_direction": [0.0, 0.6, 0.8]}, "must be level"),
-        ({"end_width": 0.0}, "end_width = 0"),
     ],
 )
 def test_wrong_values_are_refused(change, message):

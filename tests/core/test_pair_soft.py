@@ -4,13 +4,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import ClippedDamping, Hooke, NormalForce, NoSmoothing, PowerLaw, TangentialSpring
 from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, SmoothPair
 from difsim.dynamics.pair import Record
-from difsim.dynamics.pair_smooth import Given
 from difsim.dynamics.pair_touch import nearby, touches
 from difsim.shape import Sphere
 
@@ -144,27 +142,3 @@ def test_rigid_friction_slides_and_sticks():
     np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
     for after, slide in ((slid, 2.0), (stuck, 0.01)):
         assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching(slide=slide))
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: smooth(step=0.0), "step"),
-        (lambda: smooth(e=1.2), "restitution"),
-        (
-            lambda: SmoothPair(
-                Given(NormalForce(Hooke(1.0), ClippedDamping(0.0), NoSmoothing())),
-                TangentialSpring(0.5, 1.0),
-                -1.0,
-                1.0,
-            ),
-            "lag",
-        ),
-        (lambda: compliant(cohesion=-1.0), "cohesion"),
-        (lambda: compliant(e=0.0), "restitution"),
-        (lambda: compliant(friction=-0.1), "friction"),
-    ],
-)
-def test_wrong_numbers_are_refused(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()

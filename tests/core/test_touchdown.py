@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, Status, simulate
+from difsim import Status, simulate
 from difsim.dynamics import Touchdown
-from tests.helpers import approx, count_traces
+from tests.helpers import approx
 from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, integrands
 from tests.ways import forward
 
@@ -100,20 +100,6 @@ def test_nan_is_never_ok(default):
     assert default(P0.at[9].set(jnp.nan), jnp.array(0.02)).status == Status.INVALID_MODEL, "a boulder nowhere"
 
 
-def test_a_new_value_is_not_traced_again():
-    times = jnp.array([0.0, 0.01])
-
-    def f(p):
-        return run(p, forward(1e-6, 1e-6), times=times).states
-
-    assert count_traces(f, *[(P0.at[4].set(μ),) for μ in (0.3, 0.6, 1.0)]) == 1
-
-    def whole(model, state):
-        return simulate(model, state, times).states
-
-    assert count_traces(whole, build(P0), build(P0.at[0].set(0.1))) == 1
-
-
 def test_wrong_touchdowns_are_refused():
     model, _ = build(P0)
     parts = model.lander, model.regolith, model.boulder, model.gravity
@@ -129,32 +115,3 @@ def test_wrong_touchdowns_are_refused():
         low = eqx.tree_at(lambda b: b.edge_point, model.boulder, model.boulder.edge_point.at[2].set(height))
         with pytest.raises(ValueError, match=f"z = {height} m: it must be above the ground"):
             Touchdown(model.lander, model.regolith, low, model.gravity, 0.0)
-
-
-@pytest.fixture(scope="module")
-def put_in():
-    """The touchdown with numbers put into a model that was right, inside jit, where no value is known."""
-    places = lambda m: (m.regolith.porosity, m.boulder.edge_point, m.boulder.radius, m.lander.feet)  # noqa: E731
-
-    @jax.jit
-    def found(porosity, height, radius, spread):
-        model, state = build(P0)
-        edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
-        model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
-        solution = simulate(model, state, TIMES[:2], solver=Adaptive(1e-6, 1e-6), throw=False)
-        return solution.status, solution.ok, solution.values_are_valid
-
-    return found
-
-
-RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"porosity": 1.0}, {"porosity": 0.0}, {"height": -0.2}, {"height": 0.0}, {"radius": 0.0}, {"spread": 0.0}],
-)
-def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
-    assert put_in(**RIGHT)[0] == Status.OK
-    status, ok, values_are_valid = put_in(**RIGHT | change)
-    assert status == Status.INVALID_MODEL and not ok and not values_are_valid

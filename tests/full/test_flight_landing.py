@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from difsim import Forward, Reverse, Status, simulate, units
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import PointMass

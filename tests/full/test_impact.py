@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from difsim.contact import Newton, Stronge
 from tests.helpers import check_gradients
 

@@ -23,7 +23,6 @@ from tests.mesh_files import (
     with_loose_vertex,
     written,
 )
-from tests.mesh_search import search
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -333,10 +332,3 @@ def test_a_mixed_binary_ply(tmp_path):
 )
 def test_what_a_ply_reader_does_not_understand_is_refused(tmp_path, content, message):
     refused(written(tmp_path, content + PLY_BODY, "ply"), message)
-
-
-def test_a_search_through_odd_and_damaged_files(tmp_path):
-    """Valid files are right; none that is damaged is another body. `python -m tests.mesh_search` tries more of them."""
-    found, wrong = search(tmp_path, 60, seed=5)
-    assert wrong == []
-    assert sum(count["right"] for (_, state), count in found.items() if state == "valid") >= 28

@@ -1,6 +1,7 @@
 """Files of random bytes, and valid ones with random changes: each is read, or refused by a ValueError that names it."""
 
 import functools
+import importlib.util
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from difsim.body import read_description
 from difsim.camera.files import read_cameras
 from difsim.mesh import load
 from difsim.saving.arrays import read_table, write_table
@@ -111,6 +113,13 @@ TRACKS = b"time_s,camera,body,marker,u_px,v_px\n" + b"".join(
     b"%s,A,%s,1,500.0,400.0\n" % (time, body) for time in (b"0.0", b"1.1") for body in (b"a", b"b")
 )
 SERIES = b"time,value,sigma\n0,1,0.1\n1,2,0.1\n2,2.5,0.2\n"
+LINK = b'<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+ROBOTS = {
+    "URDF": Kind(".urdf", b'<robot name="r"><link name="a">' + LINK + b"</link></robot>", read_description),
+    "MJCF": Kind(
+        ".xml", b'<mujoco><worldbody><body><geom size="0.1"/></body></worldbody></mujoco>', read_description
+    ),
+}
 FILES = {
     "lander": Kind(".toml", shipped("philae.toml"), read_lander),
     "observations": Kind(".toml", shipped("philae_published.toml"), read_observations),
@@ -138,6 +147,8 @@ FILES = {
     ),
     "VRML": Kind(".wrl", WRL.encode(), in_metres),
 }
+HAS_MUJOCO = importlib.util.find_spec("mujoco") is not None
+RANDOM = FILES | (ROBOTS if HAS_MUJOCO else {})
 of_each_kind = pytest.mark.parametrize("name", FILES)
 SECONDS = 10.0  # of this process, in which other threads may work, too; a parser that hangs takes longer
 
@@ -207,22 +218,22 @@ def test_the_valid_file_is_read(name, folder):
     kind.read(path)
 
 
-@of_each_kind
+@pytest.mark.parametrize("name", RANDOM)
 @settings(max_examples=25)
 @given(content=st.binary(max_size=300))
 def test_random_bytes(name, folder, content):
-    path = folder / f"random{FILES[name].suffix}"
+    path = folder / f"random{RANDOM[name].suffix}"
     path.write_bytes(content)
-    read_or_refused(FILES[name], path)
+    read_or_refused(RANDOM[name], path)
 
 
-@of_each_kind
+@pytest.mark.parametrize("name", RANDOM)
 @settings(max_examples=60)
 @given(changes=edits)
 def test_a_changed_file(name, folder, changes):
-    path = folder / f"changed{FILES[name].suffix}"
-    path.write_bytes(changed(FILES[name].valid, changes))
-    read_or_refused(FILES[name], path)
+    path = folder / f"changed{RANDOM[name].suffix}"
+    path.write_bytes(changed(RANDOM[name].valid, changes))
+    read_or_refused(RANDOM[name], path)
 
 
 @of_each_kind
