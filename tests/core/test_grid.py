@@ -1,5 +1,7 @@
 """Tabulated distances against solids with closed forms: order, continuity, the bound outside, memory, files."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +26,13 @@ def block():
 
 
 BALL = Sphere((0.0, 0.0, 0.0), RADIUS)
-COARSE = GridSDF.from_mesh(ball(3), 0.15)
+
+
+@cache
+def coarse():
+    return GridSDF.from_mesh(ball(3), 0.15)
+
+
 distances = jax.jit(jax.vmap(lambda sdf, x: sdf.distance(x), in_axes=(None, 0)))
 normals = jax.jit(jax.vmap(lambda sdf, x: sdf.normal(x), in_axes=(None, 0)))
 
@@ -96,7 +104,7 @@ def test_the_normal_is_continuous_across_cells():
     """A trilinear table's gradient jumps by 5 % from cell to cell here, however small the step."""
     t = np.arange(-1.1, 1.1, 1e-4)
     line = jnp.array(np.stack([t, 0.3 + 0.2 * t, 0.9 + 0.1 * t], axis=1))
-    gradient = np.asarray(jax.jit(jax.vmap(jax.grad(COARSE.distance)))(line))
+    gradient = np.asarray(jax.jit(jax.vmap(jax.grad(coarse().distance)))(line))
     assert np.abs(np.diff(gradient, axis=0)).max() < 1e-3
 
 
@@ -117,14 +125,14 @@ def test_outside_the_grid_it_is_a_continuous_lower_bound():
 
 @pytest.mark.parametrize("x", [(0.9, 0.1, 0.3), (0.2, -0.4, 0.3), (3.0, 0.2, -0.1), (3.0, -4.0, 5.0)])
 def test_derivatives(x):
-    check_gradients(COARSE.distance, jnp.array(x), step=1e-3)
+    check_gradients(coarse().distance, jnp.array(x), step=1e-3)
 
 
 def test_float32():
     points = jnp.array(np.random.default_rng(8).uniform(-3, 3, size=(200, 3)))
-    d = distances(single(COARSE), points.astype(jnp.float32))
+    d = distances(single(coarse()), points.astype(jnp.float32))
     assert d.dtype == jnp.float32
-    np.testing.assert_allclose(d, distances(COARSE, points), atol=2e-6)
+    np.testing.assert_allclose(d, distances(coarse(), points), atol=2e-6)
 
 
 def test_it_is_made_once(tmp_path, monkeypatch):

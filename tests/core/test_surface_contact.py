@@ -213,11 +213,12 @@ def test_stored_energy_rate_is_the_one_in_the_energy_account(law):
     np.testing.assert_allclose(growth, -now.force @ velocity - now.powers["friction"], rtol=1e-10)
 
 
+@eqx.filter_jit
 def cycle(law, depths, slips):
     """A point led along depths [n] m and slips [n] m, once by the rate law and once by steps of `advance`:
     its tangential force [n], and the work that the motion does against it."""
     wrench = spring_point(law, 2e-5)
-    count, up = len(depths), jnp.array([0.0, 0.0, 1.0])
+    up = jnp.array([0.0, 0.0, 1.0])
     steps = jnp.stack([jnp.diff(depths), jnp.diff(slips)], axis=1)
 
     def follow(carry, here):
@@ -236,8 +237,7 @@ def cycle(law, depths, slips):
         return (stretch + k2, history), (middle[0], history.force[0], step[1])
 
     start = jnp.zeros(3), TangentialHistory.none()
-    _, (ours, theirs, step) = jax.jit(lambda: jax.lax.scan(follow, start, (depths[:-1], steps)))()
-    assert len(ours) == count - 1
+    _, (ours, theirs, step) = jax.lax.scan(follow, start, (depths[:-1], steps))
     return ours, theirs, -jnp.sum(ours * step), -jnp.sum(theirs * step)
 
 

@@ -12,7 +12,7 @@ from tests.helpers import approx
 from tests.philae import CENTRAL, HALF, MAXWELL, NAMES, ON_TOP, P0, TOP, build, integrands
 from tests.ways import forward
 
-TIMES = jnp.linspace(0.0, 0.6, 7)
+TIMES = np.linspace(0.0, 0.6, 7)
 
 
 def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):

@@ -11,7 +11,7 @@ from tests.helpers import single
 from tests.philae import CENTRAL, P0, build, integrands, observed
 from tests.ways import forward
 
-TIMES = jnp.linspace(0.0, 0.6, 7)
+TIMES = np.linspace(0.0, 0.6, 7)
 
 
 def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):

@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from difsim import Adaptive, Status, simulate
@@ -10,7 +11,7 @@ from tests.helpers import count_traces
 from tests.philae import CENTRAL, P0, build, integrands
 from tests.ways import forward
 
-TIMES = jnp.linspace(0.0, 0.6, 7)
+TIMES = np.linspace(0.0, 0.6, 7)
 
 
 def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):

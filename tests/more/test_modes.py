@@ -1,5 +1,7 @@
 """Derivatives in a mode that a run has are right, of second order too; those that it has not are refused by name."""
 
+from functools import cache
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -54,16 +56,20 @@ def grains(friction):
     return Grains(law, np.array([0.01, 0.02]), density=2500.0, gravity=(3.0, 0.0, -9.81), walls=(FLOOR,))
 
 
-START = grains(0.3).at_rest(jnp.array([[0.0, 0.05], [0.0, 0.0], [0.01, 0.02]]))
-
-NEAR = allocate(grains(0.3), START, slack=3.0)
+@cache
+def start():
+    """Two grains on the floor, and their list of neighbours."""
+    model = grains(0.3)
+    state = model.at_rest(jnp.array([[0.0, 0.05], [0.0, 0.0], [0.01, 0.02]]))
+    return state, allocate(model, state, slack=3.0)
 
 
 def slid(friction, scale=1.0, solver=None, **way):
     """m, how far two grains on a floor slide in a gravity that leans, within 10 ms."""
     model = eqx.tree_at(lambda g: g.gravity, grains(friction), scale * jnp.array([3.0, 0.0, -9.81]))
-    solver = eqx.tree_at(lambda s: s.neighbours, solver or Courant(), NEAR, is_leaf=lambda x: x is None)
-    end = simulate(model, START, jnp.array([0.0, 0.01]), solver=solver, throw=False, **way).last
+    state, near = start()
+    solver = eqx.tree_at(lambda s: s.neighbours, solver or Courant(), near, is_leaf=lambda x: x is None)
+    end = simulate(model, state, jnp.array([0.0, 0.01]), solver=solver, throw=False, **way).last
     return jnp.sum(end.position[0])
 
 
