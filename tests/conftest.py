@@ -56,12 +56,16 @@ settings.register_profile("difsim", derandomize=True, deadline=None, max_example
 settings.load_profile("difsim")
 
 
-# Files of minutes, the longest first: the last file decides when a run of two workers ends, so the others are at hand
-# for the end. (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
+# The longest files first: the last file decides when a run of two workers ends, so the others are at hand for the end.
+# (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
 LONG = (
-    "interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown", "cliff",
-    "calibration", "soak", "flight_study", "tracks", "foot", "examples", "agilkia", "sliding", "grains", "readme",
-    "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps",
+    # of tests/core
+    "scenes", "stepping", "pair", "clump", "legged", "leastsq", "sph_elements", "hopper", "gravity", "validity",
+    "touchdown", "surface_contact", "grains",
+    # of tests/more
+    "posterior", "site", "posteriors_of_studies", "sliding", "modes", "peaks", "posterior_failures", "soak", "promises",
+    "intruder", "grains_touchdown", "cliff", "calibration", "tracks", "foot", "agilkia", "flight_study", "branch",
+    "readme", "hopper_study", "cobbles_impact", "estimation", "shares", "sweeps", "harness",
 )  # fmt: skip
 
 

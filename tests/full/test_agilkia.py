@@ -17,7 +17,7 @@ from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.variables import BODY
-from tests.helpers import assert_described, assert_spin_is_in_its_frame
+from tests.results import assert_described, assert_spin_is_in_its_frame
 
 PHILAE = DATA / "philae.toml"
 

@@ -15,7 +15,7 @@ from experiments.cobbles.stones import BENNU, cobble, stone
 from experiments.harness import write
 from experiments.records import provenance
 from experiments.variables import undescribed
-from tests.helpers import assert_spin_is_in_its_frame
+from tests.results import assert_spin_is_in_its_frame
 
 
 @pytest.mark.skipif(

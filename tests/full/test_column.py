@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from experiments.column.run import ColumnStudy
-from tests.helpers import assert_described
+from tests.results import assert_described
 
 
 def test_the_quick_study_falls_as_it_should(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from difsim import Status
 from experiments.foot import grains, thrown
 from experiments.foot.run import FootStudy, push
 from experiments.foot.scene import LAW, Foot
-from tests.helpers import assert_described
+from tests.results import assert_described
 
 
 def test_grains_stop_the_sole(tmp_path, monkeypatch):

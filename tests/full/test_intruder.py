@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from experiments.intruder.run import IntruderStudy
-from tests.helpers import assert_described
+from tests.results import assert_described
 
 
 @pytest.mark.parametrize("stage", ["derivatives", "surrogate", "descent"])

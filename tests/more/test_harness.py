@@ -23,7 +23,7 @@ from experiments.harness import Found, Study, find_studies, write
 from experiments.page import page
 from experiments.report import Report, Table, label, shown, tables_of
 from experiments.variables import BODY, described, undescribed
-from tests.helpers import assert_described
+from tests.results import assert_described
 
 TOY = '''
 from dataclasses import dataclass
