@@ -9,9 +9,8 @@ import pytest
 
 from difsim import simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.declarations import quantity
-from difsim.dynamics import AbstractModel, Approach
 from difsim.rotation import Rotation, solve3
+from tests.bodies import FreeBody, at, free
 from tests.helpers import approx, check_finite, check_gradients, single
 from tests.philae import BOX
 from tests.ways import forward
@@ -23,34 +22,8 @@ HIPS = FEET * np.array([0.2, 0.2, 0.5])
 TIGHT = forward(rtol=1e-12, atol=1e-12)
 
 
-class FreeBody(AbstractModel):
-    """A body with a wheel inside, far from everything."""
-
-    body: RigidBody
-    wheel: Flywheel
-    force: jax.Array = quantity("", "a number of a toy", default=(0.0, 0.0, 0.0))
-
-    def vector_field(self, t, state):
-        return self.body.derivative(state, self.force, self.wheel.torque(t), self.wheel.stored(t))
-
-    def approach(self, t, state):
-        return Approach(gap=jnp.array(jnp.inf), speed=jnp.array(1.0), resolution=jnp.array(1.0))
-
-    def angular_momentum(self, t, state):
-        spin = self.body.inertia @ state.spin + self.wheel.stored(t)
-        return state.rotation @ spin
-
-
 def angular_momenta(model, solution):
     return np.asarray(jax.vmap(model.angular_momentum)(solution.times, solution.states))
-
-
-def at(spin, velocity=(0.0, 0.0, 0.0)) -> RigidState:
-    return RigidState((0.0, 0.0, 0.0), velocity, (1.0, 0.0, 0.0, 0.0), spin)
-
-
-def free(inertia, momentum=0.0, rundown=1.0, mass=1.0) -> FreeBody:
-    return FreeBody(RigidBody(mass, jnp.diag(jnp.array(inertia))), Flywheel(momentum, rundown))
 
 
 def test_symmetric_top():

@@ -315,3 +315,8 @@ def test_surface_frame_refuses():
     ):
         with pytest.raises(ValueError, match=f"(?s){said}"):
             SurfaceFrame(SITE, jnp.asarray(bad))
+
+
+def test_the_series_at_no_turn_carry_the_curvature():
+    """A Newton step at rest needs it."""
+    close(jax.hessian(lambda x: rot.from_rotation_vector(x)[0])(jnp.zeros(3)), -np.eye(3) / 4)

@@ -2,57 +2,11 @@
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from difsim import Status, safe, simulate
-from difsim.declarations import quantity
-from difsim.dynamics import AbstractModel, Approach, PointState
-from difsim.typing import Scalar
+from difsim import Status
+from tests.bodies import P, rebound
 from tests.ways import equal, forward, reverse
-
-
-class Bullet(AbstractModel):
-    """A unit mass on a line that meets a thin elastic layer, or a spring that ends nowhere: both smooth."""
-
-    stiffness: Scalar = quantity("", "a number of a toy")
-    layer: Scalar = quantity("", "a number of a toy", default=1e-3)
-    gravity: Scalar = quantity("", "a number of a toy", default=0.0)
-
-    def _push(self, z):
-        # A bump over the layer -δ < z < δ: a particle that stepped over it would feel nothing afterwards.
-        return self.stiffness * self.layer * jnp.exp(-0.5 * (z / self.layer) ** 2)
-
-    def vector_field(self, t, state):
-        return PointState(
-            position=state.velocity,
-            velocity=jnp.array([0.0, 0.0, 1.0]) * (self._push(state.position[2]) - self.gravity),
-        )
-
-    def approach(self, t, state):
-        speed = safe.norm(state.velocity)
-        return Approach(
-            gap=jnp.abs(state.position[2]) - 6 * self.layer,
-            speed=speed,
-            resolution=0.1 * self.layer,
-            acceleration=self.gravity,
-        )
-
-    def energy(self, t, state):
-        z, w = state.position[2], self.layer
-        bump = self.stiffness * w**2 * np.sqrt(np.pi / 2) * jax.scipy.special.erfc(z / w / np.sqrt(2))
-        return {"kinetic": 0.5 * state.velocity @ state.velocity, "potential": bump + self.gravity * z}
-
-
-def rebound(p, method):
-    """A ball thrown on a soft floor, twice: velocity and position at the end."""
-    model = Bullet(p[0], 0.05, gravity=p[1])
-    start = PointState(jnp.stack([0.0 * p[2], 0.0 * p[2], p[2]]))
-    solution = simulate(model, start, jnp.array([0.0, 0.4, 0.8]), **method, throw=False)
-    return jnp.stack([solution.states.position[-1, 2], solution.states.velocity[-1, 2]]), solution.status
-
-
-P = jnp.array([6e3, 9.81, 0.6])
 
 
 def test_all_methods_give_the_same_derivative():
