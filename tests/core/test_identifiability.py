@@ -7,7 +7,7 @@ import pytest
 import inversion
 from difsim import Status
 from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
-from inversion.identifiability import FIXED, MISSED, NOT_FIXED, ONE_SIDED, UNENDED
+from inversion.identifiability import FIXED, MISSED, UNENDED
 from inversion.outcome import Calls
 from inversion.profile_likelihood import Profile, envelope
 from tests import toys
@@ -59,30 +59,6 @@ def rank_deficient():
         "e": Gaussian(0.0, 0.5),
     }
     return Problem(parameters, predict, data)
-
-
-def test_verdicts_where_the_data_do_not_suffice(key):
-    problem = rank_deficient()
-    with pytest.warns(UserWarning, match=r"no prediction depends on \['d'\]"):
-        fit = inversion.fit(problem, key=key, starts=16, keep=2)
-    assert fit.sigma["a"] == fit.sigma["b"] == fit.sigma["d"] == np.inf
-    np.testing.assert_allclose(fit.sigma["c"], 0.1, rtol=1e-6)
-    before = inversion.identify(problem, fit)
-    assert before.rank == 3 and before.condition == np.inf
-    # a and b trade off: the direction without information has one up and the other down.
-    np.testing.assert_allclose(before.fisher @ before.directions[:, -1], 0.0, atol=1e-6)
-    assert before.correlations[0, 1] < -0.5
-    assert before.verdicts == {"a": NOT_FIXED, "b": NOT_FIXED, "c": FIXED, "d": NOT_FIXED, "e": NOT_FIXED}
-
-    grids = {"c": np.linspace(0.0, 1.0, 21), "d": np.linspace(0.0, 1.0, 5), "a": np.linspace(0.2, 5.0, 13)}
-    profiles = {name: inversion.profile(problem, fit, name, grid) for name, grid in grids.items()}
-    after = inversion.identify(problem, fit, profiles)
-    assert after.verdicts["c"] == ONE_SIDED  # what the linearised interval could not see
-    np.testing.assert_allclose(profiles["c"].interval[0], 0.55 - np.sqrt(3.84) * 0.1, rtol=1e-3)
-    assert profiles["c"].interval[1] is None
-    assert profiles["d"].interval == (None, None) and after.verdicts["d"] == NOT_FIXED
-    assert profiles["a"].interval == (None, None)
-    np.testing.assert_allclose(profiles["a"].misfit, fit.misfit, atol=1e-6)
 
 
 def test_profile_ends_where_the_simulator_does(key):

@@ -13,13 +13,10 @@ CHEAP = (
     "impact, attraction allowed",
     "impact, clipped at zero",
     "impact, damper in compression only",
-    "impact, power law 1, clipped",
     "impact, power law 1.5, clipped",
-    "impact, power law 2, clipped",
     "impact, Hertz",
-    "hard ball, bounces",
+    "hard ball, oblique impact",
     "two hard balls on a line",
-    "free top, asymmetric",
 )
 
 

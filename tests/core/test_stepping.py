@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, AtRest, FixedSteps, Ignore, MaxImpacts, Status, simulate
+from difsim import Adaptive, AtRest, Ignore, MaxImpacts, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet, P, rebound
 from tests.core.test_bounces import G, above, ball, two_impacts
@@ -89,27 +89,6 @@ def test_nan_is_never_ok(method):
         simulate(model, start, times, **method)
 
 
-class Unknown(Bullet):
-    def _push(self, z):
-        return jnp.nan * z
-
-
-def test_a_force_that_is_not_known_is_never_ok():
-    model, start, times = Unknown(6e3, 0.05, gravity=G), above(jnp.array(0.6)), jnp.array([0.0, 0.8])
-    assert simulate(model, start, times, throw=False).status == Status.NOT_FINITE
-
-
-class Unaccounted(Bullet):
-    def energy(self, t, state):
-        return {"kinetic": jnp.where(t > 0, jnp.nan, 0.0)}
-
-
-def test_an_account_that_is_not_finite_is_told():
-    model, start = Unaccounted(6e3, 0.05), above(jnp.array(0.6))
-    solution = simulate(model, start, jnp.array([0.0, 0.1]), solver=FixedSteps(50), throw=False)
-    assert solution.status == Status.NOT_FINITE and jnp.all(jnp.isfinite(solution.last.position))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -157,13 +136,6 @@ def test_a_solution_is_differentiated_by_its_times(method):
     np.testing.assert_allclose(found, jnp.stack([-speed, 0.0 * speed, speed]), atol=1e-6)
 
 
-def test_a_start_inside_the_contact_counts_as_one_contact():
-    start = PointState((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    for method in (forward(), equal(300)):
-        solution = simulate(Bullet(6e3, 0.05), start, jnp.array([0.0, 0.3]), **method)
-        assert np.isfinite(solution.stats.steps_per_contact)
-
-
 def test_a_new_value_is_not_traced_again():
     times = jnp.array([0.0, 0.1])
 
@@ -174,11 +146,3 @@ def test_a_new_value_is_not_traced_again():
         (Bullet(k, 0.05, gravity=G), PointState((0.0, 0.0, z))) for k, z in ((6e3, 0.6), (7e3, 0.5), (8000, 1))
     ]
     assert count_traces(end, *calls) == 1
-
-
-def test_time_counts_from_the_first_time():
-    """The same flight at another epoch, for a model that does not know the time."""
-    start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05, gravity=G)
-    one = simulate(model, start, jnp.array([0.0, 0.8]))
-    other = simulate(model, start, jnp.array([100.0, 100.8]))
-    np.testing.assert_allclose(other.states.position, one.states.position, atol=1e-7)

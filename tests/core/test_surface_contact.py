@@ -29,13 +29,18 @@ from difsim.contact.contact_points import Moving
 from difsim.contact.friction import TangentialHistory
 from difsim.rotation import Rotation
 from difsim.shape import Plane, Sphere
-from tests.helpers import approx, check_finite
+from tests.helpers import approx
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
 MASS, EDGE, WIDTH = 2.0, 0.4, 1e-3
+
 CORNERS = Vertices.box((EDGE, EDGE, EDGE))
+
 TURN = Rotation(jnp.array([0.8, 0.3, 0.4, 0.33])).normalise().as_matrix()
+
 NONE = jnp.zeros((0, 3))
+
 SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]
 
 
@@ -164,9 +169,6 @@ def test_sticking_at_the_effective_point_keeps_its_slip():
     np.testing.assert_allclose(pushed.acceleration_at(arm)[:2], 0, atol=1e-10)
 
 
-# The springs that remember.
-
-
 def spring_point(law, width=WIDTH):
     """One point that carries a spring, as a function of its state."""
     contact = SurfaceContact(
@@ -251,35 +253,6 @@ def test_the_rate_law_follows_the_incremental_one(law):
     assert np.abs(theirs).max() > 20
     np.testing.assert_allclose(ours, theirs, atol=0.12 * np.abs(theirs).max())
     assert np.sqrt(np.mean((ours - theirs) ** 2)) < 0.05 * np.abs(theirs).max()
-
-
-@pytest.mark.parametrize("law", SPRINGS, ids=["constant", "Mindlin"])
-@pytest.mark.parametrize("lag", [0.0, 1.0, 2.5, 4.0])
-def test_closed_loops_of_load_and_slip_lose(law, lag):
-    """Loops of depth and slip, in and out of phase: a total-form spring gains in half of them."""
-    phase = jnp.linspace(0.0, 4 * jnp.pi, 16001)
-    depths = 3e-3 + 1.5e-3 * jnp.sin(phase + lag)
-    slips = 2e-4 * jnp.sin(phase)
-    _, _, work, advanced = cycle(law, depths, slips)
-    assert work > -1e-9
-    if isinstance(law, MindlinSpring):
-        assert work > 1e-5 and work == approx(advanced, rel=0.2)
-
-
-@pytest.mark.parametrize("law", SPRINGS, ids=["constant", "Mindlin"])
-def test_springs_have_derivatives_at_touch_and_at_rest(law):
-    heights = jnp.array([0.0, -1e-3, -1e-3])
-    velocities = jnp.array([[0.0, 0, 0], [0.0, 0, 0], [0.1, 0, 0]])
-    stretches = jnp.array([[0.0, 0, 0], [0.0, 0, 0], [1e-4, 0, 0]])
-
-    def all_of(*state):
-        found = jax.vmap(spring_point(law))(*state)
-        return found.force, found.memory_rate
-
-    slopes = check_finite(all_of, heights, velocities, stretches)
-    if isinstance(law, TangentialSpring):
-        # Not stretched yet, it resists the first stretch with its whole stiffness.
-        np.testing.assert_allclose(slopes[3, 3 + 9 + 3], 5e4, rtol=1e-12)
 
 
 def test_wrong_outlines_are_refused():

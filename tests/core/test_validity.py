@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Ignore, Status, safe, simulate, transition
+from difsim import Ignore, Status, simulate, transition
 from difsim.contact import (
     AtEachPoint,
     Ball,
@@ -83,28 +83,6 @@ class OwnLaw(eqx.Module):
 
     def force(self, depth, rate):
         return jnp.where(depth > 0, self.stiffness * depth + 40.0 * rate, 0.0)
-
-
-class OwnSmoothLaw(OwnLaw):
-    is_discontinuous = False
-
-    def force(self, depth, rate):
-        return self.stiffness * safe.ramp(depth, 1e-3)
-
-
-def bounced(law, **options):
-    model, start = Line(law, gravity=EARTH, is_held=True), LineState((0.0, 0.2), (0.0, 0.0))
-    return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
-
-
-def test_law_without_base_is_refused_unless_declared_continuous():
-    stiffness = jnp.array(2e4)
-    assert np.isfinite(bounced(OwnLaw(stiffness)))
-    for derivative in (jax.jacfwd, lambda f: jax.jit(jax.jacfwd(f))):
-        with pytest.raises(ValueError, match="the force of OwnLaw jumps at touch"):
-            derivative(lambda k: bounced(OwnLaw(k)))(stiffness)
-    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnSmoothLaw(k)))(stiffness))
-    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), trust=Ignore()))(stiffness))
 
 
 def test_laws_are_found_wherever_they_stand_in_a_model():

@@ -12,6 +12,7 @@ import inversion
 from difsim import Status
 from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observations, Problem
 from inversion.branch import enumerate_leaves
+from inversion.minima import probability_missed
 from tests import toys
 
 
@@ -226,3 +227,28 @@ def test_evolution_refuses(key):
         inversion.differential_evolution(toys.linear(), key, crossover=1.5)
     with pytest.raises(ValueError, match="undecided"):
         inversion.differential_evolution(toys.mixed()[0], key)
+
+
+@pytest.mark.parametrize("searches", [8, 20])
+def test_minima_are_missed_as_often_as_stated(searches):
+    """Any number of minima up to 60 with any shares of their basins: more are too rarely hidden to be seen."""
+    rng = np.random.default_rng(searches)
+    missed = {}
+    for _ in range(20_000):
+        shares = rng.dirichlet(np.ones(rng.integers(1, 61)))
+        found = np.unique(rng.choice(shares.size, size=searches, p=shares)).size
+        missed.setdefault(found, []).append(found < shares.size)
+    for found in (1, 2, 3):
+        share, count = np.mean(missed[found]), len(missed[found])
+        stated = probability_missed(searches, found)
+        assert abs(share - stated) < 4 * np.sqrt(stated * (1 - stated) / count) + 0.01, (found, count)
+    assert probability_missed(searches, searches - 1) == 1.0 == probability_missed(0, 0)
+
+
+def test_evolution_agrees_with_least_squares(key):
+    problem = toys.mixed()[0].hold({"E": 1e9, "c": 1.0, "s": 1.0})
+    fit = inversion.fit(problem, key=key, starts=16, keep=4)
+    found = inversion.differential_evolution(problem, key, population=24, stall=12, max_generations=100)
+    np.testing.assert_allclose(found.misfit, fit.misfit, rtol=1e-4)
+    assert found.values["E"] == 1e9
+    assert found.calls.forward > 5 * (fit.calls.forward + 3 * fit.calls.jacobian)

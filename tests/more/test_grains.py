@@ -6,10 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Courant, FixedSteps, allocate, simulate
+from difsim import Courant, FixedSteps, Status, allocate, simulate
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
 from difsim.stepping.marching import initialise
+
+
+@pytest.fixture(scope="module")
+def falling():
+    """`equal` spheres of which two touch, one of them the floor, and one is apart and falls."""
+    model = equal(HERTZ)
+    x = R * np.array([[0.0, 2.01, 4], [0.0, 0.1, 0], [0.99, 1.0, 1.4]])
+    return model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
+
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
 
@@ -96,3 +105,12 @@ def test_derivatives_are_finite_where_grains_pass_apart():
 
     one = jnp.ones(())
     np.testing.assert_allclose(jax.jit(lambda speed: both_ways(end, speed, one, one))(0.3 * one), [0.3, 1.0, 1.0])
+
+
+def test_what_stops_a_run(falling, near):
+    model, state = falling
+    with pytest.raises(RuntimeError, match="STEP_TOO_LONG"):
+        simulate(model, state, [0.0, 0.1], solver=FixedSteps(100, neighbours=near))
+    thrown = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, 2].set(jnp.nan))
+    ended = simulate(model, thrown, [0.0, 0.01], solver=FixedSteps(10_000, neighbours=near), throw=False)
+    assert ended.status == Status.NOT_FINITE
