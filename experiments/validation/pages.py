@@ -18,7 +18,7 @@ ELSEWHERE = (
         "flight in the rotating and the inertial frame, forward and backward",
         "tests/core/test_flight.py",
     ),
-    ("Friction", "slopes, rolling and spinning decay, cohesion", "tests/core/test_hopper_rolling.py"),
+    ("Friction", "slopes, rolling and spinning decay, cohesion", "tests/more/test_hopper_rolling.py"),
     (
         "Friction",
         "impacts of Chung & Ooi (2011)",
