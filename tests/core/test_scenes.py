@@ -14,7 +14,7 @@ CHEAP = (
     "impact, damper in compression only",
     "impact, power law 1.5, clipped",
     "impact, Hertz",
-    "hard ball, oblique impact",
+    "two hard balls on a line",
 )
 
 

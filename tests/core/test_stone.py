@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from difsim.body import Stone
-from difsim.mesh import TriMesh, box
+from difsim.mesh import TriMesh
 from difsim.shape import Box
 
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
@@ -16,6 +16,10 @@ BOX_FACES = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
      [1, 5, 7], [1, 7, 3]]
 )  # fmt: skip
+
+
+def box_mesh(sides=(0.1, 0.1, 0.1)) -> TriMesh:
+    return TriMesh(CORNERS * np.array(sides), BOX_FACES)
 
 
 def angle_mesh() -> TriMesh:
@@ -30,7 +34,7 @@ def angle_mesh() -> TriMesh:
 
 def test_a_box_has_its_inertia_and_its_twelve_edges():
     sides = np.array([0.1, 0.2, 0.3])
-    stone = Stone.from_mesh(box(sides), mass=2.0, shape=Box(sides / 2))
+    stone = Stone.from_mesh(box_mesh(sides), mass=2.0, shape=Box(sides / 2))
     expected = 2.0 / 12 * (np.sum(sides**2) - sides**2)
     np.testing.assert_allclose(stone.body.inertia, np.diag(expected), atol=1e-12)
     np.testing.assert_allclose(stone.radius, np.linalg.norm(sides) / 2, rtol=1e-12)
@@ -71,7 +75,7 @@ def test_points_lie_on_the_tabulated_surface_of_a_concave_stone():
 )
 def test_what_no_stone_has_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        Stone.from_mesh(**({"mesh": box((0.1, 0.1, 0.1)), "mass": 1.0} | change))
+        Stone.from_mesh(**({"mesh": box_mesh(), "mass": 1.0} | change))
 
 
 def test_a_file_is_no_mesh():
