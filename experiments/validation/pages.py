@@ -11,7 +11,7 @@ ELSEWHERE = (
     (
         "Gravity",
         "fast field, ellipsoids and mascons, compared with the polyhedron",
-        "`difsim gravity`, tests/core/test_gridded.py",
+        "`difsim gravity`, tests/more/test_gridded.py",
     ),
     (
         "Rigid body",

@@ -9,10 +9,9 @@ import pytest
 from difsim import FixedSteps, simulate
 from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
-from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection
 from difsim.sph.density import FixedDensity
 from difsim.sph.soil import Compression, PlaneStrain
-from tests.helpers import check_gradients
 
 SPACING = 0.01
 
@@ -115,19 +114,6 @@ def test_limits_of_the_cones_at_a_stress_point():
     stress = limit(DruckerPrager(1e6, 0.3, friction, c), in_plane, lateral)
     np.testing.assert_allclose(stress[1, 1], (lateral * (1 + 3 * a) - 2 * k) / (1 - 3 * a), rtol=1e-4)
     np.testing.assert_allclose(stress[2, 2], 0.5 * (stress[0, 0] + stress[1, 1]), rtol=1e-4)
-
-
-@pytest.mark.parametrize("d", [2, 3])
-def test_tension_is_the_positive_part(d):
-    rng = np.random.default_rng(2)
-    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    values = np.array([3.0, -2.0, 1.0])[:d]
-    stress = jnp.asarray(q @ np.diag(values) @ q.T)
-    np.testing.assert_allclose(tension(stress), q @ np.diag(np.maximum(values, 0)) @ q.T, atol=1e-12)
-    for same in (jnp.zeros((d, d)), 2.0 * jnp.eye(d), -jnp.eye(d)):
-        np.testing.assert_allclose(tension(same), jnp.maximum(same, 0), atol=1e-12)
-        assert np.isfinite(jax.jacfwd(tension)(same)).all()
-    check_gradients(lambda s: tension(0.5 * (s + s.T)), stress)
 
 
 CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))

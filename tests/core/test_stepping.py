@@ -1,12 +1,11 @@
 """Stepping: the guard, statuses, and which derivative each method offers."""
 
 import diffrax
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, AtRest, Ignore, MaxImpacts, Status, simulate
+from difsim import AtRest, Ignore, MaxImpacts, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet, P, rebound
 from tests.core.test_bounces import G, above, ball, two_impacts
@@ -120,20 +119,6 @@ def test_wrong_times_are_refused():
 def test_impacts_are_not_fallen_through(method):
     with pytest.raises(ValueError, match=r"Bouncer is a model with impacts and does not run with .*MaxImpacts"):
         simulate(ball(0.5), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), **method, trust=Ignore())
-
-
-@pytest.mark.parametrize("method", [forward(1e-10, 1e-10), equal(2000)], ids=name)
-def test_a_solution_is_differentiated_by_its_times(method):
-    """By the last time it is the rate of the state there; by the first, as the field does not know the time, minus
-    the same."""
-    model, start = Bullet(6e3, 0.05, gravity=G), PointState((0.0, 0.0, 0.6))
-
-    def end(times):
-        return simulate(model, start, times, **method, throw=False).states.position[-1, 2]
-
-    found = jax.jacfwd(end)(jnp.array([0.0, 0.5, 0.8]))
-    speed = simulate(model, start, jnp.array([0.0, 0.8]), solver=Adaptive(1e-12, 1e-12, order=8)).last.velocity[2]
-    np.testing.assert_allclose(found, jnp.stack([-speed, 0.0 * speed, speed]), atol=1e-6)
 
 
 def test_a_new_value_is_not_traced_again():

@@ -4,8 +4,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from difsim import FixedSteps, Status, simulate
+from difsim import FixedSteps, Status, run, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.stepping.marching import initialise
@@ -48,6 +49,34 @@ def stepped(model, progress, steps):
     return jax.lax.fori_loop(0, steps, lambda _, m: model.step(m, near, dt), progress.motion).state
 
 
+@eqx.filter_jit
+def momenta(model, state):
+    x, v, m = state.position, state.velocity, model.mass[None]
+    linear, angular = m * v, m * jnp.cross(x, v, axis=0) + model.inertia[None] * state.spin
+    linear, angular = linear.sum(axis=1), angular.sum(axis=1)
+    for clump, at in zip(model.clumps, state.clumps, strict=True):
+        spun = at.rotation @ (clump.body.inertia @ at.spin)
+        linear = linear + clump.body.mass * at.velocity
+        angular = angular + clump.body.mass * jnp.cross(at.position, at.velocity) + spun
+    return linear, angular
+
+
+energy = eqx.filter_jit(lambda model, state: model.energy(0.0, state))
+
+
+def total(model, state):
+    return sum(float(e) for e in energy(model, state).values())
+
+
+def at_time(run, i):
+    return jax.tree.map(lambda x: jnp.asarray(x[i]), run.states)
+
+
+def at(**changes):
+    good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
+    return (flying(**good | changes),)
+
+
 def test_rebound_by_restitution_forward_and_by_differences():
     progress = initialise(AMONG, HIT)
 
@@ -71,3 +100,24 @@ def test_a_clump_that_is_not_finite_stops_the_run():
     lost = eqx.tree_at(lambda s: s.clumps[0].spin, HIT, jnp.array([0.0, jnp.nan, 0.0]))
     ended = simulate(AMONG, lost, [0.0, 4e-4], solver=FixedSteps(100), throw=False)
     assert ended.status == Status.NOT_FINITE
+
+
+def test_collision_conserves_momenta_loses_energy_and_resumes(tmp_path):
+    times, steps = [0.0, 4e-4, 8e-4, 12e-4], FixedSteps(100)
+    whole = run(AMONG, HIT, times, solver=steps)
+    end = at_time(whole, -1)
+    assert np.abs(end.spin[:, :2]).max() > 1.0 and np.abs(end.velocity[:, :2]).max() > 0.05
+    assert (end.velocity[:, 2] == 0).all()
+    for new, old in zip(momenta(AMONG, end), momenta(AMONG, HIT), strict=True):
+        np.testing.assert_allclose(new, old, rtol=0, atol=1e-11 * np.abs(old).max())
+    energies = [total(AMONG, HIT), *(total(AMONG, at_time(whole, i)) for i in range(1, 4))]
+    assert (np.diff(energies) <= 1e-9 * energies[0]).all() and energies[-1] < 0.95 * energies[0]
+    elastic = eqx.tree_at(lambda m: (m.law.restitution, m.law.friction), AMONG, (jnp.array(1.0), jnp.array(0.0)))
+    kept = simulate(elastic, HIT, times, solver=steps)
+    assert total(elastic, at_time(kept, -1)) == pytest.approx(energies[0], rel=1e-4)
+    assert np.abs(np.asarray(kept.last.velocity)).max() > 0.05
+    # Stopped at the second time, and begun again.
+    with pytest.raises(ZeroDivisionError):
+        run(AMONG, HIT, times, solver=steps, checkpoint=tmp_path, watch=lambda t: 1 / (t < 7e-4))
+    on = run(AMONG, HIT, times, solver=steps, checkpoint=tmp_path)
+    jax.tree.map(np.testing.assert_array_equal, on.states.clumps, whole.states.clumps)

@@ -4,14 +4,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 
-from difsim import Adaptive, AtContact, Forward, Reverse, simulate, units
+from difsim import Adaptive, AtContact, Forward, Reverse, Status, simulate, units
 from difsim.dynamics import Flight, FlightState, InertialFlight
 from difsim.gravity import Mascons, PointMass, Uniform
+from difsim.gravity.field import Scaled
 from difsim.shape import Box, Plane, Sphere
 from tests.helpers import approx
-from tests.ways import flight
+from tests.ways import flight, forward, landing, name
 
 GM, SPIN = units.GM_67P, (0.0, 0.0, units.SPIN_67P)
 
@@ -129,3 +130,45 @@ def test_what_misses_is_where_it_would_be():
     np.testing.assert_array_equal(found.times, times)
     free_flight = simulate(ball(2e3), UP, times, solver=Adaptive(1e-12, 1e-12, order=8))
     np.testing.assert_allclose(found.states.position, free_flight.states.position, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "start, options, status",
+    [
+        (UP, {}, Status.NO_CONTACT),
+        (FlightState((1500.0, 0.0, 0.0), (2.0, 0.0, 0.0)), {}, Status.INSIDE),
+        (FlightState((2000.0, 0.0, 0.0), (-1.0, 0.0, 0.0)), {}, Status.INSIDE),
+        (FlightState((9000.0, 0.0, 0.0)), {"max_steps": 5}, Status.STEP_LIMIT),
+        (FlightState((np.nan, 0.0, 0.0)), {}, Status.NOT_FINITE),
+    ],
+    ids=["escapes", "starts inside", "starts on the surface and into it", "step limit", "not a number"],
+)
+def test_statuses(start, options, status):
+    found = simulate(ball(2e3), start, jnp.array([0.0, 1e5]), **landing(**options), throw=False)
+    assert found.status == status and not found.ok
+    with pytest.raises(RuntimeError, match=status.name):
+        simulate(ball(2e3), start, jnp.array([0.0, 1e5]), **landing(**options))
+
+
+@pytest.mark.parametrize("method", [flight(), forward(1e-10, 1e-10)], ids=name)
+def test_the_derivative_of_a_flyby_is_as_good_as_its_value(method):
+    """Past a point mass that is scaled by s, at s = 0: the value is a straight line, whatever the steps; dx/ds is
+    what the mass would do along it, (T - t) g(t) dt summed up."""
+    start, times = FlightState((-1e4, 500.0, 0.0), (1.0, 0.0, 0.0)), jnp.array([0.0, 2e4])
+    nowhere = Sphere((0.0, 0.0, -1e6), 1.0)
+
+    def end(s):
+        solution = simulate(
+            Flight(Scaled(PointMass(GM, STILL), s), STILL, nowhere), start, times, **method, throw=False
+        )
+        return solution.last.position, solution.status
+
+    found, status = jax.jit(jax.jacfwd(end, has_aux=True))(jnp.array(0.0))
+    assert status == Status.OK
+
+    def pull(t, axis):
+        x = np.array([t - 1e4, 500.0])
+        return -(2e4 - t) * GM * x[axis] / np.linalg.norm(x) ** 3
+
+    exact = [quad(pull, 0, 2e4, (axis,), points=[1e4], epsabs=1e-9, epsrel=1e-13)[0] for axis in (0, 1)]
+    np.testing.assert_allclose(found[:2], exact, rtol=1e-8 if "derivative" in method else 1e-10)

@@ -10,9 +10,9 @@ from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
 from difsim.sph.continuum import ContinuumMotion
-from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
 from difsim.stepping.marching import Progress
-from tests.helpers import single
+from tests.helpers import check_gradients, single
 
 SPACING = 0.01
 
@@ -123,3 +123,16 @@ def test_soil_far_from_the_origin_needs_float64_positions_only():
     assert {x.dtype for x in (end.velocity, end.stress, end.density)} == {jnp.dtype(jnp.float32)}
     _, plain = after(single(far), single(state.position + by))
     assert np.abs(plain.position - by - exact.position).max() > 1e-2 * fallen
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_tension_is_the_positive_part(d):
+    rng = np.random.default_rng(2)
+    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    values = np.array([3.0, -2.0, 1.0])[:d]
+    stress = jnp.asarray(q @ np.diag(values) @ q.T)
+    np.testing.assert_allclose(tension(stress), q @ np.diag(np.maximum(values, 0)) @ q.T, atol=1e-12)
+    for same in (jnp.zeros((d, d)), 2.0 * jnp.eye(d), -jnp.eye(d)):
+        np.testing.assert_allclose(tension(same), jnp.maximum(same, 0), atol=1e-12)
+        assert np.isfinite(jax.jacfwd(tension)(same)).all()
+    check_gradients(lambda s: tension(0.5 * (s + s.T)), stress)

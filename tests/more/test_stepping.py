@@ -1,13 +1,15 @@
 """Stepping: the guard, statuses, and which derivative each method offers."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from difsim import FixedSteps, Status, simulate
+from difsim import Adaptive, FixedSteps, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet
 from tests.core.test_bounces import G, above
-from tests.ways import equal, forward
+from tests.ways import equal, forward, name
 
 
 class Unknown(Bullet):
@@ -44,3 +46,17 @@ def test_time_counts_from_the_first_time():
     one = simulate(model, start, jnp.array([0.0, 0.8]))
     other = simulate(model, start, jnp.array([100.0, 100.8]))
     np.testing.assert_allclose(other.states.position, one.states.position, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", [forward(1e-10, 1e-10), equal(2000)], ids=name)
+def test_a_solution_is_differentiated_by_its_times(method):
+    """By the last time it is the rate of the state there; by the first, as the field does not know the time, minus
+    the same."""
+    model, start = Bullet(6e3, 0.05, gravity=G), PointState((0.0, 0.0, 0.6))
+
+    def end(times):
+        return simulate(model, start, times, **method, throw=False).states.position[-1, 2]
+
+    found = jax.jacfwd(end)(jnp.array([0.0, 0.5, 0.8]))
+    speed = simulate(model, start, jnp.array([0.0, 0.8]), solver=Adaptive(1e-12, 1e-12, order=8)).last.velocity[2]
+    np.testing.assert_allclose(found, jnp.stack([-speed, 0.0 * speed, speed]), atol=1e-6)
