@@ -8,7 +8,7 @@ import pytest
 
 from difsim import Adaptive, Status, simulate
 from tests.helpers import count_traces
-from tests.philae import CENTRAL, P0, build, integrands
+from tests.philae import CENTRAL, NAMES, P0, build, integrands
 from tests.ways import forward
 
 TIMES = np.linspace(0.0, 0.6, 7)
@@ -17,6 +17,13 @@ TIMES = np.linspace(0.0, 0.6, 7)
 def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
     model, state = build(p, gear, clearance)
     return simulate(model, state, times, **method, integrals=integrands, throw=False)
+
+
+@pytest.fixture(scope="module")
+def default():
+    """One compilation for all parameters and heights with the central damper. Steps enough for each of them: a
+    NaN goes on until there are no more."""
+    return eqx.filter_jit(lambda p, clearance: run(p, forward(max_steps=5000), clearance=clearance))
 
 
 def test_a_new_value_is_not_traced_again():
@@ -60,3 +67,9 @@ def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
     assert put_in(**RIGHT)[0] == Status.OK
     status, ok, values_are_valid = put_in(**RIGHT | change)
     assert status == Status.INVALID_MODEL and not ok and not values_are_valid
+
+
+def test_nan_is_never_ok(default):
+    for i in range(5):
+        assert default(P0.at[i].set(jnp.nan), jnp.array(0.02)).status != Status.OK, NAMES[i]
+    assert default(P0.at[9].set(jnp.nan), jnp.array(0.02)).status == Status.INVALID_MODEL, "a boulder nowhere"
