@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes
-from difsim.beds.loose import scattered
 from difsim.beds.sizes import coarse_grained
 from difsim.beds.statistics import PackingStatistics
 from difsim.dem import HertzMindlin
@@ -56,19 +55,6 @@ def test_figures_of_a_cubic_lattice(container):
     assert apart.coordination == 0
     with pytest.raises(ValueError, match="has no core"):
         PackingStatistics.of(place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container)
-
-
-@pytest.mark.parametrize("container", [BoxContainer((0.1, 0.2)), CylindricalContainer(0.15)], ids=["bin", "drum"])
-def test_grains_begin_apart_and_inside(container):
-    radius = SIZES.radii(60, 0)
-    place = scattered(radius, container, 0)
-    gaps = np.linalg.norm(place[:, :, None] - place[:, None], axis=0) - radius[:, None] - radius
-    assert gaps[~np.eye(60, dtype=bool)].min() >= 0
-    assert (container.from_sides(place) >= radius).all() and (place[2] >= radius).all()
-    sides = np.abs(place[:2]) + radius
-    assert (sides.max(axis=1) <= np.asarray(container.half_size)).all()
-    with pytest.raises(ValueError, match="do not fit"):
-        scattered(radius[:20], CylindricalContainer(0.02), 0)
 
 
 def test_bad_input():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes
+from difsim.beds.loose import scattered
 from difsim.dem import HertzMindlin
 from difsim.saving.marks import digest
 
@@ -50,3 +51,16 @@ def test_a_bed_is_kept_by_what_made_it(settled):
         BedSpecification(LAW, SIZES, 1500.0, BoxContainer((0.11, 0.11)), 0.1, seed=3),
     )
     assert len({digest(recipe) for recipe in (RECIPE, *others)}) == 5
+
+
+@pytest.mark.parametrize("container", [BoxContainer((0.1, 0.2)), CylindricalContainer(0.15)], ids=["bin", "drum"])
+def test_grains_begin_apart_and_inside(container):
+    radius = SIZES.radii(60, 0)
+    place = scattered(radius, container, 0)
+    gaps = np.linalg.norm(place[:, :, None] - place[:, None], axis=0) - radius[:, None] - radius
+    assert gaps[~np.eye(60, dtype=bool)].min() >= 0
+    assert (container.from_sides(place) >= radius).all() and (place[2] >= radius).all()
+    sides = np.abs(place[:2]) + radius
+    assert (sides.max(axis=1) <= np.asarray(container.half_size)).all()
+    with pytest.raises(ValueError, match="do not fit"):
+        scattered(radius[:20], CylindricalContainer(0.02), 0)
