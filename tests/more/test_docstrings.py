@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(str(p.relative_to(ROOT)) for name in ("difsim", "inversion") for p in (ROOT / name).rglob("*.py"))
-TESTS = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests").glob("test_*.py"))
+TESTS = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests").glob("*/test_*.py"))
 
 HEADLESS = "Of How What Where By With As From In To At For Into Who Which When Whose Because Among Beside"
 DECIMAL = re.compile(r"(?<![\w.)\]}\"'{:*%/])\.\d")  # not of attributes, format specs, suffixes or versions
