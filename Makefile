@@ -9,16 +9,30 @@ AS_USERS := $(BIN)/python -c 'import difsim, os; difsim.configure(cores=1); prin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
-.PHONY: agilkia test test-full lint types docs clean
+# The tests of `make test-full`: each file in a process of its own, and what has passed since the last change of a source
+# stays, so that an interrupted run goes on.
+SOURCES := $(shell find difsim inversion experiments tests -name '*.py')
+RESULTS := $(patsubst tests/%.py,.tests/%.xml,$(wildcard tests/*/test_*.py))
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: agilkia test test-more test-full lint types docs clean
 
 agilkia: .venv/.built
 	$(BIN)/difsim agilkia $(ARGS)
 
 test: .venv/.built
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(ARGS)
+	$(PYTEST) tests/core $(ARGS)
+
+test-more: .venv/.built
+	$(PYTEST) tests/more $(ARGS)
 
 test-full: .venv/.docs
-	XLA_FLAGS="$$($(AS_USERS))" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	-XLA_FLAGS="$$($(AS_USERS))" $(MAKE) -j 2 -k $(RESULTS)
+	@$(BIN)/python tests/table.py $(RESULTS)
+
+.tests/%.xml: tests/%.py $(SOURCES)
+	@mkdir -p $(@D)
+	$(BIN)/python -m pytest -n 0 -q $< --junitxml=$(@:.xml=.new) $(ARGS) && mv $(@:.xml=.new) $@
 
 lint: .venv/.built
 	$(BIN)/ruff check .
@@ -32,7 +46,7 @@ docs: .venv/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv site .tutorials .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site .tests .tutorials .pytest_cache .ruff_cache .hypothesis
 
 .venv/.built: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(None if sys.version_info >= (3, 11) else "difsim needs Python 3.11 or newer, but $(PYTHON) is " + v + ". Name a newer one: make PYTHON=python3.12 ...")'

@@ -44,11 +44,6 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-def pytest_configure(config):
-    if config.getoption("markexpr") == "not slow":
-        lazily.most = lazily.ENOUGH
-
-
 def pytest_sessionstart(session):
     if hasattr(session.config, "workerinput") or not PROGRAMS.exists():
         return
@@ -61,12 +56,17 @@ settings.register_profile("difsim", derandomize=True, deadline=None, max_example
 settings.load_profile("difsim")
 
 
-# Files of minutes, the longest first: the last file decides when a run of two workers ends, so the others are at hand
-# for the end. (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
+# The longest files first: the last file decides when a run of two workers ends, so the others are at hand for the end.
+# (`--no-loadscope-reorder` in the Makefile: pytest-xdist would begin with the files of many tests.)
 LONG = (
-    "interruption", "promises", "site", "posteriors_of_studies", "intruder", "install", "grains_touchdown", "cliff",
-    "calibration", "soak", "flight_study", "tracks", "foot", "examples", "agilkia", "sliding", "grains", "readme",
-    "beds", "rest_of_particles", "hopper_study", "cobbles_impact", "estimation", "executors", "sweeps",
+    # of tests/core
+    "scenes", "stepping", "pair", "clump", "legged", "leastsq", "sph_elements", "hopper", "gravity", "validity",
+    "touchdown", "surface_contact", "grains",
+    # of tests/more
+    "adaptive_importance",
+    "posterior", "site", "posteriors_of_studies", "sliding", "modes", "peaks", "posterior_failures", "soak",
+    "intruder", "grains_touchdown", "cliff", "calibration", "tracks", "foot", "agilkia", "flight_study", "branch",
+    "readme", "hopper_study", "cobbles_impact", "estimation", "executors", "sweeps", "harness",
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def pytest_runtest_teardown(item, nextitem):
     ends = nextitem is None or nextitem.path != item.path
     if ends:
         lazily.calls.clear()
-    if not (Path("/proc/self/maps").exists() and (ends or item.get_closest_marker("slow"))):
+    if not (Path("/proc/self/maps").exists() and (ends or item.path.parent.name == "full")):
         return
     if resident() > ROOM:
         trim()

@@ -3,7 +3,7 @@
 import functools
 import io
 import os
-import pickle  # noqa: TID251
+import pickle  # noqa: TID251  # what a hostile file holds
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,16 +25,6 @@ class Harmful:
 def npz(**arrays) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
-    return file.getvalue()
-
-
-def repacked(good: bytes, other: bytes) -> bytes:
-    """What says of which piece a file is, with the arrays of another."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as made, zipfile.ZipFile(io.BytesIO(other)) as arrays:
-        made.writestr(ABOUT, zipfile.ZipFile(io.BytesIO(good)).read(ABOUT))
-        for name in arrays.namelist():
-            made.writestr(name, arrays.read(name))
     return file.getvalue()
 
 
@@ -93,3 +83,13 @@ def planted(path: Path) -> Iterator[str]:
     yield "a pipe"
     path.unlink()
     path.write_bytes(good)
+
+
+def repacked(good: bytes, other: bytes) -> bytes:
+    """What says of which piece a file is, with the arrays of another."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made, zipfile.ZipFile(io.BytesIO(other)) as arrays:
+        made.writestr(ABOUT, zipfile.ZipFile(io.BytesIO(good)).read(ABOUT))
+        for name in arrays.namelist():
+            made.writestr(name, arrays.read(name))
+    return file.getvalue()

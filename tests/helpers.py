@@ -1,7 +1,6 @@
 """What many tests need: gradients compared three ways, float32, traces counted, orders of convergence."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import equinox as eqx
 import jax
@@ -9,9 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
-
-from difsim import Rotation
-from experiments.variables import BODY, undescribed
 
 
 def of_one_vector(function: Callable, arguments):
@@ -70,6 +66,12 @@ def random_like(tree, seed: int):
     return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
 
 
+@eqx.filter_jit
+def each(function: Callable, models: Mapping, *arguments) -> dict:
+    """`function(model, *arguments)` of each model by its name, all of them as one program."""
+    return {name: function(model, *arguments) for name, model in models.items()}
+
+
 def assert_finite(value, forward, reverse, reverse_rtol: float) -> None:
     assert np.isfinite(value).all(), f"value is not finite:\n{value}"
     assert np.isfinite(forward).all(), f"forward derivative is not finite:\n{forward}"
@@ -111,9 +113,9 @@ def check_gradients(
 
 
 @eqx.filter_jit
-def rows(law: Callable, x):
-    """`law`, also a Module's method, of each row of `x` as one program, not operation by operation."""
-    return jax.vmap(law)(x)
+def rows(law: Callable, *x):
+    """`law`, also a Module's method, of each row of all `x` as one program, not operation by operation."""
+    return jax.vmap(law)(*x)
 
 
 def approx(expected, **tolerances):
@@ -144,36 +146,3 @@ def count_traces(f: Callable, *calls: tuple) -> int:
 def slope(hs, errors) -> float:
     """The order p of errors ∝ hᵖ: least-squares slope of log(error) over log(h)."""
     return float(np.polyfit(np.log(hs), np.log(errors), 1)[0])
-
-
-PROVENANCE = {
-    *("stage", "quick", "wall_seconds", "created", "machine", "version", "libraries", "commit"),
-    *("command", "seed", "options", "inputs"),
-}
-
-
-def assert_described(summary: dict, *results) -> None:
-    """A summary tells what made it; datasets too, and each of their variables what it is."""
-    assert summary.keys() >= PROVENANCE, PROVENANCE - summary.keys()
-    for result in results:
-        assert result.attrs.keys() >= PROVENANCE, PROVENANCE - result.attrs.keys()
-        assert result.attrs["commit"] == summary["commit"]
-        assert json.loads(result.attrs["options"]) == summary["options"]
-        assert undescribed(result) == []
-
-
-def assert_spin_is_in_its_frame(result, **at) -> None:
-    """The spin of a result is that of its attitude: what turns q(t) into q(t + h) over h, in the frame it names."""
-    one = result.isel(at) if at else result
-    q, spin, time = (jnp.asarray(one[name].values) for name in ("attitude", "spin", "time"))
-    step, middle = jnp.diff(time)[:, None], 0.5 * (spin[1:] + spin[:-1])
-
-    def turns(p, q):
-        first, second = Rotation(p), Rotation(q)
-        inside, outside = first.inverse @ second, second @ first.inverse
-        return {BODY: inside.as_rotation_vector(), "outside": outside.as_rotation_vector()}
-
-    off = {k: jnp.abs(turn / step - middle) for k, turn in jax.vmap(turns)(q[:-1], q[1:]).items()}
-    worst = {k: float(jnp.median(jnp.max(x, axis=1))) for k, x in off.items()}
-    own = BODY if one["spin"].attrs["frame"] == BODY else "outside"
-    assert worst[own] == min(worst.values()) < 1e-3 * float(jnp.max(jnp.abs(spin))), worst

@@ -1,16 +1,14 @@
-"""Checks of types that cost little: made when a function is first called, and in `make test` of few of its calls."""
+"""Checks of types that cost little: made when a function is first called, and of few of its calls."""
 
 import functools
-import math
 from collections import Counter
 from collections.abc import Callable
 
 from beartype import beartype
 
 # A call costs some 30 µs to check, a tenth of all the tests' time, and tracing calls one function thousands of times
-# with numbers of the same types. `make test-full` checks all.
-ENOUGH = 100  # calls of a function in a file
-most = math.inf
+# with numbers of the same types.
+ENOUGH = 20  # calls of a function in a file
 calls: Counter[Callable] = Counter()
 
 
@@ -20,6 +18,6 @@ def checked(function: Callable) -> Callable:
 
     def check(*args, **kwargs):
         calls[check] += 1
-        return made()(*args, **kwargs) if calls[check] <= most else None
+        return made()(*args, **kwargs) if calls[check] <= ENOUGH else None
 
     return check

@@ -1,5 +1,6 @@
 """Small problems with known answers, shared by the tests of `inversion`."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -7,7 +8,18 @@ from difsim import Adaptive, AtContact, simulate
 from difsim.dynamics import Flight, FlightState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from inversion import Bounded, Discrete, Gaussian, Log, Observation, Observations, Problem
+from inversion import (
+    Bounded,
+    Discrete,
+    Gaussian,
+    Importance,
+    Log,
+    Observation,
+    Observations,
+    Problem,
+    Tempered,
+    sample,
+)
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
 MEASURED = np.array([1.0, 2.0, 0.7])
@@ -99,3 +111,26 @@ def mixed(predict=mixture):
         "s": Discrete((1.0, 2.0)),
     }
     return Problem(parameters, predict, data), truth
+
+
+QUICK = Importance(Tempered(800, 8), generation=800)
+PRIOR = {"a": Gaussian(0.0, 1.0), "b": Gaussian(1.0, 2.0)}
+
+
+def posterior(problem, method=QUICK, seed=0, **options):
+    return sample(problem, key=jax.random.PRNGKey(seed), method=method, batch_size=200, **options)
+
+
+def exact():
+    """Mean, covariance and log evidence of `linear` with `PRIOR`."""
+    mean, covariance, noise = np.array([0.0, 1.0]), np.diag([1.0, 4.0]), np.diag(SIGMA**2)
+    spread = DESIGN @ covariance @ DESIGN.T + noise
+    gain = covariance @ DESIGN.T @ np.linalg.inv(spread)
+    off = MEASURED - DESIGN @ mean
+    ratio = np.linalg.slogdet(noise)[1] - np.linalg.slogdet(spread)[1]
+    evidence = -0.5 * off @ np.linalg.solve(spread, off) + 0.5 * ratio
+    return mean + gain @ off, covariance - gain @ DESIGN @ covariance, evidence
+
+
+def ring(p):
+    return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, always()

@@ -1,7 +1,7 @@
 """The combinations of model, solver, derivative and stopping rules that can be run; others are refused by name.
 
-`simulate` runs what a row of `ROWS` allows. docs/architecture.md shows the table, and tests/test_combinations.py tries
-each combination, those that are refused too.
+`simulate` runs what a row of `ROWS` allows. docs/architecture.md shows the table, and tests/core/test_combinations.py
+tries each combination, those that are refused too.
 """
 
 from collections.abc import Callable

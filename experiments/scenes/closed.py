@@ -84,7 +84,6 @@ BOUNCING = Scene(
     motion_of_point,
     exact=(HEIGHT,),
     cases=({"height": 1.2, "restitution": 0.8, "time": 1.0},),
-    is_quick=True,
 )
 
 
@@ -323,7 +322,6 @@ COLLIDING = Scene(
     Motion(1e-10, 8, MaxImpacts(1)),
     exact=(SECOND,),
     cases=({"place": (0.0, 0.52), "velocity": (1.0, 0.0), "restitution": 1.0, "mass": (1.0, 1.0)},),
-    is_quick=True,
 )
 
 SCENES = (COLLIDING, BOUNCING, RESTING, SLIDING, SLIPPING, STRIKING, GRAZING)

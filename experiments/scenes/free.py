@@ -136,7 +136,6 @@ TOPS = (
         STRICT,
         conserved=top_momentum,
         exact=(HALF_PERIOD, MOMENTUM, ENERGY),
-        is_quick=True,
         cases=tuple(
             {"spin": spin, "inertia": (1.0, 2.0, 3.0)}
             for spin in ((0.5, 1.0, 0.9), (0.02, 1.0, 0.01), (0.01, 2.0, 0.012))

@@ -126,7 +126,6 @@ def restitution(name, damping, exact, most, ratios):
         JUMPING_LAW,
         exact=(Exact("Normal contact", label, rebound, lambda n: exact(n["ratio"]), 1e-6),),
         cases=tuple({"ratio": ratio, "speed": 1.0} for ratio in ratios),
-        is_quick=True,
     )
 
 
@@ -160,7 +159,6 @@ def power_law(exponent):
         JUMPING_LAW,
         exact=(Exact("Normal contact", label, rebound, clipped_of_asked, 5.1e-7),),
         cases=tuple({"asked": e, "speed": 1.0} for e in (0.3, 0.6, 0.9)),
-        is_quick=True,
     )
 
 
@@ -230,7 +228,6 @@ HERTZ = Scene(
     JUMPING_LAW,
     exact=(HERTZ_DEPTH, HERTZ_FORCE, HERTZ_DURATION),
     cases=ALUMINIUM,
-    is_quick=True,
 )
 
 # Falls and collisions, whose derivatives the benchmark compares.

@@ -59,8 +59,7 @@ class Scene:
     which is not a number; `units`, of each number of that part (None: the model's own scales); `integrals` that are
     taken beside the state; `drives`, the losses that may be gains; `conserved`, of (model, solution), vectors [T, 3]
     that stay, each with its size; `gain`, of (model, solution), the share of energy that appears where the solution
-    has no balance; `exact`, what is known in closed form, and `cases`, numbers for which the validation prints it;
-    `is_quick`, whether `make test` judges it, and not only `make test-full`.
+    has no balance; `exact`, what is known in closed form, and `cases`, numbers for which the validation prints it.
     """
 
     name: str
@@ -75,7 +74,6 @@ class Scene:
     gain: Callable[[Any, Solution], Scalar] | None = None
     exact: tuple[Exact, ...] = ()
     cases: tuple[Mapping[str, Any], ...] = field(default=({},))
-    is_quick: bool = False
 
     @property
     def middle(self) -> Numbers:

@@ -1,0 +1,54 @@
+"""Hard impacts of a point: their statuses, and states between them. experiments/scenes has their closed forms."""
+
+import jax.numpy as jnp
+import pytest
+
+from difsim import MaxImpacts, Status, simulate
+from difsim.dynamics import Bouncer, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
+from tests.helpers import approx
+from tests.ways import impacts
+
+G = 9.81
+
+
+def ball(e, friction=0.0) -> Bouncer:
+    return Bouncer(Uniform(jnp.array([0.0, 0.0, -G])), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e, friction)
+
+
+def above(h):
+    return PointState(jnp.stack([0.0 * h, 0.0 * h, h]))
+
+
+def drop(h, e, time, throw=True, **options):
+    """With room for two impacts each time, so that tests of values share one compilation."""
+    return simulate(ball(e), above(h), jnp.array([0.0, time]), **two_impacts(**options), throw=throw)
+
+
+def two_impacts(**options):
+    """With few enough steps for a NaN, which takes them all."""
+    return impacts(2, max_steps=1000, **options)
+
+
+def test_too_many_impacts_are_a_status():
+    fall = jnp.array(1.2), jnp.array(0.5), 3.0
+    with pytest.raises(RuntimeError, match="IMPACT_LIMIT"):
+        drop(*fall)
+    solution = drop(*fall, throw=False)
+    assert solution.status == Status.IMPACT_LIMIT and not solution.ok
+
+
+def test_a_plastic_impact_and_no_impact():
+    assert drop(jnp.array(1.2), jnp.array(0.8), 0.3).states.position[-1, 2] == approx(
+        1.2 - 0.5 * G * 0.09, abs=1e-9
+    )
+
+
+def test_wrong_bouncers_are_refused():
+    with pytest.raises(ValueError, match="restitution = 1"):
+        ball(1.1)
+    with pytest.raises(ValueError, match="friction = -0"):
+        ball(0.5, -0.1)
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
+        MaxImpacts(0)

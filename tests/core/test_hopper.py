@@ -1,0 +1,117 @@
+"""Hoppers: impacts against closed forms, energies, grounds, derivatives, what is refused."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import simulate
+from difsim.body import RigidState
+from difsim.dynamics import Hopper
+from difsim.gravity import Rotating, Uniform
+from tests.helpers import count_traces
+from tests.hoppers import (
+    FLOOR,
+    IMPACT,
+    MASS,
+    NORMALS,
+    RADIUS,
+    STIFFNESS,
+    account,
+    ball,
+    cube,
+    follow,
+    friction_law,
+    normal,
+    state,
+)
+
+G = 9.81
+
+SMOOTH = friction_law("each point")
+
+
+def exponent(name):
+    return float(name.split()[1]) if name.startswith("power") else 1.0 if name.startswith("linear") else 1.5
+
+
+def elastic_depth(name, speed):
+    """The depth at which a law without damping stops the ball."""
+    p = exponent(name)
+    return ((p + 1) * MASS * speed**2 / (2 * STIFFNESS)) ** (1 / (p + 1))
+
+
+def realised(name, e, width=0.0, speed=IMPACT):
+    """Restitution of an impact in free flight, `width` in units of the undamped depth; and its solution."""
+    depth = elastic_depth(name, speed)
+    height = 0.01 + 21 * width * depth
+    model = ball(normal(name, e, width * depth), SMOOTH)
+    end = (2 * height / e + 20 * depth / e) / speed
+    solution = follow(model, state((0.0, 0.0, RADIUS + height), (0.0, 0.0, -speed)), end)
+    return float(solution.last.body.velocity[2]) / speed, solution
+
+
+@pytest.mark.parametrize("name", NORMALS)
+def test_a_free_impact_realises_the_restitution_of_the_law(name):
+    for e in (0.3, 0.6, 0.9):
+        got, solution = realised(name, e)
+        assert got == pytest.approx(1 if name == "hertz" else e, abs=1e-5)
+        total, parts = account(solution)
+        np.testing.assert_allclose(total, total[0], rtol=5e-5)  # at 1e-9: steps across a force that jumps
+        assert parts["damping"][-1] == pytest.approx(0.5 * MASS * 0.1**2 * (1 - got**2), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "deviations"),
+    [
+        ("linear clipped", [(0.01, 2.2e-3), (0.03, 6.5e-3), (0.1, 2.6e-2)]),
+        ("linear compressive", [(0.01, 4.9e-3), (0.03, 1.46e-2), (0.1, 4.8e-2)]),
+        ("power 1.5 clipped", [(0.01, 0.8e-3), (0.03, 3.1e-3), (0.1, 1.54e-2)]),
+    ],
+)
+def test_smooth_onset_raises_the_restitution_as_predicted(name, deviations):
+    for width, deviation in deviations:
+        got, solution = realised(name, 0.6, width)
+        assert got - 0.6 == pytest.approx(deviation, rel=0.05)
+        total, _ = account(solution)
+        np.testing.assert_allclose(total, total[0], rtol=5e-6)
+
+
+def test_compressive_damper_dissipates_in_compression_only():
+    """Paper 003, sec. 4.1 and Fig. 10: past the deepest point nothing is lost."""
+    depth = elastic_depth("linear compressive", 0.1)
+    model = ball(normal("linear compressive", 0.5, 0.02 * depth), SMOOTH)
+    start = model.start(state((0.0, 0.0, RADIUS - 0.3 * depth)))
+
+    @jax.jit
+    def loss(speed):
+        moving = RigidState(start.body.position, jnp.stack([0 * speed, 0 * speed, speed]), *_still(start))
+        return model.power(0.0, model.start(moving))["damping"]
+
+    assert abs(loss(jnp.array(0.05))) < 1e-14
+    assert loss(jnp.array(-0.05)) > 1e-3
+
+
+def _still(start):
+    return start.body.attitude, start.body.spin
+
+
+def test_new_numbers_are_not_traced_again():
+    a = cube(normal("hertz", width=1e-3), friction_law("spring", 0.4), gravity=(0, 0, -G))
+    b = cube(normal("linear", 0.5, 2e-3), friction_law("Mindlin", 0.3), gravity=(0, 0, -1.0), omega=(0, 0, 1.0))
+    moving = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
+    calls = [(m, m.start(s)) for m, s in ((a, moving), (b, state((0, 0, 0.1))))]
+    assert count_traces(lambda m, s: m.vector_field(0.0, s), *calls) == 1
+
+
+def test_wrong_input_is_refused():
+    parts = cube(normal("hertz"), SMOOTH)
+    with pytest.raises(ValueError, match="Rotating"):
+        field = Rotating(Uniform((0, 0, -1.0)), (0, 0, 1.0))
+        Hopper(parts.body, parts.contact, FLOOR, field)
+    with pytest.raises(ValueError, match="resolution"):
+        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), resolution=0.0)
+    with pytest.raises(ValueError, match=r"give model.start\("):
+        simulate(parts, state((1.0, 0.5, 0.2)), jnp.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match="omega has shape"):
+        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), omega=1e-4)

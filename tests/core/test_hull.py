@@ -1,0 +1,52 @@
+"""A lander's hull: its lowest point, how it bounces and lies, its energy, its derivatives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import safe
+from difsim.body import Hull
+from tests.helpers import check_finite, check_gradients
+from tests.philae import BOX
+
+
+def directions(count, seed=0):
+    n = np.random.default_rng(seed).normal(size=(count, 3))
+    return jnp.asarray(n / np.linalg.norm(n, axis=1, keepdims=True))
+
+
+def test_the_lowest_point_is_that_of_a_rounded_box():
+    """It supports the hull: no other point lies lower; along a diagonal it is the box's corner, to 1 %."""
+    ups = directions(200)
+    points = jax.vmap(BOX.lowest)(ups)
+    heights = np.asarray(points @ ups.T)  # of each point along each direction
+    assert np.all(np.diag(heights) <= heights.min(axis=0) + 1e-12)
+    corner = BOX.lowest(jnp.ones(3) / np.sqrt(3))
+    np.testing.assert_allclose(corner, -0.5 * BOX.size, rtol=0.01)
+    assert np.linalg.norm(points, axis=1).max() <= BOX.radius
+    face = BOX.lowest(jnp.array([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(face, [0, 0, -0.35 - 0.01], atol=2e-4)
+
+
+def test_the_lowest_point_is_minus_the_slope_of_the_depth():
+    """So a push that depends on the depth alone does the work of an energy, however the hull turns."""
+    depth = lambda up: -BOX.lowest(safe.unit(up)) @ safe.unit(up)  # noqa: E731
+    for up in directions(20, seed=1):
+        across = -BOX.lowest(up) - (-BOX.lowest(up) @ up) * up
+        np.testing.assert_allclose(jax.grad(depth)(up), across, rtol=0, atol=1e-14)
+    check_gradients(lambda hull, up: hull.lowest(up), BOX, directions(1)[0])
+    check_finite(BOX.lowest, jnp.array([0.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ([1.0, 0.0, 0.8], "size = .*must be positive"),
+        ([1.0, 0.8], "shape"),
+        ([1.0, float("nan"), 0.8], "must be finite"),
+    ],
+)
+def test_wrong_hulls_are_refused(size, message):
+    with pytest.raises(ValueError, match=message):
+        Hull(size, BOX.normal)

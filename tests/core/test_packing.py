@@ -1,0 +1,242 @@
+"""Ellipsoids inscribed in meshes, and packings against the mesh's own volume, centre and gravity."""
+
+from functools import cache
+
+import igl
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import trimesh
+
+from difsim.gravity import Polyhedron, inscribe, pack
+from difsim.gravity.inscribed import Inscribed, clearance, gap
+from difsim.gravity.packing import Lumps, Packing, clustered_lumps
+from difsim.mesh import TriMesh
+from difsim.units import G
+from tests.catalogue import rotation
+
+UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
+
+
+def of_trimesh(shape: trimesh.Trimesh) -> TriMesh:
+    return TriMesh(np.asarray(shape.vertices, float), np.asarray(shape.faces))
+
+
+def box(sides) -> TriMesh:
+    shape = trimesh.creation.box(sides)
+    return TriMesh(shape.vertices @ rotation(7) + np.array([3.0, -2.0, 1.0]), np.asarray(shape.faces))
+
+
+@cache
+def dumbbell() -> TriMesh:
+    """Two balls of radius 1 around z = ±1.1, with a neck of radius 0.3 between them."""
+    z = np.linspace(-2.1, 2.1, 41)
+    radius = np.sqrt(np.maximum(1 - (np.abs(z) - 1.1) ** 2, 0))
+    radius = np.where(np.abs(z) < 1, np.maximum(radius, 0.3), radius)
+    return of_trimesh(trimesh.creation.revolve(np.column_stack([radius, z]), sections=20))
+
+
+@cache
+def two_lobes() -> tuple[Inscribed, ...]:
+    return tuple(inscribe(dumbbell(), 2, starts=1))
+
+
+def surface(ellipsoid: Inscribed) -> np.ndarray:
+    return ellipsoid.centre + UNIT @ ellipsoid.matrix.T
+
+
+def depth(mesh: TriMesh, points) -> np.ndarray:
+    return -igl.signed_distance(np.asarray(points), mesh.vertices, np.ascontiguousarray(mesh.faces))[0]
+
+
+@pytest.mark.parametrize("sides", [(2.0, 2.0, 2.0), (4.0, 2.0, 1.0)])
+def test_a_box_holds_the_ellipsoid_of_its_sides(sides):
+    mesh = box(sides)
+    (found,) = inscribe(mesh, 1, starts=1)
+    np.testing.assert_allclose(found.volume, np.pi / 6 * np.prod(sides), rtol=1e-4)
+    np.testing.assert_allclose(found.semi_axes, np.array(sides) / 2, rtol=1e-2)
+    np.testing.assert_allclose(found.centre, mesh.centroid, atol=1e-2)
+    if len(set(sides)) == 3:
+        np.testing.assert_allclose(np.abs(found.axes @ rotation(7).T), np.eye(3), atol=2e-2)
+
+
+def test_an_ellipsoid_is_found_again():
+    sphere = trimesh.creation.icosphere(subdivisions=2)
+    matrix = rotation(3).T @ np.diag([3.0, 2.0, 1.0])
+    mesh = TriMesh(np.asarray(sphere.vertices @ matrix.T), np.asarray(sphere.faces))
+    inner = np.min(np.linalg.norm(sphere.triangles_center, axis=1))  # the largest ball in the icosphere
+    (found,) = inscribe(mesh, 1, starts=1)
+    assert 4 / 3 * np.pi * 6 * inner**3 * (1 - 1e-4) <= found.volume < mesh.volume
+    np.testing.assert_allclose(found.semi_axes, [3, 2, 1], rtol=0.05)
+
+
+def test_two_lobes_are_strictly_inside_and_apart():
+    """By libigl's signed distance and by points on one ellipsoid in the coordinates of the other."""
+    mesh, (a, b) = dumbbell(), two_lobes()
+    for ellipsoid in (a, b):
+        assert depth(mesh, surface(ellipsoid)).min() > 0
+        assert 0 < clearance(mesh, ellipsoid) < 1e-4, "touches but for the margin"
+        assert ellipsoid.volume > 0.85 * mesh.volume / 2
+    assert np.linalg.norm(b.coordinates(surface(a)), axis=1).min() > 1
+    assert gap(a, b) > 0
+    np.testing.assert_allclose(a.volume, b.volume, rtol=0.02)
+    np.testing.assert_allclose(np.sort([a.centre[2], b.centre[2]]), [-1.1, 1.1], atol=0.1)
+
+
+def test_three_ellipsoids_fill_more_of_a_body_that_is_not_convex():
+    mesh = dumbbell()
+    three = inscribe(mesh, 3, starts=1)
+    assert sum(e.volume for e in three) > sum(e.volume for e in two_lobes())
+    for i, ellipsoid in enumerate(three):
+        assert depth(mesh, surface(ellipsoid)).min() > 0
+        others = three[:i] + three[i + 1 :]
+        assert min(np.linalg.norm(o.coordinates(surface(ellipsoid)), axis=1).min() for o in others) > 1
+
+
+def test_clearance_of_balls_is_the_signed_distance():
+    mesh, rng = dumbbell(), np.random.default_rng(1)
+    for centre in rng.uniform([-0.5, -0.5, -1.8], [0.5, 0.5, 1.8], (20, 3)):
+        radius, deep = 0.2, depth(mesh, centre[None])[0]
+        found = clearance(mesh, Inscribed(centre, radius * rotation(2)))
+        if deep > 0:
+            np.testing.assert_allclose(found, deep / radius - 1, rtol=1e-9, atol=1e-9)
+        else:
+            assert found == -np.inf
+
+
+def test_gap_of_two_ellipsoids():
+    ball = Inscribed(np.zeros(3), np.eye(3))
+    other = Inscribed(np.array([3.0, 4.0, 0.0]), 1.5 * rotation(1))
+    np.testing.assert_allclose(gap(ball, other), 2.5, rtol=1e-9)
+    np.testing.assert_allclose(gap(ball, other.scaled(3.0)), -0.5, rtol=1e-9)
+    assert gap(ball, ball) < 0
+    a = Inscribed(np.zeros(3), rotation(2) * [3.0, 1.0, 0.3])
+    b = Inscribed(np.array([2.5, 1.0, -3.0]), rotation(5) * [1.5, 1.0, 0.7])
+    nearest = np.linalg.norm(surface(a)[:, None] - surface(b)[None], axis=2).min()
+    assert nearest - 0.1 < gap(a, b) <= nearest
+
+
+def test_moments_are_those_of_the_mesh():
+    mesh = dumbbell()
+    packing = pack(mesh, 2000.0, ellipsoids=two_lobes(), mascons=200)
+    field = packing.field
+    assert len(field.fields) == 3 and len(packing.lumps.volume) == 200
+    assert (packing.lumps.volume > 0).all()
+    assert abs(packing.volume_error) < 1e-12
+    np.testing.assert_allclose(packing.centre_error, 0, atol=1e-12)
+    np.testing.assert_allclose(packing.mass, 2000 * mesh.volume, rtol=1e-12)
+    np.testing.assert_allclose(packing.centre_of_mass, mesh.centroid, atol=1e-12)
+    assert packing.share == pytest.approx(sum(e.volume for e in two_lobes()) / mesh.volume)
+    assert packing.clearance > 0 and packing.gap > 0
+
+
+def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndarray]:
+    """Relative errors of U and g of a packing of density 1/G, against the polyhedron's."""
+    body, field, x = Polyhedron(mesh, 1 / G), packing.field, jnp.asarray(points)
+    U, g = jax.jit(lambda x: body.evaluate(x)[:2])(x)
+    both = jax.value_and_grad(field.potential)
+    u, a = jax.jit(lambda x: jax.lax.map(both, x, batch_size=64))(x)
+    wrong = jnp.linalg.norm(a - g, axis=1) / jnp.linalg.norm(g, axis=1)
+    return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
+
+
+def test_gravity_is_that_of_the_polyhedron():
+    """Near by within the published bounds; far off, with the quadrupole exact, the error falls as 1/r³."""
+    mesh = dumbbell()
+    places = [mesh.vertices[::10], 4.0 * UNIT[::10], 16.0 * UNIT[::10]]
+    packing = pack(mesh, 1 / G, ellipsoids=two_lobes(), mascons=400)
+    U, g = errors(mesh, packing, np.concatenate(places))
+    limits = np.cumsum([len(place) for place in places])[:-1]
+    (near_U, U, far_U), (near_g, g, far_g) = ([part.max() for part in np.split(e, limits)] for e in (U, g))
+    assert near_U < 0.006 and near_g < 0.15
+    assert U < 4e-5 and g < 2e-4
+    assert far_U < U / 32 and far_g < g / 32, "with a quadrupole missing the error would fall by 16"
+
+
+def test_each_lobe_has_its_density():
+    mesh, lobes = dumbbell(), two_lobes()
+    up = np.array([lobe.centre[2] > 0 for lobe in lobes])
+    packing = pack(mesh, np.where(up, 3000.0, 1000.0), ellipsoids=lobes, mascons=200)
+    mass = packing.mascons.GM / G
+    heavy = packing.lumps.position[:, 2] > 0.05
+    light = packing.lumps.position[:, 2] < -0.05
+    density = np.asarray(mass) / packing.lumps.volume
+    np.testing.assert_allclose(density[heavy], 3000, rtol=1e-12)
+    np.testing.assert_allclose(density[light], 1000, rtol=1e-12)
+    # Half of the volume each: ¾ of the mass above, where a half has its centre at about z = 1.1.
+    np.testing.assert_allclose(packing.mass, 2000 * mesh.volume, rtol=0.01)
+    np.testing.assert_allclose(packing.centre_of_mass[2], 0.5 * 1.1, rtol=0.05)
+
+    total = pack(mesh, np.where(up, 3000.0, 1000.0), ellipsoids=lobes, mascons=packing.lumps, GM=5.0)
+    np.testing.assert_allclose(G * total.mass, 5.0, rtol=1e-12)
+    np.testing.assert_allclose(total.densities / packing.densities, 5 / (G * packing.mass), rtol=1e-12)
+    far = jnp.array([0.0, 1e5, 0.0])
+    np.testing.assert_allclose(total.field.potential(far), 5.0 / 1e5, rtol=1e-9)
+
+
+def published_rule(mesh, ellipsoids):
+    """Paper 000, appendix A: a lump a facet, and the share of the rest's volume that they have before they are scaled.
+
+    The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid and bound a frustum. Of the frusta to
+    all ellipsoids each facet takes the one of least volume, as a point in its centroid.
+    """
+    volumes, centroids = [], []
+    for ellipsoid in ellipsoids:
+        outer = mesh.vertices[mesh.faces] - ellipsoid.centre
+        reach = np.linalg.norm(ellipsoid.coordinates(mesh.vertices), axis=1)[mesh.faces]
+        inner = outer / reach[..., None]
+        whole, cut = (np.abs(np.linalg.det(corners)) / 6 for corners in (outer, inner))
+        moment = whole[:, None] * outer.sum(axis=1) / 4 - cut[:, None] * inner.sum(axis=1) / 4
+        volumes.append(whole - cut)
+        # A facet seen edge on gives no volume, and the place of its lump does not matter.
+        centroids.append(ellipsoid.centre + moment / np.where(whole > cut, whole - cut, np.inf)[:, None])
+    lobe = np.argmin(volumes, axis=0)
+    facets = np.arange(len(lobe))
+    volume = np.array(volumes)[lobe, facets]
+    rest = mesh.volume - sum(ellipsoid.volume for ellipsoid in ellipsoids)
+    share = volume.sum() / rest
+    return Lumps(np.array(centroids)[lobe, facets], volume / share, np.zeros(len(lobe)), lobe), share
+
+
+def test_published_rule():
+    """Around one ellipsoid in a convex body the frusta tile the rest, the better the finer the facets are; around
+    two they do not."""
+    shares = []
+    for level in (3, 4):
+        fine = trimesh.creation.box((4.0, 2.0, 1.0))
+        for _ in range(level):
+            fine = fine.subdivide()
+        ball = Inscribed(np.array([0.1, 0.0, 0.0]), np.diag([1.8, 0.9, 0.45]))
+        shares.append(published_rule(of_trimesh(fine), [ball])[1])
+    np.testing.assert_allclose(shares[1], 1, atol=0.02)
+    np.testing.assert_allclose((shares[0] - 1) / (shares[1] - 1), 4, rtol=0.1)
+    packing = pack(dumbbell(), 1000.0, ellipsoids=two_lobes(), mascons=published_rule(dumbbell(), two_lobes())[0])
+    assert abs(packing.volume_error) < 1e-12
+    assert len(packing.lumps.volume) == len(dumbbell().faces) and (packing.lumps.volume >= 0).all()
+    assert set(packing.lumps.lobe) == {0, 1}
+    assert published_rule(dumbbell(), [lobe.scaled(0.5) for lobe in two_lobes()])[1] < 0.8
+
+
+BALL = Inscribed(np.array([0.0, 0.0, 1.1]), 0.5 * np.eye(3))
+
+NO_LUMPS = Lumps(np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros(0, int))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda mesh: inscribe(mesh, 0), "count: 0"),
+        (lambda mesh: inscribe(mesh, 2, starts=0), "starts: 0"),
+        (lambda mesh: clustered_lumps(mesh, [BALL], 5), "count = 5"),
+        (lambda mesh: pack(mesh, -1.0, ellipsoids=[BALL]), "densities"),
+        (lambda mesh: pack(mesh, (1.0, 2.0), ellipsoids=[BALL]), "densities"),
+        (lambda mesh: pack(mesh, 1.0, ellipsoids=()), "at least one"),
+        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL], GM=0.0), "GM"),
+        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL.scaled(3.0)], mascons=NO_LUMPS), "leaves the mesh"),
+        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL, BALL], mascons=NO_LUMPS), "overlap"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make(dumbbell())

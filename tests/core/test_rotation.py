@@ -1,0 +1,322 @@
+"""Rotations against scipy, round trips, and gradients at and near every special angle."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation as Reference
+
+from difsim import Rotation, rotation
+from difsim.surface_frame import SurfaceFrame
+from tests.helpers import check_gradients
+
+
+class rot:
+    """Functions of quaternions [4], as `vmap` and `check_gradients` take them."""
+
+    def rotate(q, v):
+        return Rotation(q) @ v
+
+    def inverse_rotate(q, v):
+        return Rotation(q).inverse @ v
+
+    def multiply(p, q):
+        return (Rotation(p) @ Rotation(q)).quaternion
+
+    def conjugate(q):
+        return Rotation(q).inverse.quaternion
+
+    def normalise(q):
+        return Rotation(q).normalise().quaternion
+
+    def derivative(q, spin):
+        return Rotation(q).rate(spin)
+
+    def to_matrix(q):
+        return Rotation(q).as_matrix()
+
+    def to_rotation_vector(q):
+        return Rotation(q).as_rotation_vector()
+
+    def to_mrp(q):
+        return Rotation(q).as_mrp()
+
+    def from_matrix(x):
+        return Rotation.from_matrix(x).quaternion
+
+    def from_rotation_vector(x):
+        return Rotation.from_rotation_vector(x).quaternion
+
+    def from_mrp(x):
+        return Rotation.from_mrp(x).quaternion
+
+
+DTYPES = [jnp.float32, jnp.float64]
+
+TURN = jnp.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)  # an axis in general position
+
+# Angles where formulae switch, cancel or jump; half a turn itself is tested on its own.
+ANGLES = [0.0, 1e-300, 1e-12, 1e-7, 0.06, 0.0632, 0.0633, 0.1, 0.11, 1.0, np.pi / 2, 2.0, 3.0, np.pi - 1e-6]
+
+component = st.floats(-1, 1, allow_subnormal=False)
+
+vectors = st.tuples(component, component, component).map(jnp.array)
+
+angle = st.floats(-3.1, 3.1).map(jnp.asarray)
+
+
+def quaternion(phi):
+    return rot.from_rotation_vector(jnp.asarray(phi))
+
+
+def close(a, b, tolerance=1e-14):
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance)
+
+
+@given(vectors, vectors, vectors)
+def test_against_scipy(phi, chi, v):
+    p, q = quaternion(3 * phi), quaternion(2 * chi)
+    sp, sq = Reference.from_rotvec(np.array(3 * phi)), Reference.from_rotvec(np.array(2 * chi))
+    v_ = np.array(v)  # scipy wants writable arrays
+    close(rot.rotate(p, v), sp.apply(v_))
+    close(rot.inverse_rotate(p, v), sp.inv().apply(v_))
+    close(rot.rotate(rot.multiply(p, q), v), (sp * sq).apply(v_))
+    close(rot.to_matrix(p), sp.as_matrix())
+    close(rot.to_mrp(p), sp.as_mrp(), 1e-13)
+    close(rot.multiply(p, rot.conjugate(p)), [1, 0, 0, 0])
+    close(jnp.linalg.norm(p), 1)
+
+
+def test_round_trips():
+    phi = jnp.outer(jnp.array(ANGLES), TURN)
+    q = jax.vmap(rot.from_rotation_vector)(phi)
+    close(q, Reference.from_rotvec(np.array(phi)).as_quat(scalar_first=True))
+    for there, back in (
+        (rot.to_rotation_vector, rot.from_rotation_vector),
+        (rot.to_matrix, rot.from_matrix),
+        (rot.to_mrp, rot.from_mrp),
+    ):
+        close(jax.vmap(lambda q, there=there, back=back: back(there(q)))(q), q)
+    vector = jax.vmap(rot.to_rotation_vector)
+    np.testing.assert_allclose(vector(q), phi, rtol=1e-13)
+    np.testing.assert_allclose(vector(-q), phi, rtol=1e-13)  # the same rotation
+
+
+def test_half_a_turn():
+    """Where w = 0 the sign of q is free: compare the rotations."""
+    axes = np.array([*np.eye(3), TURN, -TURN])
+    r = jnp.asarray(Reference.from_rotvec(np.pi * axes).as_matrix())
+    for back in (
+        lambda q: q,
+        lambda q: rot.from_mrp(rot.to_mrp(q)),
+        lambda q: rot.from_rotation_vector(rot.to_rotation_vector(q)),
+    ):
+        close(jax.vmap(lambda m, back=back: rot.to_matrix(back(rot.from_matrix(m))))(r), r)
+    check_gradients(jax.vmap(lambda m: rot.to_matrix(rot.from_matrix(m))), r, unit=1.0, step=1e-5)
+
+
+def test_tiny_turns_keep_their_digits():
+    """A turn far below the rounding of w survives: at 1e-6 rad/s it is real motion."""
+    for small in (1e-7, 1e-30):
+        np.testing.assert_allclose(rot.to_rotation_vector(quaternion(small * TURN)), small * TURN, rtol=1e-14)
+    close(quaternion(jnp.zeros(3)), [1, 0, 0, 0], 0)
+
+
+def test_gradients():
+    phi = jnp.outer(jnp.array([t for t in ANGLES if t <= 3.0]), TURN)
+    q = jax.vmap(rot.from_rotation_vector)(phi)
+    v = jnp.array([0.2, 1.0, -0.7])
+    for f, x in (
+        (rot.from_rotation_vector, phi),
+        (rot.to_rotation_vector, q),
+        (rot.to_mrp, q),
+        (rot.from_mrp, jax.vmap(rot.to_mrp)(q)),
+        (rot.normalise, q),
+        (lambda q: rot.rotate(q, v), q),
+        (rot.to_matrix, q),
+        (rot.from_matrix, jax.vmap(rot.to_matrix)(q)),
+    ):
+        check_gradients(jax.vmap(f), x, unit=1.0, step=1e-5)
+
+
+def test_derivative_is_the_rate_of_a_turning_body():
+    q, omega = quaternion([0.4, 1.0, -0.2]), jnp.array([0.1, -0.3, 0.2])
+    rate = jax.jacfwd(lambda t: rot.multiply(q, rot.from_rotation_vector(t * omega)))(0.0)
+    close(rot.derivative(q, omega), rate)
+    assert abs(jnp.dot(q, rate)) < 1e-16  # |q| does not change
+
+
+def test_mrp_at_zero_and_its_shadow():
+    close(rot.from_mrp(jnp.zeros(3)), [1, 0, 0, 0], 0)
+    q = quaternion(3.0 * TURN)
+    assert jnp.linalg.norm(rot.to_mrp(-q)) <= 1
+    close(rot.to_matrix(rot.from_mrp(rot.to_mrp(-q))), rot.to_matrix(q))
+    assert rot.to_mrp(jnp.array([-1.0, 0.0, 0.0, 0.0])).tolist() == [0, 0, 0]
+
+
+def test_normalise():
+    q = quaternion(TURN)
+    close(rot.normalise(3 * q), q)
+    assert not rot.normalise(jnp.zeros(4)).any()
+
+
+@pytest.mark.parametrize("theta", [0.0, 1e-7, 1.0, 3.0])
+def test_float32(theta):
+    phi = (theta * TURN).astype(jnp.float32)
+    q = rot.from_rotation_vector(phi)
+    v = jnp.array([1.0, 2.0, 3.0], jnp.float32)
+    results = (q, rot.rotate(q, v), rot.to_matrix(q), rot.to_mrp(q), rot.derivative(q, v))
+    assert all(r.dtype == jnp.float32 for r in results)
+    np.testing.assert_allclose(rot.to_rotation_vector(q), phi, rtol=2e-6)
+    close(rot.from_matrix(rot.to_matrix(q)), q, 3e-7)
+    for f, x in ((rot.from_rotation_vector, phi), (rot.to_rotation_vector, q), (rot.to_mrp, q)):
+        slope = jax.jit(jax.jacrev(f))
+        close(slope(x), slope(x.astype(jnp.float64)), 1e-5)
+
+
+@given(angle, st.floats(-1.55, 1.55).map(jnp.asarray), angle)
+def test_euler_231(theta, psi, phi):
+    r = rotation.euler_231(theta, psi, phi)
+    # Passive: the transpose of the active rotation with the same (intrinsic, capital letters) sequence.
+    close(r, Reference.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
+    close(jnp.stack(rotation.angles_231(r)), jnp.stack([theta, psi, phi]), 1e-12)
+
+
+def test_euler_231_by_hand():
+    """After a quarter turn about y the old x axis has the new components (0, 0, 1)."""
+    quarter, zero = jnp.array(np.pi / 2), jnp.array(0.0)
+    x, y = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0])
+    close(rotation.euler_231(quarter, zero, zero) @ x, [0, 0, 1])
+    close(rotation.euler_231(zero, quarter, zero) @ x, [0, -1, 0])
+    close(rotation.euler_231(zero, zero, quarter) @ y, [0, 0, -1])
+
+
+@pytest.mark.parametrize("psi", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, -np.pi / 2 + 1e-16])
+@pytest.mark.parametrize("theta,phi", [(0.0, 0.0), (0.7, -2.0), (3.0, 1.0)])
+def test_angles_give_the_matrix_back_at_the_pole(theta, psi, phi):
+    r = rotation.euler_231(*map(jnp.asarray, (theta, psi, phi)))
+    close(rotation.euler_231(*rotation.angles_231(r)), r)
+    exact = jnp.round(rotation.euler_231(jnp.array(0.0), jnp.array(np.pi / 2), jnp.array(0.0)))
+    close(rotation.euler_231(*rotation.angles_231(exact)), exact)
+    assert np.isfinite(jax.jacrev(lambda m: jnp.stack(rotation.angles_231(m)))(exact)).all()
+
+
+def test_gradients_of_the_chain():
+    angles = jnp.array([0.4, -1.1, 2.0])
+    check_gradients(lambda a: rotation.euler_231(*a), angles, unit=1.0, step=1e-5)
+    check_gradients(lambda r: jnp.stack(rotation.angles_231(r)), rotation.euler_231(*angles), unit=1.0, step=1e-5)
+
+
+@given(st.tuples(component, component.filter(lambda y: abs(y) > 1e-3), component).map(jnp.array))
+def test_axis_round_trip(axis):
+    alpha, beta = rotation.projections_of_axis(axis)
+    unit = axis / jnp.linalg.norm(axis)
+    close(rotation.axis_from_projections(alpha, beta), unit, 1e-12)
+    close(rotation.axis_from_projections(alpha, beta + np.pi), unit, 1e-12)  # β counts modulo π
+    close(jnp.stack([alpha, beta]), np.arctan2([axis[1], axis[2]], [axis[0], axis[1]]))
+
+
+@given(st.floats(-3.14, 3.14), st.floats(-1.5, 1.5))
+def test_axis_formula(alpha, beta):
+    expected = np.array([np.cos(alpha), np.sin(alpha), np.sin(alpha) * np.tan(beta)])
+    close(rotation.axis_from_projections(alpha, beta), expected / np.linalg.norm(expected), 1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), [0.6, 0.8, 0], [0, 0.6, -0.8], [0, -0.6, -0.8]])
+def test_axes_in_special_planes(axis, dtype):
+    axis = jnp.array(axis, dtype)
+    back = rotation.axis_from_projections(*rotation.projections_of_axis(axis))
+    assert back.dtype == dtype
+    close(back, axis, 4 * jnp.finfo(dtype).eps)
+
+
+def test_an_axis_in_the_xz_plane_cannot_be_carried():
+    alpha, beta = rotation.projections_of_axis(jnp.array([0.6, 0.0, 0.8]))
+    assert (alpha, beta) == (0, np.pi / 2)
+    with pytest.raises(ValueError, match="give the axis itself"):
+        rotation.axis_from_projections(alpha, beta)
+    close(jax.jit(rotation.axis_from_projections)(alpha, beta), [1, 0, 0])
+
+
+def test_gradients_of_the_projections():
+    angles = jnp.array([[0.3, 0.2], [-2.0, 1.2], [2.5, 2.0], [0.0, 0.5]])
+    check_gradients(jax.vmap(lambda x: rotation.axis_from_projections(*x)), angles, unit=1.0, step=1e-5)
+    check_gradients(rotation.projections_of_axis, jnp.array([0.3, -0.5, 0.9]), unit=1.0, step=1e-5)
+
+
+SITE = jnp.array([2114.5, -955.2, 494.9])
+
+NORMAL = jnp.array([0.775, -0.540, 0.328])
+
+NORTH = jnp.array([0.0, 0.0, 1.0])
+
+
+def test_surface_frame_axes():
+    frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
+    close(frame.position(SITE), [0, 0, 0], 0)
+    close(frame.direction(NORMAL / jnp.linalg.norm(NORMAL)), [0, 0, 1])
+    close(jnp.linalg.det(frame.matrix), 1)
+    x, y, z = frame.direction(NORTH)
+    assert x > 0 and abs(y) < 1e-15 and z > 0
+    above = SITE + 3 * NORMAL / jnp.linalg.norm(NORMAL)
+    close(frame.position(above), [0, 0, 3], 1e-12)
+
+
+@given(vectors)
+def test_surface_frame_round_trips(v):
+    frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
+    close(frame.comet_position(frame.position(1000 * v)), 1000 * v, 1e-11)
+    close(frame.comet_velocity(frame.velocity(v)), v)
+    close(frame.comet_direction(frame.direction(v)), v)
+    rate = jax.jacfwd(lambda t: frame.position(SITE + t * v))(0.0)
+    close(frame.velocity(v), rate)  # Eq 7: the site is fixed, so a velocity only rotates
+
+
+def test_attitude_and_axis_angles_in_the_surface_frame():
+    """α, β in the comet and αₛ, βₛ at the surface describe one axis."""
+    frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
+    q = quaternion([0.3, 1.0, -0.4])
+    axis = rot.rotate(q, jnp.array([0.0, 0.0, 1.0]))
+    q_surface = rot.multiply(rot.from_matrix(frame.matrix), q)
+    alpha_s, beta_s = rotation.projections_of_axis(frame.direction(axis))
+    close(rotation.axis_from_projections(alpha_s, beta_s), rot.rotate(q_surface, jnp.array([0.0, 0.0, 1.0])))
+    theta, psi, phi = rotation.angles_231(frame.matrix)
+    close(SurfaceFrame(SITE, rotation.euler_231(theta, psi, phi)).direction(axis), frame.direction(axis))
+
+
+def test_surface_frame_gradients_and_jit():
+    def f(x):
+        return SurfaceFrame.from_normal(x[0], x[1], NORTH).position(x[2])
+
+    x = jnp.stack([SITE / 1000, NORMAL, jnp.array([2.0, -1.0, 0.3])])
+    check_gradients(f, x, unit=1.0, step=1e-5)
+    close(jax.jit(f)(x), f(x))
+
+
+def test_surface_frame_from_what_a_mesh_gives():
+    frame = SurfaceFrame.from_normal(np.array(SITE), np.array(NORMAL), np.array(NORTH))
+    close(frame.matrix, SurfaceFrame.from_normal(SITE, NORMAL, NORTH).matrix, 0)
+
+
+def test_surface_frame_refuses():
+    with pytest.raises(ValueError, match="not along it"):
+        SurfaceFrame.from_normal(SITE, NORMAL, 2 * NORMAL)
+    with pytest.raises(ValueError, match="nonzero normal"):
+        SurfaceFrame.from_normal(SITE, jnp.zeros(3), NORTH)
+    with pytest.raises(Exception, match="shape"):  # ValueError, or the type checker of the test session
+        SurfaceFrame(SITE[:2], jnp.eye(3))
+    for bad, said in (
+        (2 * np.eye(3), "not a rotation"),
+        (np.diag([1, 1, -1]), "not a rotation"),
+        (np.full((3, 3), np.nan), "matrix.* must be finite"),
+    ):
+        with pytest.raises(ValueError, match=f"(?s){said}"):
+            SurfaceFrame(SITE, jnp.asarray(bad))
+
+
+def test_the_series_at_no_turn_carry_the_curvature():
+    """A Newton step at rest needs it."""
+    close(jax.hessian(lambda x: rot.from_rotation_vector(x)[0])(jnp.zeros(3)), -np.eye(3) / 4)

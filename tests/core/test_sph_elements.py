@@ -1,0 +1,167 @@
+"""Small bodies through real steps, each against a closed form: columns, waves, spins, blocks that slide."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import FixedSteps, simulate
+from difsim.particles.neighbours import Neighbours
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection
+from difsim.sph.density import FixedDensity
+from difsim.sph.soil import Compression, PlaneStrain
+
+SPACING = 0.01
+
+ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
+
+
+def lattice(x, y):
+    """Cell centres [2, n] m from the first to before the last of `x` and of `y`, in spacings."""
+    return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
+
+
+def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
+    """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
+    position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
+    ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
+    tools = []
+    for (wall, normal), first, last in zip(walls, ends[:-1], ends[1:], strict=True):
+        across = None if normal is None else np.tile(np.array(normal, float)[:, None], wall.shape[1])
+        tools.append(Tool(np.arange(first, last), wall, normal=across))
+    model = Continuum(
+        ELASTIC,
+        CubicSpline(2.5 * SPACING),
+        Viscosity(alpha, 0.0, ELASTIC.sound),
+        np.array([0.0, -gravity]),
+        np.full(position.shape[1], float(ELASTIC.density) * SPACING**2),
+        tuple(tools),
+        **rest,
+    )
+    return model, model.at_rest(jnp.asarray(position))
+
+
+def test_a_compression_wave_has_the_speed_of_sound():
+    """A standing plane wave stands still after a quarter of its period, λ/4c."""
+    nx, ny, wave = 60, 24, 40
+    solid = lattice((0, nx), (0, ny))
+    model, state = put_together(solid, [], alpha=0.0)
+    shape = np.sin(2 * np.pi * solid[0] / (wave * SPACING))
+    state = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0].set(1e-3 * jnp.asarray(shape)))
+    # One wave in the middle: what comes from the free surfaces, at most at that speed, is not there yet.
+    inside = np.abs(solid[0] - 0.5 * nx * SPACING) < 0.5 * wave * SPACING
+    inside &= np.abs(solid[1] - 0.5 * ny * SPACING) < SPACING
+    seen = shape * inside
+    dt = 2e-4
+    run = simulate(model, state, dt * jnp.arange(25), solver=FixedSteps(1))
+    a = np.asarray(run.states.velocity[1:, 0] @ seen)
+    i = int(np.argmax(a < 0))
+    quarter = dt * (i + a[i - 1] / (a[i - 1] - a[i]))
+    speed = np.sqrt((ELASTIC.bulk + 4 / 3 * ELASTIC.shear) / 2000)
+    assert wave * SPACING / 4 / quarter == pytest.approx(speed, rel=0.02)
+
+
+def test_the_stress_of_a_turning_body_turns_with_it():
+    """After a turn by 1 rad σ = R σ₀ Rᵀ (Jaumann), and inside the soil's cone nothing of it is lost."""
+    soil = DruckerPrager(1e6, 0.3, 0.5, cohesion=1e6, density=2000.0)
+    first = np.array([[-3000.0, 800.0, 0.0], [800.0, 500.0, 0.0], [0.0, 0.0, -700.0]])
+    spin = jnp.zeros((3, 3)).at[0, 1].set(-1.0).at[1, 0].set(1.0)
+    steps = 400
+
+    def step(stress, _):
+        half = stress + 0.5 / steps * soil.rate(stress, spin)
+        return soil.admissible(stress + 1.0 / steps * soil.rate(half, spin), soil.density), None
+
+    end = jax.jit(lambda s: jax.lax.scan(step, s, length=steps)[0])(jnp.asarray(first))
+    turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
+    np.testing.assert_allclose(end, turn @ first @ turn.T, atol=0.02)
+
+
+def limit(soil, gradient, held_at, strain=0.2, steps=400):
+    """σ of one stress point, pressed along y by `strain`, while the lateral strain keeps σ_xx at `held_at` Pa."""
+
+    def step(stress, _):
+        def strained(e):
+            return soil.admissible(stress + strain / steps * soil.rate(stress, gradient(e)), soil.density)
+
+        def newton(_, e):
+            value, slope = jax.jvp(lambda e: strained(e)[0, 0], (e,), (jnp.ones(()),))
+            return e - (value - held_at) / slope
+
+        stress = strained(jax.lax.fori_loop(0, 6, newton, jnp.asarray(0.3)))
+        return stress, stress
+
+    return jax.jit(lambda s: jax.lax.scan(step, s, length=steps)[0])(held_at * jnp.eye(3))
+
+
+def test_limits_of_the_cones_at_a_stress_point():
+    """Coulomb's σ₁ = N σ₃ + 2 c √N: at the compression cone's edge, and in plane strain if the flow is associated.
+
+    Without dilatancy plane strain ends with σ_zz in the middle, so at sin φ' = 3a < sin φ.
+    """
+    friction, c, lateral = 0.5, 300.0, -1000.0
+    n = np.tan(np.pi / 4 + friction / 2) ** 2
+    coulomb = n * lateral - 2 * c * np.sqrt(n)
+    in_plane = lambda e: jnp.diag(jnp.stack([e, -1.0 + 0 * e, 0 * e]))  # noqa: E731
+    triaxial = lambda e: jnp.diag(jnp.stack([e, -1.0 + 0 * e, e]))  # noqa: E731
+    soil = DruckerPrager(1e6, 0.3, friction, c, cone=Compression())
+    np.testing.assert_allclose(limit(soil, triaxial, lateral)[1, 1], coulomb, rtol=1e-6)
+    a, k = PlaneStrain().match(friction, c)
+    associated = DruckerPrager(1e6, 0.3, friction, c, dilatancy=np.arcsin(a / 3))
+    np.testing.assert_allclose(limit(associated, in_plane, lateral)[1, 1], coulomb, rtol=1e-4)
+    stress = limit(DruckerPrager(1e6, 0.3, friction, c), in_plane, lateral)
+    np.testing.assert_allclose(stress[1, 1], (lateral * (1 + 3 * a) - 2 * k) / (1 - 3 * a), rtol=1e-4)
+    np.testing.assert_allclose(stress[2, 2], 0.5 * (stress[0, 0] + stress[1, 1]), rtol=1e-4)
+
+
+CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
+
+
+def test_corrections_are_exact_for_linear_motion():
+    rng = np.random.default_rng(3)
+    x = lattice((0, 7), (0, 7)) + rng.normal(size=(2, 49)) * 0.1 * SPACING
+    model, state = put_together(x, [], corrections=CORRECTIONS, balance=FixedDensity())
+    neighbours = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
+    field = eqx.filter_jit(lambda state: model.field(jnp.zeros(()), state, neighbours)[0])
+    linear = jnp.array([[0.2, 0.5], [-0.1, 0.3]])
+    rate = field(eqx.tree_at(lambda s: s.velocity, state, linear @ state.position))
+    # At corners too.
+    np.testing.assert_allclose(rate.stress[0, 1], ELASTIC.shear * 0.4, rtol=1e-9)
+    assert (np.asarray(rate.density) == 0).all()
+    pulled = 1e3 * jnp.asarray(rng.random((1, 1, 49))) * jnp.eye(3)[:, :, None]
+    thrown = jnp.asarray(rng.normal(size=(2, 49)))
+    moved = field(eqx.tree_at(lambda s: (s.velocity, s.stress), state, (thrown, pulled)))
+    for change in (moved.velocity, moved.position - thrown):
+        assert np.abs(np.asarray(change)).max() > 0.01
+        np.testing.assert_allclose(np.sum(change, axis=1), 0, atol=1e-9 * np.abs(change).sum())
+
+
+def test_artificial_stress_spreads_a_clump_under_tension():
+    """Under tension a particle that is nearer to one neighbour is pulled on to it; with it, it is pushed back."""
+    x = lattice((0, 7), (0, 7))
+    x[0, 24] += 0.3 * SPACING
+    pull = {}
+    for corrections in ((), (ArtificialStress(SPACING, 1.0, 4.0),)):
+        model, state = put_together(x, [], corrections=corrections)
+        tensed = eqx.tree_at(lambda s: s.stress, state, 1e3 * jnp.tile(jnp.eye(3)[:, :, None], 49))
+        near = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
+        rate, _ = eqx.filter_jit(model.field)(jnp.zeros(()), tensed, near)
+        pull[len(corrections)] = float(rate.velocity[0, 24])
+    assert pull[1] < 0 < pull[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: XSPH(1.5), "share = 1.5"),
+        (lambda: GradientCorrection(0.0), "least = 0"),
+        (lambda: ArtificialStress(0.0), "spacing = 0"),
+        (lambda: ArtificialStress(1.0, -0.5), "strength = -0.5"),
+        (lambda: Tool([0], np.zeros((2, 1)), normal=np.zeros((2, 1))), "no direction"),
+    ],
+)
+def test_bad_corrections_and_walls(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,133 @@
+"""Stepping: the guard, statuses, and which derivative each method offers."""
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import AtRest, Ignore, MaxImpacts, Status, simulate
+from difsim.dynamics import PointState
+from tests.bodies import Bullet, P, rebound
+from tests.core.test_bounces import G, above, ball, two_impacts
+from tests.helpers import approx, count_traces
+from tests.ways import equal, flight, forward, impacts, landing, name, reverse
+
+
+def test_a_bullet_cannot_jump_over_a_thin_contact():
+    """After 100 m of flight the contact is 10⁻⁵ of the way. It would take √(2π) k δ² = 1 J of ½ v² = 0.5 J: the
+    bullet turns back."""
+    model = Bullet(4e5, 1e-3)
+    start = PointState((0.0, 0.0, 100.0), (0.0, 0.0, -1.0))
+    # Plain diffrax steps over it with zero reported error.
+    plain = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, y, model: model.vector_field(t, y)),
+        diffrax.Tsit5(),
+        0.0,
+        200.0,
+        None,
+        start,
+        model,
+        stepsize_controller=diffrax.PIDController(1e-8, 1e-8),
+    )
+    assert plain.ys.velocity[0, 2] == -1.0 and plain.stats["num_steps"] < 50
+    for method in (forward(), reverse()):
+        solution = simulate(model, start, jnp.array([0.0, 200.0]), **method)
+        assert solution.states.velocity[-1, 2] == approx(1.0, abs=1e-6)
+        assert solution.stats.steps_per_contact > 10
+
+
+def test_a_ball_cannot_jump_over_it_from_the_top_of_its_flight():
+    """Near the top the speed is small and says nothing about when the ball will be down again."""
+    model, start = Bullet(1e6, 1e-3, gravity=1e-4), PointState((0.0, 0.0, 0.02), (0.0, 0.0, 0.05))
+    top = 0.02 + 0.05**2 / 2e-4
+    down = 500 + np.sqrt(2 * top / 1e-4)
+    solution = simulate(model, start, jnp.array([0.0, down + 100.0]))
+    v = np.sqrt(2e-4 * top)
+    assert solution.states.velocity[-1, 2] == approx(v - 1e-2, abs=1e-4)
+
+
+def test_the_guard_costs_few_steps():
+    """Conservative advancement: a hundred metres before a millimetre in some tens of steps."""
+    start = PointState((0.0, 0.0, 100.0), (0.0, 0.0, -1.0))
+    solution = simulate(Bullet(1e5, 1e-3), start, jnp.array([0.0, 99.9]))
+    assert solution.stats.steps < 60
+
+
+def test_equal_steps_converge_in_fifth_order():
+    exact = rebound(P, forward(1e-12, 1e-12))[0]
+    errors = [float(jnp.abs(rebound(P, equal(n))[0] - exact).max()) for n in (50, 100, 200)]
+    assert 4 < np.log2(errors[1] / errors[2]) < 6 and errors[0] > errors[1]
+
+
+def test_statuses():
+    start, times = PointState((0.0, 0.0, 0.6)), jnp.array([0.0, 0.8])
+    model = Bullet(6e3, 0.05, gravity=G)
+    for method, status in (
+        (forward(max_steps=5), Status.STEP_LIMIT),
+        (reverse(max_steps=5), Status.STEP_LIMIT),
+        (equal(4), Status.ENERGY),
+        (equal(80, resolve=30.0), Status.UNDER_RESOLVED),
+        (forward(1e-6, 1e-6, resolve=1e4), Status.UNDER_RESOLVED),
+        (equal(400), Status.OK),
+        (forward(), Status.OK),
+    ):
+        solution = simulate(model, start, times, **method, throw=False)
+        assert solution.status == status, (method, int(solution.status))
+        if status is not Status.OK:
+            with pytest.raises(RuntimeError, match=status.name):
+                simulate(model, start, times, **method)
+
+
+@pytest.mark.parametrize("method", [forward(), equal(50), two_impacts()], ids=name)
+def test_nan_is_never_ok(method):
+    model = ball(jnp.array(0.8)) if "until" in method else Bullet(6e3, 0.05, gravity=G)
+    start, times = above(jnp.array(jnp.nan)), jnp.array([0.0, 0.8])
+    solution = simulate(model, start, times, **method, throw=False)
+    assert not solution.ok
+    with pytest.raises(RuntimeError, match="NOT_FINITE"):
+        simulate(model, start, times, **method)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: forward(rtol=0.0), r"must be in \(0, 1\): it is a share of the motion"),
+        (lambda: reverse(atol=-1e-8), "must be positive"),
+        (lambda: impacts(3, rtol=float("nan")), "must be finite"),
+        (lambda: landing(max_steps=0), "max_steps: 0 must be 1 or more"),
+    ],
+)
+def test_wrong_tolerances_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_wrong_times_are_refused():
+    start, model = PointState((0.0, 0.0, 0.6)), Bullet(6e3, 0.05)
+    for times in ([0.0, 0.0], [1.0, 0.0], [0.0, float("nan")], [0.0, float("inf")], [0.0, 1.0, 0.5]):
+        with pytest.raises(ValueError, match="finite and increase"):
+            simulate(model, start, jnp.array(times))
+    with pytest.raises(ValueError, match="at least two times"):
+        simulate(model, start, jnp.array([0.0]))
+    with pytest.raises(ValueError, match="is a model without impacts and does not run with MaxImpacts"):
+        simulate(model, start, jnp.array([0.0, 1.0]), until=MaxImpacts(1))
+    with pytest.raises(ValueError, match="steps: 0 must be 1 or more"):
+        equal(0)
+
+
+@pytest.mark.parametrize("method", [equal(10), flight() | {"until": AtRest()}], ids=name)
+def test_impacts_are_not_fallen_through(method):
+    with pytest.raises(ValueError, match=r"Bouncer is a model with impacts and does not run with .*MaxImpacts"):
+        simulate(ball(0.5), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), **method, trust=Ignore())
+
+
+def test_a_new_value_is_not_traced_again():
+    times = jnp.array([0.0, 0.1])
+
+    def end(model, state):
+        return simulate(model, state, times).states.position
+
+    calls = [
+        (Bullet(k, 0.05, gravity=G), PointState((0.0, 0.0, z))) for k, z in ((6e3, 0.6), (7e3, 0.5), (8000, 1))
+    ]
+    assert count_traces(end, *calls) == 1

@@ -1,0 +1,101 @@
+"""The Agilkia study: its two files, bad input, the paper's objective, and one quick run from the command line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments.agilkia.baseline import OPTIMUM
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.scenario import problem
+from experiments.variables import BODY
+from tests.results import assert_described, assert_spin_is_in_its_frame
+
+PHILAE = DATA / "philae.toml"
+
+KEYS = {
+    "parameters": ("value", "lo95", "hi95", "prior", "unit", "verdict"),
+    "observables": ("simulated", "observed", "sigma"),
+}
+
+SUMMARY = (
+    *("misfit", "fisher_rank", "fisher_condition", "simulator_calls", "jacobian_calls"),
+    *("forward_equivalents", "wall_seconds", "status"),
+)
+
+
+def test_a_fit_never_weighs_an_impossible_ground():
+    """A number that comes in past the files, inside jit: no residual, an infinite misfit."""
+    setting = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml")).relax()
+    s = setting.scaled(OPTIMUM)
+
+    @jax.jit
+    def weigh(porosity):
+        return eqx.tree_at(lambda p: p.predict.porosity, setting, porosity).evaluate(s)
+
+    for porosity, is_possible in ((0.75, True), (1.0, False)):
+        found = weigh(porosity)
+        assert found.ok == is_possible and np.isfinite(found.misfit) == is_possible, porosity
+        assert np.isfinite(found.residual).all() == is_possible, porosity
+
+
+def test_a_shape_that_is_not_there_is_one_line(tmp_path):
+    """The command ends with what is wrong, and no traceback."""
+    words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "descent", "--shape", "nofile.obj"]
+    ended = subprocess.run([*words, "--out", str(tmp_path)], capture_output=True, text=True)
+    assert ended.returncode == 1 and ended.stderr == "difsim: no mesh file at nofile.obj\n"
+
+
+def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
+    command = [sys.executable, "-m", "experiments", "agilkia", "--quick", "--out", str(tmp_path)]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    del environment["XLA_FLAGS"]  # those of this session: the command sets its own
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob("checkpoint/*/node-*.arrays")):
+        assert first.poll() is None, "it ended before its first node"
+        time.sleep(0.5)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint/*/node-*.arrays")}
+    subprocess.run([*command, "--keep-checkpoint"], env=environment, check=True, capture_output=True)
+    assert kept and all(path.stat().st_mtime_ns == written for path, written in kept.items()), "done again"
+
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert set(SUMMARY) <= set(summary) and all(summary[key] is not None for key in SUMMARY)
+    for group, keys in KEYS.items():
+        assert all(set(keys) <= set(row) for row in summary[group].values())
+    assert {"ground_J", "damper_J", "friction_J", "kinetic_J", "ledger_error_J"} <= set(summary["energy"])
+    assert summary["energy"]["ledger_error_J"] < 1e-6 * summary["energy"]["initial_J"]
+    assert {"nodes_visited", "leaves", "bound_gap", "agrees_with_enumeration"} <= set(summary["branch"])
+    assert {row["label"] for row in summary["branch"]["bounds"]} <= {"probable", "heuristic"}
+    assert summary["branch"]["bounds"][0]["label"] == "heuristic"  # the blend of the scenarios
+    chain = summary["chain"]
+    assert chain["status"] == "ok" and chain["second_contact_time"] > 0
+    flown = chain["posterior"]
+    assert flown["draws"] == 100 and flown["come_down"] > 0.5
+    assert ("second_contact_time" in flown) == summary["posterior"]["is_good"]
+    groups = xr.open_datatree(tmp_path / "result.nc", engine="h5netcdf")
+    assert groups["posterior"]["thickness"].dims == ("chain", "draw")
+    assert groups["weights"].sizes == groups["weighted_posterior"].sizes
+    assert abs(sum(leaf["probability"] for leaf in summary["posterior"]["leaves"]) - 1.0) < 1e-6
+    result = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
+    assert result.attrs["sources"] and result["force"].attrs["units"] == "N"
+    assert_described(summary, result)
+    assert_spin_is_in_its_frame(result)
+    assert result["outline"].attrs["frame"] == BODY
+    assert result.attrs["lander"] == "Philae" and result.attrs["body"] == "67P"
+    assert np.linalg.norm(result["gravity"]) == pytest.approx(1.637e-4, rel=1e-3)
+    assert summary["gravity_m_s2"] == result["gravity"].values.tolist() and len(summary["assumed"]) == 2
+    assert "Philae on 67P" in (tmp_path / "report.html").read_text()
+    assert len(summary["inputs"]) == 2  # the lander and the observations
+    assert "What is the ground on" in (tmp_path / "report.html").read_text()
+    pictures = ("touchdown", "fit", "parameters", "tree", "contacts")
+    assert all((tmp_path / f"{name}.png").stat().st_size > 10_000 for name in pictures)

@@ -1,0 +1,87 @@
+"""An unknown, an observable and a landing gear are each added by one row; a lander may lack legs and boulder."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from difsim import Status
+from difsim.body.lander import UndampedGear
+from experiments.agilkia.baseline import OPTIMUM
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.scenario import Experiment, problem
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Copies of Philae's two files, edited: tables left out, and texts replaced."""
+
+    def write(without=(), lander=(), observations=()):
+        text = (DATA / "philae.toml").read_text()
+        for table in without:
+            text = re.sub(rf"^\[{table}\].*\n(?:(?!\[\w+\]).*\n)*", "", text, flags=re.M)
+        for old, new in lander:
+            text, count = re.subn(old, new, text, flags=re.M)
+            assert count, old
+        seen = (DATA / "philae_published.toml").read_text()
+        for old, new in observations:
+            seen, count = re.subn(old, new, seen, flags=re.M)
+            assert count, old
+        (tmp_path / "lander.toml").write_text(text)
+        (tmp_path / "seen.toml").write_text(seen)
+        return tmp_path / "lander.toml", tmp_path / "seen.toml"
+
+    return write
+
+
+@jax.jit
+def observe(known: Experiment, p: dict):
+    return known(p)
+
+
+def test_a_touchdown_without_a_boulder(written):
+    boulder = [r"^scenario = .*\n", r"^edge_offset_m = .*\n"]
+    kept, seen = written(without=["obstacle"])
+    with pytest.raises(ValueError, match=r"\[unknowns\] has no key 'scenario'"):
+        read_lander(kept)
+    lander, seen = written(without=["obstacle"], lander=[(line, "") for line in boulder])
+    posed = problem(read_lander(lander), read_observations(seen))
+    assert not {"scenario", "edge_offset"} & set(posed.names)
+    observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
+    assert status == Status.OK and "boulder_time" not in observed
+    # It comes down on three soles at once: all are deeper than the least of a touchdown that a boulder tips.
+    assert float(observed["penetration_least"]) > 0.05 and float(observed["regolith_time"]) > 0
+    lander, seen = written(
+        without=["obstacle"],
+        lander=[(line, "") for line in boulder],
+        observations=[(r"\Z", "\n[observables.boulder_time]\nvalue = 1.0\nsigma = 0.1\n")],
+    )
+    with pytest.raises(ValueError, match="fits boulder_time, and the lander's file has no boulder"):
+        problem(read_lander(lander), read_observations(seen))
+
+
+BARE = [
+    *((rf"^{key} = .*\n", "") for key in ("scenario", "edge_offset_m", "feet_m", "hips_m", "footpad_radius_m")),
+    (r"^leg_stiffness_N_per_m = .*\n", ""),
+]
+
+FITS_LEGS = r"\[observables\.(damper_stroke|penetration_\w+)\][^\[]*"
+
+
+def test_a_bare_body_lands_on_its_hull(written):
+    kept, seen = written(without=["gear"], lander=BARE)
+    with pytest.raises(ValueError, match=r"\[obstacle\] needs a lander with legs"):
+        read_lander(kept)
+    lander, seen = written(without=["gear", "obstacle"], lander=BARE)
+    with pytest.raises(ValueError, match="has no legs"):
+        problem(read_lander(lander), read_observations(seen))
+    lander, seen = written(without=["gear", "obstacle"], lander=BARE, observations=[(FITS_LEGS, "")])
+    posed = problem(read_lander(lander), read_observations(seen))
+    assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, UndampedGear)
+    observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
+    assert status == Status.OK and "damper_stroke" not in observed
+    # It stands upright and falls flat: the hull's law for the whole mass gives its restitution, 0.2, at 1.006 m/s.
+    assert float(observed["rebound_speed"]) == pytest.approx(0.2 * 1.006, rel=0.2)
+    spent = observed["ground_energy"] + observed["kinetic_energy"]
+    assert float(spent) == pytest.approx(float(observed["initial_energy"]), abs=0.2)

@@ -1,0 +1,58 @@
+"""The works of `difsim benchmark gradients`, with the errors that it promises."""
+
+import pytest
+
+from experiments.benchmarks import gradients
+from experiments.benchmarks.gradients import error, reference
+
+WORKS = {work.name: work for work in gradients.suite()}
+
+
+def check_convergence(work, errors):
+    """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9); the solution at
+    the default."""
+    exact = reference(work)
+    loose, solution = error(work, gradients.forward(1e-8), exact)
+    strict, _ = error(work, gradients.forward(1e-10), exact)
+    assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
+    assert solution.ok and not solution.validity.is_past
+    return solution
+
+
+@pytest.mark.parametrize("bounces", [2, 3, 4, 6, 8, 10])
+def test_hard_bounces(bounces):
+    work = WORKS[f"hard ball, {bounces} bounces"]
+    assert error(work, work.ways["impacts"], reference(work))[0] < 1e-8
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "smoothed, 1 bounces",
+        "smoothed, 4 bounces",
+        "smoothed, 10 bounces",
+        "soft pair of balls",
+        "oblique impact",
+        "sliding to rolling",
+    ],
+)
+def test_single_point_contacts(name):
+    check_convergence(WORKS[name], (1e-4, 1e-6))
+
+
+@pytest.mark.parametrize("contacts, most", [(1, 1e-4), (4, 1e-2)])
+def test_a_tumbling_cube(contacts, most):
+    """Its corners let go one by one, each with a kink: the error falls with the tolerance all the same."""
+    work = WORKS[f"cube, {contacts} contacts"]
+    assert check_convergence(work, (most, most)).validity.contacts == contacts
+
+
+@pytest.mark.parametrize("name", ["kink", "jump"])
+def test_plain_derivatives_stay_wrong(name):
+    """Through a kink or a jump the plain derivative does not fall with the tolerance as the value does."""
+    work = WORKS[f"{name} at touch, 1 bounces"]
+    exact = reference(work)
+    found = [error(work, gradients.forward(t, 1e-12), exact)[0] for t in (1e-6, 1e-10)]
+    assert found[1] > 1e-5
+    if name == "jump":
+        assert min(found) > 0.1

@@ -1,0 +1,102 @@
+"""The fast field against the exact field that it was fitted to, and what makes it safe for long runs."""
+
+import os
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import trimesh
+
+from difsim.gravity import Ellipsoid, Gridded, Polyhedron, error_map
+from difsim.gravity.sampling import above_surface, field_at
+from difsim.mesh import TriMesh, load, surface_points
+from difsim.units import G
+from tests.catalogue import rotation
+from tests.helpers import check_finite, check_gradients
+
+SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
+
+BODY = Ellipsoid(CENTRE, AXES, SEMI_AXES, 1 / G)
+
+SPACING = 1 / 12
+
+
+def mesh(subdivisions=3):
+    """The ellipsoid by triangles, circumscribed: all places on it are outside the body."""
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+    vertices = np.asarray(ball.vertices) / np.linalg.norm(ball.triangles_center, axis=1).min()
+    return TriMesh(vertices * SEMI_AXES @ AXES + CENTRE, np.asarray(ball.faces))
+
+
+@pytest.fixture(scope="module")
+def fast():
+    return Gridded.fit(BODY, mesh(), SPACING)
+
+
+def directions(n, seed=3):
+    d = np.random.default_rng(seed).normal(size=(n, 3))
+    return d / np.linalg.norm(d, axis=1)[:, None]
+
+
+def on_ellipsoid(n):
+    return directions(n) * SEMI_AXES @ AXES + CENTRE
+
+
+def test_derivatives(fast):
+    """Near, in the blend and far; U by the place, and g by the place."""
+    d = directions(3) * np.array([[1.0], [1.42], [4.0]])
+    x = jnp.asarray(CENTRE + d)
+    check_gradients(jax.vmap(fast.potential), x, step=1e-5, rtol=1e-6, unit=1.0)
+    check_gradients(jax.vmap(fast.acceleration), x, step=1e-5, rtol=1e-5, unit=1.0)
+
+
+def test_batches_equal_single_points(fast):
+    """All near, all far, in blocks of each kind; and a last block that is not full."""
+    draw = np.random.default_rng(1).uniform
+    near, far, mixed = draw(0.5, 1.2, 300), draw(1.6, 9.0, 300), draw(0.5, 9.0, 300)
+    for r in (near, far, np.concatenate([near[:256], far[:256], mixed]), draw(1.3, 1.6, 3)):
+        x = jnp.asarray(CENTRE + r[:, None] * directions(len(r)))
+        U, g = jax.jit(lambda field, x: field.evaluate(x))(fast, x)
+        one, by_one = jax.jit(jax.vmap(jax.value_and_grad(fast.potential)))(x)
+        np.testing.assert_allclose(U, one, rtol=1e-13)
+        np.testing.assert_allclose(g, by_one, atol=1e-12)
+
+
+def test_inside_it_is_finite_and_near(fast):
+    x = np.concatenate([CENTRE[None], CENTRE + 0.6 * (on_ellipsoid(50) - CENTRE)])
+    check_finite(jax.vmap(fast.potential), jnp.asarray(x))
+    check_finite(jax.vmap(fast.acceleration), jnp.asarray(x))
+    U, U0 = field_at(fast, x)[0], field_at(BODY, x)[0]
+    np.testing.assert_allclose(U, U0, rtol=0.01)
+
+
+def test_linear_in_the_density(fast):
+    twice = Gridded.fit(2 * BODY, mesh(), SPACING)
+    x = jnp.asarray(on_ellipsoid(20))
+    np.testing.assert_allclose(jax.vmap(twice.potential)(x), jax.vmap((2 * fast).potential)(x), rtol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def comet():
+    """67P, its polyhedron, and the fast field on a table of 100 m."""
+    if "DIFSIM_DATA" not in os.environ:
+        pytest.skip("DIFSIM_DATA is not set: no mesh of 67P")
+    shape = load(Path(os.environ["DIFSIM_DATA"]) / "67P" / "67p_shap5_cheops_2000f.obj", "km")
+    exact = Polyhedron(shape, 666.2 / G / shape.volume)
+    return shape, exact, Gridded.fit(exact, shape, 100.0)
+
+
+def test_67p_above_the_surface(comet):
+    shape, exact, fast = comet
+    assert error_map(fast, exact, above_surface(shape, 2000, 500.0, seed=9))["worst"] < 1e-4
+    assert error_map(fast, exact, np.asarray(shape.centroid) + 5300.0 * directions(500))["worst"] < 1e-5
+
+
+def test_67p_at_the_surface(comet):
+    """The goal of 0.2 % rms and 1 % worst, on 40 m (measured 0.15 and 0.77 %; on 50 m 0.21 and 1.2 %)."""
+    shape, exact, _ = comet
+    fast = Gridded.fit(exact, shape, 40.0)
+    surface = error_map(fast, exact, surface_points(shape, 2000, seed=9).points)
+    assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2

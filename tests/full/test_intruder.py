@@ -1,0 +1,28 @@
+"""A ball in grains: until when derivatives agree, the three stages whole, bad options."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments.intruder.run import IntruderStudy
+from tests.results import assert_described
+
+
+@pytest.mark.parametrize("stage", ["derivatives", "surrogate", "descent"])
+def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
+    IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
+    found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
+    assert (tmp_path / f"{stage}.png").stat().st_size > 1e4
+    assert_described(json.loads((tmp_path / "summary.json").read_text()), found)
+    assert "<h2>" in (tmp_path / "report.html").read_text()
+    if stage == "derivatives":
+        # So early one path says all.
+        np.testing.assert_allclose(found["forward"], found["difference"].sel(step=1e-5), rtol=1e-4, atol=1e-9)
+        apart = np.abs(found["smoothed"] - found["pathwise"])
+        assert (apart <= 4 * np.hypot(found["smoothed_error"], found["pathwise_error"])).all()
+    elif stage == "surrogate":
+        assert np.isfinite(found["told"]).all()
+    else:
+        assert np.isfinite(found["descent"]).all() and np.isfinite(found["history"]).all()

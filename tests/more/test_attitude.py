@@ -1,0 +1,68 @@
+"""Attitudes that are none: refused by name, value and remedy, and a status where nothing can be refused."""
+
+from functools import cache, partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import difsim
+from difsim import AtRest, FixedSteps, Status, simulate
+from difsim.body import RigidBody, RigidState
+from difsim.contact import AtEachPoint, Hooke, NormalForce, NoSmoothing, RegularisedCoulomb, Undamped
+from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.shape import Plane
+from tests.hoppers import ball, state
+
+NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
+
+UNTIL_REST = partial(simulate, until=AtRest())
+
+
+def at(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
+    return RigidState((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), attitude, (0.0, 0.0, 0.0))
+
+
+@cache
+def hopper():
+    law = NormalForce(Hooke(1e5), Undamped(), NoSmoothing())
+    return ball(law, AtEachPoint(RegularisedCoulomb(0.5, 1e-3)))
+
+
+@cache
+def status(run, model, times):
+    """The status of a run as a function of its start: one program for all of them."""
+    return jax.jit(lambda start: run(model(), start, jnp.asarray(times), throw=False).status)
+
+
+@pytest.mark.parametrize("q", NONE[:2])
+def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
+    model, times = hopper(), (0.0, 1e-3)
+    good = model.start(state((0.0, 0.0, 1.0)))
+    bad = eqx.tree_at(lambda s: s.body.attitude, good, jnp.asarray(q))
+    for run in (simulate, UNTIL_REST):
+        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
+            run(model, bad, jnp.array(times), throw=False)
+        found = status(run, hopper, times)
+        assert found(bad) == Status.INVALID_STATE
+        assert found(good) != Status.INVALID_STATE
+
+
+def test_a_run_of_particles_refuses_it():
+    law = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
+    clump = Clump(RigidBody(1.0, np.eye(3)), [[0.0, 0.0, 0.0]], [0.1])
+    model = Grains(
+        law,
+        np.full(1, 0.01),
+        1000.0,
+        walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),),
+        clumps=(clump,),
+        clump_laws=(None,),
+    )
+    good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
+    bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
+    for run in (simulate, difsim.run):
+        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
+            run(model, bad, [0.0, 1e-3], solver=FixedSteps(100))

@@ -1,0 +1,153 @@
+"""The reduced law calibrated by grains: design, factor of a throw, the table and its reader, the new unknown."""
+
+import json
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.agilkia.baseline import OPTIMUM
+from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.report import calibrated
+from experiments.agilkia.scenario import problem
+from experiments.foot import calibrate, calibration, footpads
+from experiments.foot.calibration import Calibration, fitted, read, unseen
+from experiments.foot.footpads import Throw, judged, throws
+from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
+from experiments.foot.thrown import law_fall
+from inversion import Gaussian
+
+SOILS = design(33, 0)
+
+MIDDLE = {"thickness": 0.4, "grain_diameter": 1e-3, "grain_density": 1500.0, "grain_modulus": 1e8, "friction": 0.6}
+
+
+@pytest.fixture(scope="module")
+def known() -> Calibration:
+    points = np.array(SOILS)
+    return Calibration(0.2, 5.0, 0.3, points.min(axis=0), points.max(axis=0))
+
+
+def test_the_design_fills_its_box():
+    assert design(33, 0) == SOILS != design(33, 1)
+    for values, levels in zip(np.array(SOILS).T[[0, 3, 4]], (THICKNESSES, MODULI, FRICTIONS), strict=True):
+        assert [np.sum(values == level) for level in levels] == [11, 11, 11]
+    for values, ends in zip(np.array(SOILS).T[[1, 2]], (DIAMETERS, DENSITIES), strict=True):
+        np.testing.assert_allclose([values.min(), values.max()], ends)
+        assert len(np.unique(values)) == 33
+
+
+def test_every_throw_is_kept_under_a_name_of_its_own():
+    """Those that are compared have a twin among the throws; the same throw twice is thrown once."""
+    wanted = throws(33, 0, 3)
+    by_key = {one.key: one for one in wanted}
+    for one in wanted:
+        twin = by_key[one.key]
+        assert one._replace(why="") == twin._replace(why="")
+        if one.why in ("speed", "load", "width", "diameter"):
+            like = one.twin(wanted[0])
+            assert like.key in by_key
+            assert {k for k in one._fields if getattr(one, k) != getattr(like, k)} == {one.why}
+            assert (one.width == wanted[0].width) == (one.why in ("speed", "load"))
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
+def test_factors_on_the_law_are_found_again(factors):
+    """From soles that are stopped by the law with these factors; what its viscosity has of √q is little."""
+    rows = []
+    for soil in [one for one in SOILS if one.grain_diameter < 1e-3]:
+        ground = ground_of(soil, soil.thickness)
+        scaled = replace(ground, bearing_factor=jnp.asarray(factors[0]), inertia_factor=jnp.asarray(factors[1]))
+        way, speed = law_fall(1.0, 1022.0, scaled)
+        path = {"time": way, "penetration": way - 1e-3, "speed": speed, "thickness": soil.thickness}
+        rows.append(judged(Throw("", soil), path | {"unrest": 0.0, "steps": 1}, until=0.3))
+    taken, work = calibrate.columns(rows)
+    np.testing.assert_allclose(fitted(taken, work), factors, rtol=0.05)
+    assert np.abs(unseen(taken, work)).max() < 0.1
+    if factors == (1.0, 1.0):
+        np.testing.assert_allclose(work.sum(axis=1), taken, rtol=1e-3)
+
+
+def test_what_is_unseen_had_no_part_in_the_fit():
+    taken, work = (
+        np.array([1.0, 2.0, 3.0, 40.0]),
+        np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]]),
+    )
+    # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
+    assert unseen(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
+    np.testing.assert_allclose(fitted(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
+
+
+def test_what_was_not_calibrated_is_named(known):
+    assert known.outside(MIDDLE) == []
+    assert known.outside(MIDDLE | {"thickness": 0.9, "grain_diameter": 0.1}) == ["thickness", "grain_diameter"]
+
+
+def test_the_factors_have_derivatives(known):
+    f = lambda error: jnp.stack([*known.factors(error).values()])  # noqa: E731
+    np.testing.assert_allclose(f(jnp.array(0.5)), np.array([0.2, 5.0]) * np.exp(0.5), rtol=1e-12)
+    np.testing.assert_allclose(jax.jacfwd(f)(jnp.array(0.5)), f(jnp.array(0.5)), rtol=1e-12)
+
+
+def test_the_shipped_table_is_what_it_says():
+    """Its factors and their error follow from its rows."""
+    table, known = json.loads(calibration.TABLE.read_text()), read()
+    taken, work = np.array(table["lost_J_m2"]), np.array(table["work_of_the_law_J_m2"])
+    np.testing.assert_allclose([known.bearing, known.inertia], fitted(taken, work), rtol=1e-3)
+    parts = {k: v for k, v in table["sigma"].items() if k not in ("beds", "total")}
+    assert parts["soil"] == pytest.approx(np.sqrt(np.mean(unseen(taken, work) ** 2)), rel=1e-3)
+    assert float(known.sigma) == pytest.approx(np.linalg.norm([*parts.values()]))
+    assert {*parts} == {"soil", "surface", "speed", "load", "width", "diameter"}
+    assert len(table["points"]) == len(taken) >= 32 and table["footpads"]["drum_m"] == footpads.WIDTH
+    assert {"command", "seed", "created"} <= set(table["made"])
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (lambda t: t.pop("sigma"), "KeyError"),
+        (lambda t: t["unknowns"].reverse(), "its unknowns are"),
+        (lambda t: t["factors"].update(inertia=-1.0), "inertia = -1.0 must be positive"),
+        (lambda t: t["sigma"].update(total=0.0), "sigma = 0.0 must be positive"),
+    ],
+)
+def test_a_file_that_is_no_table_says_so(tmp_path, change, says):
+    table = json.loads(calibration.TABLE.read_text())
+    change(table)
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps(table))
+    with pytest.raises(ValueError, match=says):
+        read(path)
+    with pytest.raises(ValueError, match="is no table"):
+        read(tmp_path / "nothing.json")
+
+
+def test_its_error_is_one_more_unknown(known):
+    lander, data = read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")
+    plain, more = problem(lander, data), problem(lander, data, calibration=known)
+    assert set(more.names) - set(plain.names) == {"law_error"}
+    prior = more.parameters["law_error"]
+    assert isinstance(prior, Gaussian) and prior.sigma == 0.3 and prior.mean == 0.0
+    p = {k: jnp.asarray(v) for k, v in (OPTIMUM | MIDDLE | {"law_error": 0.2}).items()}
+    ground, plain_ground = (one.predict.build(p)[0].regolith for one in (more, plain))
+    assert ground.bearing_factor == pytest.approx(0.2 * np.exp(0.2)) and plain_ground.bearing_factor == 1.0
+    assert ground.inertia_factor == pytest.approx(5.0 * np.exp(0.2)) and plain_ground.inertia_factor == 1.0
+    says = calibrated(known, OPTIMUM | {"law_error": 0.2, "thickness": 0.8})
+    assert says["outside"] == ["thickness"] and says["sigma"] == pytest.approx(0.3)
+
+
+def test_errors_add_up():
+    wanted = throws(33, 0, 3)
+    work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
+    # The law with factors 1 and 2 takes half of what slow ones lose; in the narrower drum two thirds, and three
+    # times that among finer grains, which are compared with it.
+    times = np.array([{"speed": 2.0, "width": 1.5, "diameter": 0.5}.get(one.why, 1.0) for one in wanted])
+    lost = times * (work @ [1.0, 2.0, 1.0])
+    found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
+    parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
+    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["diameter"] == pytest.approx(np.log(3.0))
+    assert parts["width"] == pytest.approx(np.log(1.5))
+    assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
+    assert parts["total"] == pytest.approx(np.linalg.norm(np.log([2.0, 1.5, 3.0])), rel=1e-6)

@@ -1,0 +1,158 @@
+"""The fast field against the exact field that it was fitted to, and what makes it safe for long runs."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import trimesh
+
+from difsim.gravity import Ellipsoid, Gridded, PointMass, Uniform, error_map
+from difsim.gravity.sampling import above_surface, field_at, outside
+from difsim.gravity.tables import near_table
+from difsim.mesh import TriMesh, surface_points
+from difsim.spline import GridSpline
+from difsim.units import G
+from tests.catalogue import rotation
+from tests.helpers import single
+
+SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
+
+BODY = Ellipsoid(CENTRE, AXES, SEMI_AXES, 1 / G)
+
+SPACING = 1 / 12
+
+GM = 4 / 3 * np.pi * SEMI_AXES.prod()
+
+
+def mesh(subdivisions=3):
+    """The ellipsoid by triangles, circumscribed: all places on it are outside the body."""
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+    vertices = np.asarray(ball.vertices) / np.linalg.norm(ball.triangles_center, axis=1).min()
+    return TriMesh(vertices * SEMI_AXES @ AXES + CENTRE, np.asarray(ball.faces))
+
+
+@pytest.fixture(scope="module")
+def fast():
+    return Gridded.fit(BODY, mesh(), SPACING)
+
+
+def directions(n, seed=3):
+    d = np.random.default_rng(seed).normal(size=(n, 3))
+    return d / np.linalg.norm(d, axis=1)[:, None]
+
+
+def table(half):
+    return GridSpline((-half,) * 3, half / 4, np.zeros((9, 9, 9)))
+
+
+def test_float32(fast):
+    x = np.concatenate([CENTRE + r * directions(30) for r in (1.0, 1.42, 5.0)])
+    g = jax.vmap(single(fast).acceleration)(jnp.asarray(x, jnp.float32))
+    assert g.dtype == jnp.float32
+    exact = field_at(fast, x)[1]
+    assert (np.linalg.norm(g - exact, axis=1) < 5e-5 * np.linalg.norm(exact, axis=1)).all()
+
+
+def test_places_around_a_mesh():
+    places, normals, _ = surface_points(mesh(), 500)
+    seen = (places - CENTRE) @ AXES.T / SEMI_AXES
+    radius = np.linalg.norm(seen, axis=1)
+    assert (radius >= 1 - 1e-12).all() and (radius < 1.02).all()
+    assert (np.sum(normals * (places - CENTRE), axis=1) > 0).all()
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-12)
+    raised = above_surface(mesh(), 100, 0.2)
+    assert len(raised) == 100 and outside(mesh(), raised).all()
+    assert not outside(mesh(), places - 0.01 * normals).any()
+
+
+def test_a_place_that_comes_near_another_part_is_left_out():
+    """In the gap of 0.3 m between two arms nothing is 0.2 m above the surface."""
+    arm = [[0, 0], [1, 0], [1, 0.5], [0.5, 0.5], [0.5, 0.8], [1, 0.8], [1, 1.3], [0, 1.3]]
+    triangles = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 7], [4, 5, 6], [4, 6, 7]]
+    body = trimesh.creation.extrude_triangulation(np.array(arm, float), np.array(triangles), 1.0)
+    fork = TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
+    raised = above_surface(fork, 4000, 0.2)
+    gap = (raised[:, 0] > 0.5) & (raised[:, 0] < 1) & (raised[:, 1] > 0.5) & (raised[:, 1] < 0.8)
+    inside = gap & (raised[:, 2] > 0) & (raised[:, 2] < 1)
+    assert len(raised) > 1000 and not inside.any()
+
+
+def test_far_away_it_is_a_point_mass(fast):
+    for distance in (1e3, 1e6, 1e9):
+        x = CENTRE + distance * directions(20)
+        U, g = field_at(fast, x)
+        # The quadrupole of the body is of the order of (size/distance)², the middle of the image exact.
+        tolerance = 1e-12 + 1 / distance**2
+        np.testing.assert_allclose(U, GM / distance, rtol=tolerance)
+        np.testing.assert_allclose(g, -GM / distance**2 * directions(20), atol=GM / distance**2 * tolerance)
+
+
+def test_second_derivatives_are_continuous(fast):
+    """Across a knot, and where the blend begins and ends."""
+    tensor = jax.jit(jax.vmap(fast.gradient))
+    knot = (fast.near.origin + fast.near.spacing * 20 + fast.centre)[None]
+    along = jnp.asarray(directions(1))
+    for place in (knot, CENTRE[None] + fast.inner * along, CENTRE[None] + fast.outer * along):
+        before, after = tensor(place - 1e-9 * along), tensor(place + 1e-9 * along)
+        np.testing.assert_allclose(before, after, atol=1e-6 * np.abs(before).max())
+        np.testing.assert_allclose(before, before.swapaxes(1, 2), atol=1e-12)
+
+
+def test_work_round_a_closed_loop_is_zero(fast):
+    """A circle through the body, the blend and the far table."""
+    angle = np.linspace(0, 2 * np.pi, 8001)
+    u, v = rotation(4)[:2]
+    loop = 1.2 * (np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * v) + 0.9 * u + CENTRE
+    tangent = 1.2 * (-np.sin(angle)[:, None] * u + np.cos(angle)[:, None] * v)
+    assert np.linalg.norm(loop - CENTRE, axis=1).min() < 0.4 and np.linalg.norm(loop - CENTRE, axis=1).max() > 2
+    power = np.einsum("ij,ij->i", field_at(fast, loop)[1], tangent)
+    np.testing.assert_allclose(np.trapezoid(power, angle), 0, atol=1e-9 * np.abs(power).max())
+
+
+def test_error_of_the_acceleration(fast):
+    """Goals: 0.2 % rms and 1 % at the surface, 1e-4 well above it, 1e-5 from two radii."""
+    surface = error_map(fast, BODY, surface_points(mesh(), 500, seed=1).points)
+    assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2
+    assert surface["potential"].max() < surface["rms"]
+    for height, worst in ((0.5, 1e-4), (1.0, 1e-5)):
+        assert error_map(fast, BODY, above_surface(mesh(), 500, height))["worst"] < worst
+    for distance in (2.0, 5.0, 20.0, 1000.0):
+        assert error_map(fast, BODY, CENTRE + distance * directions(500))["worst"] < 1e-5
+
+
+def test_the_fit_outside_beats_interpolation(fast):
+    """Interpolation smears the jump of ∇g through the surface; the fit to the outside mends that tenfold."""
+    radii = (float(fast.inner), float(fast.outer))
+    near = near_table(BODY, np.asarray(fast.centre), SPACING, fast.far, *radii)
+    interpolated = eqx.tree_at(lambda field: field.near, fast, near)
+    places = surface_points(mesh(), 500).points
+    assert error_map(interpolated, BODY, places)["rms"] > 10 * error_map(fast, BODY, places)["rms"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gridded.fit(BODY, mesh(), 0.3), "spacing 0.3 m"),
+        (lambda: Gridded.fit(BODY, mesh(), -1.0), "spacing -1"),
+        (lambda: Gridded.fit(BODY, mesh(), 1e-3), r"makes a table of .* numbers, .* GiB: give 0.006\d+ m or more"),
+        (lambda: Gridded.fit(BODY + Uniform((0, 0, 1.0)), mesh(), 0.1), "fall off as GM/r"),
+        (lambda: Gridded.fit(PointMass(1.0, (50.0, 0, 0)), mesh(), 0.1), "fall off as GM/r"),
+        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 1.0), "inner < outer"),
+        (lambda: Gridded(table(4.0), table(4.0), np.zeros(3), 2.0, 3.5), "up to outer = 3.5 m"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_tables_are_kept(tmp_path):
+    spacing = 2 * SPACING
+    made = Gridded.fit(BODY, mesh(2), spacing, cache=tmp_path)
+    (file,) = tmp_path.glob("*/*")
+    written = file.stat().st_mtime_ns
+    assert eqx.tree_equal(Gridded.fit(BODY, mesh(2), spacing, cache=tmp_path), made)
+    assert list(tmp_path.glob("*/*")) == [file] and file.stat().st_mtime_ns == written
+    other = Gridded.fit(2 * BODY, mesh(2), spacing, cache=tmp_path)
+    assert len(list(tmp_path.glob("*/*"))) == 2 and not eqx.tree_equal(other, made)

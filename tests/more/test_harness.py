@@ -1,0 +1,245 @@
+"""The harness of the studies: a study is added by its folder alone, and everything of its run comes with it."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args, get_type_hints
+
+import matplotlib.image
+import pytest
+import xarray as xr
+
+import experiments
+from experiments.geometry import surface
+from experiments.harness import Found, Study, find_studies, write
+from experiments.variables import BODY, described, undescribed
+from inversion.sweeps import compute_parts
+from tests.results import assert_described
+
+TOY = '''
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from experiments.harness import Found, Study
+
+
+@dataclass
+class Toy(Study):
+    """A stone that falls."""
+
+    stage: Literal["fall", "rest", "all"] = "fall"
+    height: float = 2.0
+    """m."""
+    ground: Path | None = None
+    """A file that is read."""
+
+    def __post_init__(self):
+        if self.height <= 0:
+            raise ValueError(f"--height {self.height} m must be positive")
+
+
+def fall(options, out):
+    (out / "run.checkpoint").mkdir()
+    result = xr.Dataset({"time": ((), (options.height / 4.905) ** 0.5, {"units": "s"})})
+    figure = Figure(figsize=(2, 1))
+    figure.subplots().plot([0, 1])
+    return Found({"time_s": float(result["time"])}, {"result": result}, {"fall": figure})
+
+
+Toy.stages = {"fall": fall, "rest": lambda options, out: Found({"time_s": float("nan")})}
+'''
+# The commands of these tests, one after the other in a process: its imports take as long as all the tests.
+COMMANDS = {
+    "help": ["--help"],
+    "fall": ["--height", "4.905", "--quick", "--ground", "ground.obj"],
+    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint"],
+    "bad": ["--height", "-1"],
+}
+COMMAND = """
+import contextlib, io, json, sys, traceback
+import experiments
+experiments.__path__.append(sys.argv[1])
+from experiments.__main__ import main
+
+def run(options):
+    sys.argv[1:] = ["toy", *options]
+    said, code = io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        except Exception:
+            code = traceback.format_exc()
+    return code, said.getvalue()
+
+commands = json.loads(sys.argv[2])
+print(json.dumps({name: run(options) for name, options in commands.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("studies")
+
+
+@pytest.fixture(scope="module")
+def ended(folder):
+    """How the commands end with one more study, in a folder outside of the package: status, and all they say."""
+    (folder / "studies" / "toy").mkdir(parents=True)
+    (folder / "studies" / "toy" / "__init__.py").touch()
+    (folder / "studies" / "toy" / "run.py").write_text(TOY)
+    (folder / "studies" / "toy" / "report.md.j2").write_text(
+        "## How long?\n\nFor {{ time_s }} s.\n{{ tables('time_s') }}"
+    )
+    (folder / "ground.obj").write_text("v 0 0 0")
+    words = [sys.executable, "-c", COMMAND, str(folder / "studies"), json.dumps(COMMANDS)]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_study_is_added_by_its_folder_alone(ended, folder):
+    assert ended["help"][0] == 0 and "A stone that falls." in ended["help"][1]
+    assert ended["fall"][0] == 0, ended["fall"]
+    out = folder / "results" / "toy" / "fall"
+    assert {path.name for path in out.iterdir()} == {
+        ".lock",
+        "summary.json",
+        "result.nc",
+        "fall.png",
+        "report.html",
+    }
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
+    assert "toy --height 4.905 --quick" in summary["command"] and summary["options"]["height"] == 4.905
+    result = xr.load_dataset(out / "result.nc", engine="h5netcdf")
+    assert_described(summary, result)
+    assert summary["inputs"] == {"ground.obj": hashlib.sha256(b"v 0 0 0").hexdigest()}
+    assert result["time"].attrs == {"units": "s", "long_name": "time"}
+    assert matplotlib.image.imread(out / "fall.png").shape[:2] == (150, 300)  # in the style of all pictures
+
+
+def test_all_stages_write_into_folders_of_their_own(ended, folder):
+    assert ended["all"][0] == 0, ended["all"]
+    assert {path.name for path in (folder / "out").iterdir()} == {"fall", "rest"}
+    assert json.loads((folder / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
+    assert (folder / "out" / "fall" / "run.checkpoint").is_dir()
+
+
+def test_a_bad_option_is_one_line(ended):
+    status, said = ended["bad"]
+    assert status != 0 and "--height -1.0 m must be positive" in f"{said}{status}"
+
+
+@dataclass
+class Many(Study):
+    """Runs that a cluster computes."""
+
+    stage: Literal["many", "one"] = "many"
+    command = "many"
+    cluster_stages = ("many",)
+    stages: ClassVar = dict.fromkeys(
+        ("many", "one"), lambda options, out: Found({"made": list(compute_parts(TASKS, None, options.executor))})
+    )
+
+
+def test_every_stage_of_every_study_can_be_chosen():
+    studies = find_studies(experiments)
+    assert {"agilkia", "benchmark", "cliff", "hopper"} <= set(studies)
+    for name, study in studies.items():
+        chosen = get_args(get_type_hints(study)["stage"])
+        assert set(study.stages) | {"all"} == set(chosen) | {"all"}, name
+
+
+def test_a_report_is_one_file_that_says_all(ended, folder):
+    assert ended["fall"][0] == 0, ended["fall"]
+    text = (folder / "results" / "toy" / "fall" / "report.html").read_text()
+    for said in (
+        "<h2>How long?</h2>",
+        "For 1.0 s.",
+        "smoke test",
+        "time, s",
+        "SHA-256",
+        'lang="en"',
+    ):
+        assert said in text, said
+    (picture,) = re.findall(r"<img [^>]*>", text)
+    assert 'src="data:image/png;base64,' in picture and re.search(r'alt="[^"]*"', picture)
+    assert not re.findall(r'(?:src|href)="(?!data:)', text) and "<script" not in text  # nothing is loaded
+    result = (folder / "results" / "toy" / "fall" / "result.nc").read_bytes()
+    assert hashlib.sha256(result).hexdigest() in text
+
+
+def test_vertices_of_a_body_and_its_spin_are_in_its_frame():
+    data = xr.Dataset(
+        {
+            "place": (("time", "axis"), [[0.0, 1.0]]),
+            "spin": (("time", "axis"), [[0.0, 1.0]]),
+            "corners": (("vertex", "axis"), [[0.0, 1.0]], surface("faces", moves="place")),
+            "ground": (("vertex", "axis"), [[0.0, 1.0]], surface("faces")),
+        }
+    )
+    found = described(data, "inertial", frames={"spin": BODY})
+    frames = {name: found[name].attrs["frame"] for name in data}
+    assert frames == {"place": "inertial", "spin": BODY, "corners": BODY, "ground": "inertial"}
+
+
+def test_variables_say_what_they_are():
+    bare = xr.Dataset({"place": (("time", "axis"), [[0.0, 1.0]]), "contacts": 3, "name": "x"})
+    assert undescribed(bare) == [
+        *("place has no long_name", "place has no units", "place has no frame"),
+        *("contacts has no long_name", "contacts has no units", "name has no long_name"),
+    ]
+    whole = described(bare, "inertial", {"place": "m"}, {"contacts": "number of contacts"})
+    assert undescribed(whole) == [] and "place has no units" in undescribed(described(bare, "inertial"))
+    assert whole["place"].attrs == {"long_name": "place", "units": "m", "frame": "inertial"}
+    assert whole["contacts"].attrs == {"long_name": "number of contacts", "units": "1"}
+
+
+def test_a_tree_of_datasets_is_described_in_all_its_groups(tmp_path):
+    tree = xr.DataTree.from_dict({"column_0": xr.Dataset({"front": ((), 2.0, {"units": "m"})})})
+    about = {"stage": "many", "commit": "none", "options": {"quick": True}}
+    write(tmp_path, Found({}, {"result": tree}), about, Many)
+    with xr.open_datatree(tmp_path / "result.nc", engine="h5netcdf") as read:
+        assert read.attrs == {"stage": "many", "commit": "none", "options": '{"quick": true}'}
+        assert read["column_0/front"].attrs == {"units": "m", "long_name": "front"}
+    assert not tree["column_0/front"].attrs.get("long_name")  # the study's own is as it was
+
+
+TASKS = dict.fromkeys(("run0", "run1"), dict)
+
+
+def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
+    given = []
+
+    @contextmanager
+    def pool(cluster):
+        given.append(cluster)
+        with ThreadPoolExecutor(2) as executor:
+            yield executor
+
+    monkeypatch.setattr("experiments.harness.open_executor", pool)
+    Many(out=tmp_path, cluster="local:2").run()
+    assert given == ["local:2"]
+    assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1"]
+    with pytest.raises(ValueError, match=r"--cluster is for the stages \['many'\], not 'one'"):
+        Many(out=tmp_path, stage="one", cluster="local:2").run()
+
+
+def test_every_stage_for_a_cluster_is_a_stage():
+    found = {name: s.cluster_stages for name, s in find_studies(experiments).items() if s.cluster_stages}
+    assert {"agilkia", "hopper", "cobbles", "column", "sampling", "foot"} == set(found)
+    for name, stages in found.items():
+        assert set(stages) <= set(find_studies(experiments)[name].stages), name

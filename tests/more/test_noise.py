@@ -1,0 +1,70 @@
+"""Roughness: reproducible, bounded in height and slope, twice differentiable, a distance that never overshoots."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.shape import Patch, Plane, Rough, Sphere
+from tests.helpers import check_gradients
+
+PLANE = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+BALL = Sphere((0.1, -0.2, 0.3), 2.0)
+
+POINTS = jnp.array(np.random.default_rng(3).uniform(-40, 40, size=(4000, 3)))
+
+
+def rough(amplitude=1.0, seed=5, octaves=4, sdf=PLANE, wavelength=10.0):
+    return Rough(sdf, amplitude, wavelength, seed, octaves)
+
+
+heights = jax.jit(jax.vmap(lambda sdf, x: sdf.height(x), in_axes=(None, 0)))
+
+distances = jax.jit(jax.vmap(lambda sdf, x: sdf.distance(x), in_axes=(None, 0)))
+
+
+def test_derivatives_of_the_normal():
+    check_gradients(rough(octaves=2).normal, POINTS[0] / 10)
+
+
+def test_the_amplitude_follows_its_map():
+    patch = Patch((0.0, 0.0, 0.0), 5.0, 0.0, 1.0)
+    far, near = POINTS + jnp.array([[200.0, 0, 0]]), POINTS / 40 * 0.1
+    np.testing.assert_allclose(heights(rough(patch), far), heights(rough(1.0), far), rtol=1e-12)
+    assert abs(np.asarray(heights(rough(patch), near))).max() < 2e-3
+    at_radius = float(jnp.linalg.norm(jax.grad(patch)(jnp.array([5.0, 0.0, 0.0]))))
+    largest, slope = patch.bounds()
+    assert float(slope) == pytest.approx(at_radius, rel=1e-12) and largest == 1
+    everywhere = np.linalg.norm(jax.vmap(jax.grad(patch))(POINTS / 4), axis=1)
+    assert everywhere.max() <= float(slope)
+
+
+def test_the_distance_never_overshoots():
+    """The true distance to the rough ball's surface, from many points of it, is never below |distance|."""
+    ball = Rough(BALL, 0.2, 1.5, 11, 3)
+    u = np.random.default_rng(0).normal(size=(20_000, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    surface = np.asarray(BALL.centre) + 2.3 * u
+    for _ in range(40):  # marching by the distance, along the radius from outside, stops on the surface
+        surface = surface - u * np.asarray(distances(ball, jnp.array(surface)))[:, None]
+    np.testing.assert_allclose(distances(ball, jnp.array(surface)), 0, atol=1e-4)
+    from_centre = np.linalg.norm(surface - np.asarray(BALL.centre), axis=1)
+    assert abs(from_centre - 2).max() <= 0.2 and abs(from_centre - 2).max() > 0.05
+    points = np.asarray(BALL.centre) + np.random.default_rng(1).uniform(-3, 3, size=(300, 3))
+    true = np.array([np.linalg.norm(surface - p, axis=1).min() for p in points])
+    claimed = np.abs(distances(ball, jnp.array(points)))
+    assert np.all(claimed <= true + 1e-4)
+    assert np.median(claimed / true) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rough(octaves=0), "octaves: 0"),
+        (lambda: rough(octaves=33), "give 1 to 32"),
+    ],
+)
+def test_wrong_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

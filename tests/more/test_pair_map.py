@@ -1,0 +1,131 @@
+"""What is made of each pair: values and derivatives against JAX's own of all pairs at once, in all ways."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.particles.barrier import optimisation_barrier
+from difsim.particles.entries import Rows
+from difsim.particles.mapped import pair_map
+from difsim.particles.parts import CHUNK
+from difsim.particles.vectors import dot, minus
+from tests.helpers import close, random_like
+
+COUNT = 90
+
+
+class Law(eqx.Module):
+    """Not symmetric in the two, and bent in all that it hangs on; of a particle with itself it is not zero."""
+
+    stiffness: jax.Array
+
+    def __call__(self, a, b, own):
+        memory, itself = own
+        offset = minus(a["x"], b["x"])
+        push = jnp.sin(self.stiffness * a["charge"]) * b["charge"] ** 2 / (1.0 + dot(offset, offset))
+        push = push + memory["old"] ** 2 * self.stiffness
+        return {"push": jnp.where(itself, 0.0, push), "kept": push * memory["old"][None] ** 3}
+
+
+@pytest.fixture(scope="module", params=[CHUNK // 2, 2 * CHUNK + 100])
+def scene(request):
+    """Pairs of less than one part and of three that overlap; a fifth of the list is room."""
+    rng, p = np.random.default_rng(request.param), request.param
+    x = jnp.asarray(rng.random((2, COUNT)))
+    samples = {"x": (x[0], x[1]), "charge": jnp.asarray(rng.random(COUNT))}
+    first = np.sort(rng.integers(1, COUNT, p))
+    second = (first + rng.integers(1, COUNT, p)) % COUNT
+    first[4 * p // 5 :] = second[4 * p // 5 :] = 0
+    who = jnp.asarray(first, jnp.int32), jnp.asarray(second, jnp.int32)
+    return (Law(jnp.asarray(1.7)), samples, {"old": jnp.asarray(rng.random(p))}), who
+
+
+def direct(law, samples, memory, first, second):
+    """The same of all pairs at once; nothing of the room."""
+
+    def at(who):
+        return jax.tree.map(lambda x: x[..., who], samples)
+
+    a, b = at(first), at(second)
+    made = jax.vmap(law, in_axes=-1, out_axes=-1)(a, b, (memory, first == second))
+    return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
+
+
+def ends(first, second):
+    """The rows of both ends of each pair."""
+    lists = (Rows.of(first.size, (COUNT,), is_ordered) for x, is_ordered in ((first, True), (second, False)))
+    return tuple(s.made(x, first != second)[0] for s, x in zip(lists, (first, second), strict=True))
+
+
+def ours(law, samples, memory, first, second):
+    """Of the room may be anything: what a caller does not look at."""
+    made = pair_map(law, samples, (memory, first == second), ends(first, second))
+    return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
+
+
+def test_values_and_derivatives_are_those_of_all_pairs_at_once(scene):
+    at, who = scene
+    along = random_like(at, 1)
+    pushed = [jax.jit(lambda at, along, f=f: jax.jvp(lambda *x: f(*x, *who), at, along)) for f in (ours, direct)]
+    close(*(f(at, along) for f in pushed))
+    back = random_like(direct(*at, *who), 2)
+    pulled = [jax.jit(lambda at, back, f=f: jax.vjp(lambda *x: f(*x, *who), *at)[1](back)) for f in (ours, direct)]
+    close(*(f(at, back) for f in pulled))
+
+
+@pytest.mark.parametrize("by", [0, 1, 2])
+@pytest.mark.parametrize("scene", [CHUNK // 2, 2 * CHUNK + 100], indirect=True)
+def test_derivatives_by_one_alone_and_of_second_order(scene, by):
+    at, who = scene
+    along = random_like(at[by], 3)
+
+    def energy(f, x):
+        made = f(*(x if i == by else y for i, y in enumerate(at)), *who)
+        return jnp.sum(made["push"] ** 2) + jnp.sum(jnp.sin(made["kept"]))
+
+    def ways(f):
+        slope = jax.grad(lambda x: energy(f, x))
+        over = jax.jvp(slope, (at[by],), (along,))
+        return over, jax.grad(lambda x: sum(jnp.sum(s**2) for s in jax.tree.leaves(slope(x))))(at[by])
+
+    close(*(jax.jit(lambda f=f: ways(f))() for f in (ours, direct)))
+
+
+def test_many_at_once(scene):
+    (_, samples, memory), who = scene
+    many = Law(jnp.array([0.3, 1.1, 2.0]))
+
+    def slope(f, law, old):
+        return jax.grad(lambda law, old: jnp.sum(f(law, samples, {"old": old}, *who)["kept"]), (0, 1))(law, old)
+
+    olds = jnp.stack([memory["old"] * k for k in (1.0, 0.5, 0.1)])
+    close(*(jax.jit(jax.vmap(lambda law, old, f=f: slope(f, law, old)))(many, olds) for f in (ours, direct)))
+
+
+def test_what_is_refused(scene):
+    (_, samples, memory), who = scene
+    with pytest.raises(ValueError, match="gives bool where floats belong"):
+        pair_map(lambda a, b, c: a["charge"] > b["charge"], samples, memory, ends(*who))
+
+
+def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
+    x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
+
+    def f(x, known):
+        return jnp.sum(jnp.sin(optimisation_barrier({"square": x**2}, known)["square"]))
+
+    slope = jax.grad(f)(x, known)
+    np.testing.assert_allclose(slope, 2 * x * jnp.cos(x**2), rtol=1e-14)
+    np.testing.assert_allclose(jax.jvp(lambda x: f(x, known), (x,), (x,))[1], slope @ x, rtol=1e-14)
+    several = jax.vmap(jax.grad(f))(jnp.stack([x, -x]), jnp.array([True, False]))
+    np.testing.assert_allclose(several[0], slope, rtol=1e-14)
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="of loops on a CPU")
+def test_a_compiler_does_not_see_through_what_is_made_once():
+    x, known = jnp.ones(7), jnp.asarray(True)
+    program = jax.jit(lambda x, known: optimisation_barrier(x**2, known) + 1.0).lower(x, known).compile()
+    assert "conditional(" in program.as_text()
+    assert jnp.isnan(program(x, ~known)).all()

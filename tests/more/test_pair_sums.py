@@ -1,0 +1,153 @@
+"""Derivatives of sums over pairs: against those JAX makes of the dense sum, in all ways that users take."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim.particles.neighbours import Neighbours
+from difsim.particles.parts import CHUNK
+from difsim.particles.sums import in_parts, pair_sums, together
+from difsim.particles.transposed import linear
+from difsim.particles.vectors import dot, minus, times
+from tests.helpers import close, random_like
+
+REACH = 0.12
+
+
+class Spring(eqx.Module):
+    """A push that is not symmetric in the two, and bends in all that it hangs on."""
+
+    stiffness: jax.Array
+
+    def __call__(self, a, b):
+        offset = minus(a["x"], b["x"])
+        near = jnp.maximum(1.0 - dot(offset, offset) / REACH**2, 0.0) ** 2
+        push = times(self.stiffness * b["charge"] ** 2 * jnp.sin(a["charge"]) * near, offset)
+        return push, near * (b["charge"] - a["charge"])
+
+
+def dense(spring, samples):
+    """The same by all pairs."""
+    others = jax.vmap(spring, in_axes=(None, -1), out_axes=-1)
+    return jax.tree.map(
+        lambda x: jnp.sum(x, axis=-1), jax.vmap(others, in_axes=(-1, None), out_axes=-2)(samples, samples)
+    )
+
+
+@pytest.fixture(scope="module", params=[60, CHUNK + 100])
+def scene(request):
+    """Particles of less than one part of the sums, and of two parts that overlap."""
+    rng = np.random.default_rng(request.param)
+    x = jnp.asarray(rng.random((2, request.param)) * (request.param / 200) ** 0.5)
+    samples = {"x": (x[0], x[1]), "charge": jnp.asarray(rng.random(request.param))}
+    return Neighbours.allocate(x, REACH, 0.02), Spring(jnp.asarray(3.0)), samples
+
+
+def test_values_and_derivatives_are_those_of_the_dense_sum(scene):
+    neighbours, *at = scene
+
+    def sums(spring, samples):
+        return pair_sums(spring, samples, neighbours)
+
+    along = random_like(at, 1)
+    ours, theirs = (jax.jit(lambda at, along, f=f: jax.jvp(f, at, along)) for f in (sums, dense))
+    close(ours(tuple(at), tuple(along)), theirs(tuple(at), tuple(along)))
+    back = random_like(sums(*at), 2)
+    ours, theirs = (jax.jit(lambda at, back, f=f: jax.vjp(f, *at)[1](back)) for f in (sums, dense))
+    close(ours(at, back), theirs(at, back))
+
+
+def test_derivatives_by_some_of_the_numbers(scene):
+    neighbours, spring, samples = scene
+
+    def energy(sums, stiffness, charge):
+        return jnp.sum(sums(Spring(stiffness), samples | {"charge": charge})[0][0] ** 2)
+
+    def listed(spring, samples):
+        return pair_sums(lambda a, b: spring(a, b), samples, neighbours)
+
+    at = spring.stiffness, samples["charge"]
+    for by in (0, 1):
+        close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (listed, dense)))
+
+
+@pytest.mark.parametrize("scene", [60, CHUNK + 100], indirect=True)
+def test_they_are_mapped_and_differentiated_twice(scene):
+    neighbours, spring, samples = scene
+
+    def energy(sums, scale):
+        moved = samples | {"x": tuple(scale[0] * x for x in samples["x"])}
+        return jnp.sum(sums(Spring(spring.stiffness * scale[1]), moved)[0][1] ** 2)
+
+    def listed(spring, samples):
+        return pair_sums(spring, samples, neighbours)
+
+    def hessian_and_gradient(f):  # in one trace
+        def twice(s):
+            slope = jax.grad(f)(s)
+            return slope, slope
+
+        return jax.jacfwd(twice, has_aux=True)
+
+    scales = jnp.array([[1.0, 1.0], [0.99, 2.0]])
+    for way in (hessian_and_gradient, jax.jacfwd, lambda f: jax.jacrev(jax.jacrev(f))):
+        close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (listed, dense)))
+
+
+def test_closed_over_values_may_be_traced_without_derivatives(scene):
+    neighbours, spring, samples = scene
+
+    def energy(stiffness, flag, charge):
+        def law(a, b):
+            return times(jnp.where(flag, 1.0, 0.5), Spring(stiffness)(a, b)[0])
+
+        return jnp.sum(pair_sums(law, samples | {"charge": charge}, neighbours)[0] ** 2)
+
+    by_charge, charge = jax.grad(energy, argnums=2), samples["charge"]
+    whole = by_charge(spring.stiffness, True, charge)
+    close(jax.jit(by_charge)(spring.stiffness, False, charge), 0.25 * whole)
+    stiffnesses = jnp.array([1.0, 2.0]) * spring.stiffness
+    close(jax.vmap(lambda k: by_charge(k, True, charge))(stiffnesses), jnp.stack([whole, 4 * whole]))
+
+
+def test_an_accelerator_sums_as_a_cpu_does(scene):
+    neighbours, spring, samples = scene
+    each = jax.vmap(spring, in_axes=-1, out_axes=-1)
+    close(*(way(each, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    # Vectors as one array, and more numbers than one reduction adds.
+    whole = jax.vmap(lambda a, b: jnp.stack(spring(a, b)[0] * 3), in_axes=-1, out_axes=-1)
+    close(*(way(whole, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+
+
+def test_sums_are_of_floats(scene):
+    neighbours, _, samples = scene
+    with pytest.raises(ValueError, match="floats belong"):
+        pair_sums(lambda a, b: a["x"][0] > b["x"][0], samples, neighbours)
+
+
+def test_a_list_without_room_counts_no_pair_twice(scene):
+    neighbours, _, samples = scene
+    cut = eqx.tree_at(lambda s: s.index, neighbours, neighbours.index[:2])
+    met = pair_sums(lambda a, b: jnp.where(a["charge"] == b["charge"], 0.0, 1.0), samples, cut)
+    assert int(neighbours.longest) > 2 and float(jnp.max(met)) == 2.0
+
+
+def test_a_given_transpose_is_used():
+    def push(at, x):
+        return at * x
+
+    def pull(at, y):
+        return 5.0 * at * y  # not the transpose: so it is seen which one was taken
+
+    def f(x):
+        return linear(push, pull, jnp.asarray(2.0), x)
+
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(jax.jit(f)(x), 2.0 * x)
+    np.testing.assert_array_equal(jax.jacfwd(f)(x), 2.0 * np.eye(3))
+    np.testing.assert_array_equal(jax.jacrev(f)(x), 10.0 * np.eye(3))
+    # Of one that all members of a batch share, the transpose sums theirs.
+    shared = jax.grad(lambda x: jnp.sum(jax.vmap(lambda at: linear(push, pull, at, x))(jnp.array([1.0, 3.0]))))
+    np.testing.assert_array_equal(shared(x), np.full(3, 20.0))

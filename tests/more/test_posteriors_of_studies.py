@@ -1,0 +1,107 @@
+"""What studies make of a posterior: rows, pictures, ranks of known truths, the soil's ridge, the contact of stones."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments import posteriors, ranks
+from experiments.agilkia.run import Agilkia
+from experiments.cliff import posterior as soil
+from experiments.cliff.inverse import STATIONS
+from experiments.cliff.run import CliffStudy
+from experiments.cobbles.posterior import Pixels, mirrored
+from experiments.cobbles.run import Cobbles
+from experiments.corner import corner
+from experiments.harness import Found, write
+from inversion import Importance, Tempered, sample
+from tests import toys
+
+SMALL = Importance(Tempered(160, 8), generation=200)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    posed = toys.mixed()[0]
+    return sample(posed, key=jax.random.PRNGKey(0), method=SMALL, effective_size=150, batch_size=64)
+
+
+def test_rows_tell_intervals_probabilities_and_verdicts(mixed):
+    told = posteriors.rows(mixed, mixed.median)
+    assert list(told) == list(mixed.draws)
+    low, high = mixed.interval("h", 0.95)
+    assert (told["h"]["lo95"], told["h"]["hi95"]) == (low, high) and low < told["h"]["median"] < high
+    probabilities = told["s"]["probabilities"].values()
+    assert sum(p for p, _ in probabilities) == pytest.approx(1.0)
+
+
+def test_sample_that_cannot_be_trusted_tells_no_number(mixed):
+    bad = replace(mixed, sampled=replace(mixed.sampled, k_hat=0.9))
+    told = posteriors.rows(bad, mixed.median)
+    assert all(row["median"] is None and "probabilities" not in row for row in told.values())
+    assert "k-hat 0.90" in posteriors.quality(bad)["verdict"]
+
+
+def test_corner_is_drawn_from_its_dataset_alone(mixed, tmp_path):
+    names = [name for name in mixed.draws if name not in mixed.probabilities]
+    told = {name: row for name, row in posteriors.rows(mixed, mixed.median).items() if name in names}
+    shown = posteriors.picture_data(mixed, told)
+    shown.to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
+    write(
+        tmp_path, Found(figures={"corner": corner(xr.load_dataset(tmp_path / "shown.nc"), "toy")}), {}, CliffStudy
+    )
+    assert (tmp_path / "corner.png").stat().st_size > 10_000
+    corner(xr.Dataset(), "nothing")
+
+
+def test_ranks_of_uniform_truths_are_uniform_and_of_others_not():
+    rng = np.random.default_rng(0)
+    assert ranks.p_value(rng.integers(0, ranks.OF + 1, 200), 5) > 0.01
+    assert ranks.p_value(np.clip(rng.normal(70, 10, 200), 0, ranks.OF).astype(int), 5) < 1e-6
+    below = rng.random(4000)
+    assert ranks.holds(below) == pytest.approx(0.95, abs=0.01) and ranks.holds(below, 0.5) < 0.55
+
+
+def test_equal_draws_are_in_random_order_in_a_rank(mixed):
+    low, high = (dict.fromkeys(mixed.draws, value) for value in (-1e300, 1e300))
+    assert set(ranks.rank(mixed, low, 0).values()) == {0}
+    assert set(ranks.rank(mixed, high, 0).values()) == {ranks.OF}
+    assert min(ranks.below(mixed, high).values()) == pytest.approx(1.0)
+    likely = {"s": mixed.median["s"]}
+    assert len({ranks.rank(mixed, likely, seed)["s"] for seed in range(8)}) > 1
+
+
+def test_posterior_of_the_soil_needs_data_for_three(tmp_path):
+    fitted = xr.Dataset({"exact_data": ("x", STATIONS)})
+    with pytest.raises(ValueError, match="name one with --fits"):
+        soil.with_posteriors(Found({}, {"result": fitted}), None, tmp_path, quick=True)
+    with pytest.raises(ValueError, match="--posterior belongs to --stage inverse"):
+        CliffStudy(posterior=True)
+
+
+def test_states_are_integrated_out_of_the_pixels():
+    """Changes along the columns leave what is told alone; the sum of squares of the rest is kept."""
+    rng = np.random.default_rng(0)
+    columns, pixels = rng.standard_normal((60, 24)) * np.logspace(-6, 6, 24), rng.standard_normal(60)
+    told = Pixels(None, jnp.zeros(24), *mirrored(columns), jnp.arange(60)).of
+    turned = np.asarray(told(pixels))
+    basis = np.linalg.qr(columns / np.linalg.norm(columns, axis=0))[0]
+    assert turned.shape == (36,)
+    assert turned @ turned == pytest.approx(pixels @ pixels - np.sum((basis.T @ pixels) ** 2))
+    np.testing.assert_allclose(told(pixels + columns @ (rng.standard_normal(24) / np.logspace(-6, 6, 24))), turned)
+
+
+@pytest.mark.parametrize("options", [{"stage": "design"}, {"stage": "impact", "unknowns": ("markers",)}])
+def test_posterior_of_the_contact_is_refused_elsewhere(options):
+    with pytest.raises(ValueError, match="--posterior belongs to --stage impact"):
+        Cobbles(posterior=1, **options)
+
+
+def test_coverage_is_of_an_inversion():
+    with pytest.raises(ValueError, match="grains"):
+        Agilkia.stages["coverage"](Agilkia(stage="coverage", regolith="grains"), None)
+    with pytest.raises(ValueError, match="--repetitions 0"):
+        Agilkia(repetitions=0)

@@ -1,0 +1,138 @@
+"""Small bodies through real steps, each against a closed form: columns, waves, spins, blocks that slide."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import FixedSteps, Unrolled, allocate, simulate
+from difsim.particles.neighbours import Neighbours
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
+from difsim.sph.continuum import ContinuumMotion
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.stepping.marching import Progress
+from tests.helpers import check_gradients, single
+
+SPACING = 0.01
+
+ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
+
+
+def lattice(x, y):
+    """Cell centres [2, n] m from the first to before the last of `x` and of `y`, in spacings."""
+    return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
+
+
+def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
+    """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
+    position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
+    ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
+    tools = []
+    for (wall, normal), first, last in zip(walls, ends[:-1], ends[1:], strict=True):
+        across = None if normal is None else np.tile(np.array(normal, float)[:, None], wall.shape[1])
+        tools.append(Tool(np.arange(first, last), wall, normal=across))
+    model = Continuum(
+        ELASTIC,
+        CubicSpline(2.5 * SPACING),
+        Viscosity(alpha, 0.0, ELASTIC.sound),
+        np.array([0.0, -gravity]),
+        np.full(position.shape[1], float(ELASTIC.density) * SPACING**2),
+        tuple(tools),
+        **rest,
+    )
+    return model, model.at_rest(jnp.asarray(position))
+
+
+def after(model, state, time, dt) -> Progress:
+    """The run from `state` at 0 s until `time` s in steps of `dt` s."""
+    return simulate(model, state, [0.0, time], solver=FixedSteps(round(time / dt))).progress
+
+
+def test_a_column_between_slippery_walls_bears_its_weight():
+    nx, ny, g = 6, 14, 9.81
+    walls = [(lattice((-3, 0), (0, ny + 3)), (1, 0)), (lattice((nx, nx + 3), (0, ny + 3)), (-1, 0))]
+    walls.append((lattice((-3, nx + 3), (-3, 0)), None))
+    model, state = put_together(lattice((0, nx), (0, ny)), walls, gravity=g)
+    # Nearly critical damping of the column's first mode, π c/2H.
+    model = eqx.tree_at(lambda m: m.damping, model, jnp.asarray(400.0))
+    end = after(model, state, 0.06, 2e-4)
+    stress = np.asarray(end.motion.state.stress)[:, :, : nx * ny].reshape(3, 3, nx, ny)
+    depth = (ny - np.arange(ny) - 0.5) * SPACING
+    inside = slice(2, -2)  # the kernel of the two rows at the top is cut
+    # Rows alternate by a tenth (velocities do not see it), so the line is through the mean over the width.
+    column = -np.mean(stress[1, 1], axis=0) / (2000 * g)
+    assert np.polyfit(depth[inside], column[inside], 1)[0] == pytest.approx(1.0, abs=0.05)
+    assert np.sum(stress[0, 0]) / np.sum(stress[1, 1]) == pytest.approx(0.3 / 0.7, rel=0.03)
+    forces = eqx.filter_jit(lambda m, p: [m.force(p.motion, p.neighbours, tool) for tool in m.tools])
+    left, right, floor = map(np.asarray, forces(model, end))
+    weight = 2000 * g * nx * ny * SPACING**2
+    np.testing.assert_allclose(left + right + floor, [0, -weight], atol=1e-3 * weight)
+    assert abs(left[1]) < 2e-3 * weight
+    assert right[0] == pytest.approx(0.5 * 0.3 / 0.7 * 2000 * g * (ny * SPACING) ** 2, rel=0.1)
+
+
+CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
+
+
+def test_only_positions_and_tools_stay_float64():
+    """All else is float32, with all corrections and both kinds of wall, in a session of float64; traced only."""
+    solid = lattice((0, 7), (0, 7))
+    walls = [(lattice((-3, 0), (0, 7)), (1, 0)), (lattice((-3, 10), (-3, 0)), None)]
+    model, state = put_together(solid, walls, gravity=9.81, corrections=CORRECTIONS)
+    motion = ContinuumMotion(jnp.asarray(0.0), state, state, {}, {})
+    near = Neighbours.allocate(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
+    soil = DruckerPrager(1e6, 0.3, 0.5, density=2000.0)
+    for material, way in ((soil, Continuum.step), (ELASTIC, Continuum.attempt)):
+        whole = eqx.tree_at(lambda m: m.material, model, material)
+        before = motion, near, jnp.asarray(1e-4)
+        now = jax.eval_shape(way, single(whole), *single(before))
+        assert {x.dtype for x in jax.tree.leaves(now)} == {jnp.dtype(jnp.float32)}
+        mixed = eqx.tree_at(lambda m: m.tools, single(whole), whole.tools)
+        at = eqx.tree_at(lambda m: (m.time, m.state.position), single(motion), (motion.time, state.position))
+        now = jax.eval_shape(way, mixed, at, *before[1:])
+        assert [x.shape for x in jax.tree.leaves(now) if x.dtype != jnp.float32] == [(), state.position.shape]
+
+
+def test_soil_far_from_the_origin_needs_float64_positions_only():
+    by = jnp.full((2, 1), 100.0)
+    walls = [(lattice((-3, 0), (0, 5)), (1, 0)), (lattice((-3, 8), (-3, 0)), None)]
+    near, state = put_together(lattice((0, 5), (0, 5)), walls)
+    near = eqx.tree_at(lambda m: m.material, near, DruckerPrager(1e6, 0.3, 0.5, density=2000.0))
+    far = eqx.tree_at(lambda m: [t.reference for t in m.tools], near, [t.reference + by for t in near.tools])
+    all_but_tools = eqx.tree_at(lambda m: m.tools, single(far), far.tools)
+
+    def after(model, position):
+        state = model.at_rest(position)
+        way = {"solver": FixedSteps(40, neighbours=allocate(model, state)), "derivative": Unrolled()}
+
+        def height(gravity):
+            heavy = eqx.tree_at(lambda m: m.gravity, model, gravity * jnp.array([0.0, -1.0], model.gravity.dtype))
+            last = simulate(heavy, state, [0.0, 2e-3], **way).last
+            return jnp.mean(last.position[1]), last
+
+        one = jnp.asarray(9.81, model.mass.dtype)
+        _, slope, last = eqx.filter_jit(lambda g: jax.jvp(height, (g,), (jnp.ones_like(g),), has_aux=True))(one)
+        return float(slope), last
+
+    slope, exact = after(near, state.position)
+    found, end = after(all_but_tools, state.position + by)
+    fallen = np.abs(exact.position - state.position).max()
+    np.testing.assert_allclose(end.position - by, exact.position, rtol=0, atol=1e-5 * fallen)
+    assert found == pytest.approx(slope, rel=1e-5)
+    assert {x.dtype for x in (end.velocity, end.stress, end.density)} == {jnp.dtype(jnp.float32)}
+    _, plain = after(single(far), single(state.position + by))
+    assert np.abs(plain.position - by - exact.position).max() > 1e-2 * fallen
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_tension_is_the_positive_part(d):
+    rng = np.random.default_rng(2)
+    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    values = np.array([3.0, -2.0, 1.0])[:d]
+    stress = jnp.asarray(q @ np.diag(values) @ q.T)
+    np.testing.assert_allclose(tension(stress), q @ np.diag(np.maximum(values, 0)) @ q.T, atol=1e-12)
+    for same in (jnp.zeros((d, d)), 2.0 * jnp.eye(d), -jnp.eye(d)):
+        np.testing.assert_allclose(tension(same), jnp.maximum(same, 0), atol=1e-12)
+        assert np.isfinite(jax.jacfwd(tension)(same)).all()
+    check_gradients(lambda s: tension(0.5 * (s + s.T)), stress)

@@ -1,0 +1,75 @@
+"""A Philae-like touchdown: its energies and momenta, and every output's derivative by every unknown."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import Adaptive, Status, simulate
+from tests.helpers import count_traces
+from tests.philae import CENTRAL, NAMES, P0, build, integrands
+from tests.ways import forward
+
+TIMES = np.linspace(0.0, 0.6, 7)
+
+
+def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
+    model, state = build(p, gear, clearance)
+    return simulate(model, state, times, **method, integrals=integrands, throw=False)
+
+
+@pytest.fixture(scope="module")
+def default():
+    """One compilation for all parameters and heights with the central damper. Steps enough for each of them: a
+    NaN goes on until there are no more."""
+    return eqx.filter_jit(lambda p, clearance: run(p, forward(max_steps=5000), clearance=clearance))
+
+
+def test_a_new_value_is_not_traced_again():
+    times = jnp.array([0.0, 0.01])
+
+    def f(p):
+        return run(p, forward(1e-6, 1e-6), times=times).states
+
+    assert count_traces(f, *[(P0.at[4].set(μ),) for μ in (0.3, 0.6, 1.0)]) == 1
+
+    def whole(model, state):
+        return simulate(model, state, times).states
+
+    assert count_traces(whole, build(P0), build(P0.at[0].set(0.1))) == 1
+
+
+@pytest.fixture(scope="module")
+def put_in():
+    """The touchdown with numbers put into a model that was right, inside jit, where no value is known."""
+    places = lambda m: (m.regolith.porosity, m.boulder.edge_point, m.boulder.radius, m.lander.feet)  # noqa: E731
+
+    @jax.jit
+    def found(porosity, height, radius, spread):
+        model, state = build(P0)
+        edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
+        model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
+        solution = simulate(model, state, TIMES[:2], solver=Adaptive(1e-6, 1e-6), throw=False)
+        return solution.status, solution.ok, solution.values_are_valid
+
+    return found
+
+
+RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"porosity": 1.0}, {"porosity": 0.0}, {"height": -0.2}, {"height": 0.0}, {"radius": 0.0}, {"spread": 0.0}],
+)
+def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
+    assert put_in(**RIGHT)[0] == Status.OK
+    status, ok, values_are_valid = put_in(**RIGHT | change)
+    assert status == Status.INVALID_MODEL and not ok and not values_are_valid
+
+
+def test_nan_is_never_ok(default):
+    for i in range(5):
+        assert default(P0.at[i].set(jnp.nan), jnp.array(0.02)).status != Status.OK, NAMES[i]
+    assert default(P0.at[9].set(jnp.nan), jnp.array(0.02)).status == Status.INVALID_MODEL, "a boulder nowhere"

@@ -1,0 +1,72 @@
+"""What a derivative is worth: laws that jump are refused, growth is measured, doubts are statuses."""
+
+import warnings
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from difsim import Ignore, safe, simulate
+from difsim.contact import CompressionDamping, Hooke, NormalForce, NoSmoothing
+from difsim.contact.regularisation import Smoothing
+from difsim.declarations import quantity
+from difsim.stepping.trust import Warn
+from difsim.typing import Scalar
+from experiments.scenes.closed import EARTH
+from experiments.scenes.line import Line, LineState
+from tests.ways import forward
+
+TIMES = jnp.array([0.0, 0.3])
+
+LAX = forward(1e-5, 1e-5)
+
+
+class OwnLaw(eqx.Module):
+    """A user's law of no base class, which says nothing of itself."""
+
+    stiffness: Scalar = quantity("", "a number of a toy")
+
+    def force(self, depth, rate):
+        return jnp.where(depth > 0, self.stiffness * depth + 40.0 * rate, 0.0)
+
+
+class OwnSmoothLaw(OwnLaw):
+    is_discontinuous = False
+
+    def force(self, depth, rate):
+        return self.stiffness * safe.ramp(depth, 1e-3)
+
+
+def bounced(law, **options):
+    model, start = Line(law, gravity=EARTH, is_held=True), LineState((0.0, 0.2), (0.0, 0.0))
+    return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
+
+
+def fall(stiffness, regularisation, method, **options):
+    law = NormalForce(Hooke(stiffness), CompressionDamping(40.0), regularisation)
+    model = Line(law, gravity=EARTH, is_held=True)
+    return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
+
+
+def test_law_without_base_is_refused_unless_declared_continuous():
+    stiffness = jnp.array(2e4)
+    assert np.isfinite(bounced(OwnLaw(stiffness)))
+    for derivative in (jax.jacfwd, lambda f: jax.jit(jax.jacfwd(f))):
+        with pytest.raises(ValueError, match="the force of OwnLaw jumps at touch"):
+            derivative(lambda k: bounced(OwnLaw(k)))(stiffness)
+    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnSmoothLaw(k)))(stiffness))
+    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), trust=Ignore()))(stiffness))
+
+
+def test_jump_warns_or_is_ignored_and_smoothing_passes():
+    def slope(regularisation, **options):
+        return jax.jacfwd(lambda k: fall(k, regularisation, LAX, **options).last.x[1])(jnp.array(2e4))
+
+    with pytest.warns(UserWarning, match="jumps at touch"):
+        slope(NoSmoothing(), trust=Warn())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(slope(NoSmoothing(), trust=Ignore()))
+        assert np.isfinite(slope(Smoothing(1e-3)))
